@@ -1,0 +1,12 @@
+# Flags for our own targets; nothing is forced on consumers.
+add_library(tensorpress_flags INTERFACE)
+target_compile_features(tensorpress_flags INTERFACE cxx_std_20)
+# Streams must be the same bytes everywhere: a*b+c is two roundings on every machine.
+target_compile_options(tensorpress_flags INTERFACE
+  -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  $<$<BOOL:${TENSORPRESS_WERROR}>:-Werror>)
+if(TENSORPRESS_SANITIZE)
+  target_compile_options(tensorpress_flags INTERFACE -fsanitize=${TENSORPRESS_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  target_link_options(tensorpress_flags INTERFACE -fsanitize=${TENSORPRESS_SANITIZE})
+endif()

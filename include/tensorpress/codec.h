@@ -1,0 +1,76 @@
+// A codec by name with its parameters, checked and completed when it is made. What a stream was
+// made with is this and nothing else, so a Codec is also what a stream's header holds.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorpress/dtype.h"
+#include "tensorpress/result.h"
+#include "tensorpress/tensor_view.h"
+
+namespace tensorpress {
+
+struct Parameter {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+/// What a codec accepts for one parameter, for help texts and command lines.
+struct ParameterInfo {
+  std::string_view name;           // "cf"
+  std::string_view default_value;  // "4"
+  std::string_view choices;        // "1..8", "square|triangle"
+  std::string_view help;
+};
+
+struct CodecInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const ParameterInfo> parameters;
+};
+
+struct DctChopOptions {
+  int chop_factor = 4;  // keep CF of 8 (transform dct) or of 4 (transform zfp) per axis
+  std::string_view layout = "square";     // or "triangle": only u + v < CF
+  std::string_view transform = "dct";     // or "zfp"
+  std::string_view coefficients = "f32";  // or "bf16", "f16"
+  std::string_view form = "block";        // or "matmul": the paper's two dense products
+  int serialize = 1;  // matmul on s x s parts of each plane, with 1/s^2 of the matrix memory
+};
+
+class Codec {
+ public:
+  /// Checks names and values, fills in defaults. The error says what is allowed.
+  static Result<Codec> make(std::string_view name, std::span<const Parameter> parameters = {});
+  static Result<Codec> dct_chop(const DctChopOptions& options);
+
+  const std::string& name() const { return name_; }
+  /// In the codec's own order, complete.
+  std::span<const Parameter> parameters() const { return parameters_; }
+  /// The value of a parameter, or "" if the codec has none of that name.
+  std::string_view parameter(std::string_view name) const;
+
+  friend bool operator==(const Codec&, const Codec&) = default;
+
+ private:
+  Codec(std::string name, std::vector<Parameter> parameters)
+      : name_(std::move(name)), parameters_(std::move(parameters)) {}
+  std::string name_;
+  std::vector<Parameter> parameters_;
+};
+
+/// Every codec of this build, in the order of the registry.
+std::vector<CodecInfo> codecs();
+
+/// A named figure about a codec on a tensor ("matrix_bytes", "flops_compress"), for reports.
+struct Fact {
+  std::string name;
+  double value = 0;
+};
+std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype);
+
+}  // namespace tensorpress

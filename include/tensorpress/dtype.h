@@ -1,0 +1,43 @@
+// Element types of tensors. The numbers are part of the .tpz format and never change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tensorpress/result.h"
+
+namespace tensorpress {
+
+enum class DType : std::uint8_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4, u8 = 5, i16 = 6 };
+
+constexpr std::size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 8;
+    case DType::f32:
+      return 4;
+    case DType::f16:
+    case DType::bf16:
+    case DType::i16:
+      return 2;
+    case DType::u8:
+      return 1;
+  }
+  return 0;
+}
+
+constexpr bool is_floating(DType dtype) {
+  return dtype != DType::u8 && dtype != DType::i16;
+}
+
+/// "f32", "f64", "f16", "bf16", "u8" or "i16".
+std::string_view name_of(DType dtype);
+
+/// The reverse of name_of; also takes NumPy's names (float32, uint8, ...).
+Result<DType> parse_dtype(std::string_view name);
+
+/// The dtype with this number in a stream, or an error.
+Result<DType> dtype_from_number(std::uint8_t number);
+
+}  // namespace tensorpress

@@ -1,0 +1,108 @@
+// Compression and decompression of whole tensors in memory: the .tpz stream of docs/format.md in a
+// byte buffer. One call for most people; Compressor and Decompressor for those who bring their own
+// memory and threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensorpress/codec.h"
+#include "tensorpress/parallel.h"
+#include "tensorpress/result.h"
+#include "tensorpress/tensor_view.h"
+
+namespace tensorpress {
+
+struct Attribute {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+struct Statistic {
+  std::string name;  // "l2_error", "raw_chunks", ...
+  double value = 0;
+  friend bool operator==(const Statistic&, const Statistic&) = default;
+};
+
+/// What a stream says about itself. Statistics come from the footer and are absent until it has
+/// been read.
+struct StreamInfo {
+  unsigned format_version = 0;
+  Codec codec;
+  DType dtype = DType::f32;
+  Shape shape;
+  Shape chunk_shape;
+  std::uint64_t chunk_count = 0;
+  std::vector<Attribute> attributes;
+  std::vector<Statistic> statistics;
+  std::uint64_t bytes_out = 0;      // the whole stream
+  std::uint64_t payload_bytes = 0;  // what the codec wrote, without the container
+
+  std::uint64_t bytes_in() const { return shape.element_count() * size_of(dtype); }
+  std::optional<double> statistic(std::string_view name) const;
+};
+
+struct CompressOptions {
+  std::size_t threads = 1;
+  Runner runner;                     // overrides `threads` when set
+  std::optional<Shape> chunk_shape;  // chosen by the codec when absent
+  std::vector<Attribute> attributes;
+};
+
+struct DecompressOptions {
+  std::size_t threads = 1;
+  Runner runner;  // overrides `threads` when set
+  /// Streams that claim more decompressed bytes than this are refused before anything is allocated.
+  std::uint64_t max_bytes = std::uint64_t{1} << 40;
+};
+
+/// Reusable, without hidden state: the same input gives the same bytes on every machine and with
+/// any threads.
+class Compressor {
+ public:
+  explicit Compressor(Codec codec, CompressOptions options = {});
+
+  /// Enough room for `compress` on any data of this shape and type.
+  Result<std::uint64_t> bound_on_output_size(const Shape& shape, DType dtype) const;
+  /// Writes a complete stream to `output` and returns its length. If `output` is too small:
+  /// bad_argument.
+  Result<std::uint64_t> compress(const TensorView& input, std::span<std::byte> output) const;
+
+ private:
+  Codec codec_;
+  CompressOptions options_;
+};
+
+class Decompressor {
+ public:
+  explicit Decompressor(DecompressOptions options = {});
+
+  /// `output` must have the stream's shape and dtype (see read_info); any strides.
+  Result<void> decompress(std::span<const std::byte> stream, const MutableTensorView& output) const;
+
+ private:
+  DecompressOptions options_;
+};
+
+struct Tensor {
+  std::vector<std::byte> bytes;
+  DType dtype = DType::f32;
+  Shape shape;
+
+  TensorView view() const { return TensorView::contiguous(bytes.data(), dtype, shape); }
+  MutableTensorView mutable_view() {
+    return MutableTensorView::contiguous(bytes.data(), dtype, shape);
+  }
+};
+
+Result<StreamInfo> read_info(std::span<const std::byte> stream);
+Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                        const CompressOptions& options = {});
+Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options = {});
+
+}  // namespace tensorpress

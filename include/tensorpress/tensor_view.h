@@ -1,0 +1,99 @@
+// Tensors by reference: a pointer, an element type, a shape of up to eight dimensions and strides
+// in bytes. A view owns nothing. Shapes are in NumPy order (slowest first); empty and 0-D tensors
+// are ordinary.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensorpress/dtype.h"
+#include "tensorpress/result.h"
+
+namespace tensorpress {
+
+inline constexpr std::size_t kMaxRank = 8;
+
+/// Up to eight extents. A Shape that came from `make` has an element count that fits in 63 bits.
+class Shape {
+ public:
+  Shape() = default;  // 0-D: one element
+  /// For literals in code; `make` is for extents that come from outside.
+  Shape(std::initializer_list<std::uint64_t> extents);
+
+  static Result<Shape> make(std::span<const std::uint64_t> extents);
+  /// "20x180x360" or "20,180,360"; "" is 0-D.
+  static Result<Shape> parse(std::string_view text);
+
+  std::size_t rank() const { return rank_; }
+  std::uint64_t operator[](std::size_t axis) const { return extents_[axis]; }
+  std::uint64_t& operator[](std::size_t axis) { return extents_[axis]; }
+  std::uint64_t element_count() const;
+  std::span<const std::uint64_t> extents() const { return {extents_.data(), rank_}; }
+  std::string to_string() const;  // "20x180x360"; "scalar" for 0-D
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return a.rank_ == b.rank_ && a.extents_ == b.extents_;
+  }
+
+ private:
+  std::array<std::uint64_t, kMaxRank> extents_{};
+  std::size_t rank_ = 0;
+};
+
+using Strides = std::array<std::int64_t, kMaxRank>;
+
+/// Strides of a C-contiguous tensor, in bytes.
+Strides contiguous_strides(const Shape& shape, std::size_t element_bytes);
+
+/// A box inside a tensor: where it starts and how far it reaches along each axis.
+struct Region {
+  std::array<std::uint64_t, kMaxRank> origin{};
+  Shape extent;
+
+  static Region whole(const Shape& shape) { return {{}, shape}; }
+};
+
+template <class Pointer>
+struct BasicTensorView {
+  Pointer data = nullptr;
+  DType dtype = DType::f32;
+  Shape shape;
+  Strides strides{};
+
+  static BasicTensorView contiguous(Pointer data, DType dtype, const Shape& shape) {
+    return {data, dtype, shape, contiguous_strides(shape, size_of(dtype))};
+  }
+
+  std::uint64_t element_count() const { return shape.element_count(); }
+  std::uint64_t byte_count() const { return element_count() * size_of(dtype); }
+  bool is_contiguous() const;
+  /// The part of the view inside `region`, which must lie within the shape.
+  BasicTensorView part(const Region& region) const;
+};
+
+using TensorView = BasicTensorView<const std::byte*>;
+using MutableTensorView = BasicTensorView<std::byte*>;
+
+inline TensorView as_const(const MutableTensorView& view) {
+  return {view.data, view.dtype, view.shape, view.strides};
+}
+
+/// A contiguous view of typed values: view_of(std::span<const float>, {3, 32, 32}).
+inline TensorView view_of(std::span<const float> values, const Shape& shape) {
+  return TensorView::contiguous(reinterpret_cast<const std::byte*>(values.data()), DType::f32,
+                                shape);
+}
+inline MutableTensorView view_of(std::span<float> values, const Shape& shape) {
+  return MutableTensorView::contiguous(reinterpret_cast<std::byte*>(values.data()), DType::f32,
+                                       shape);
+}
+
+/// Copies `from` into `to`; same shape and dtype, any strides.
+void copy_elements(const TensorView& from, const MutableTensorView& to);
+
+}  // namespace tensorpress

@@ -1,0 +1,90 @@
+#include "base/cpu.h"
+
+#include <array>
+#include <cstdlib>
+
+#include "base/errors.h"
+
+namespace tensorpress {
+namespace {
+
+struct Named {
+  Isa isa;
+  std::string_view name;
+};
+constexpr std::array<Named, 5> kNames = {{{Isa::scalar, "scalar"},
+                                          {Isa::neon, "neon"},
+                                          {Isa::sse4, "sse4"},
+                                          {Isa::avx2, "avx2"},
+                                          {Isa::avx512, "avx512"}}};
+
+// The feature sets are those of Highway's targets of the same names; __builtin_cpu_supports also
+// asks the operating system whether it saves the wide registers.
+bool cpu_has(Isa isa) {
+  switch (isa) {
+    case Isa::scalar:
+      return true;
+#if defined(__x86_64__) && !defined(TENSORPRESS_SCALAR_ONLY)
+    case Isa::sse4:
+      return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") &&
+             __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+    case Isa::avx2:
+      return cpu_has(Isa::sse4) && __builtin_cpu_supports("avx2") &&
+             __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+             __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+             __builtin_cpu_supports("lzcnt");
+    case Isa::avx512:
+      return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+#elif defined(__aarch64__) && !defined(TENSORPRESS_SCALAR_ONLY)
+    case Isa::neon:
+      return true;
+#endif
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Isa isa) {
+  for (const auto& named : kNames) {
+    if (named.isa == isa) return named.name;
+  }
+  return "unknown";
+}
+
+Result<Isa> parse_isa(std::string_view name) {
+  for (const auto& named : kNames) {
+    if (named.name == name) return named.isa;
+  }
+  return bad_argument("'", name,
+                      "' is not an instruction set; use scalar, sse4, avx2, avx512 or neon");
+}
+
+Isa detected_isa() {
+  return usable_isas().back();
+}
+
+std::vector<Isa> usable_isas() {
+  std::vector<Isa> usable;
+  for (const auto& named : kNames) {
+    if (cpu_has(named.isa)) usable.push_back(named.isa);
+  }
+  return usable;
+}
+
+Result<Isa> active_isa() {
+  const char* const cap_name = std::getenv("TENSORPRESS_MAX_ISA");
+  if (cap_name == nullptr || *cap_name == '\0') return detected_isa();
+  const auto cap = parse_isa(cap_name);
+  if (!cap.ok()) return bad_argument("TENSORPRESS_MAX_ISA: ", cap.error().message);
+  Isa best = Isa::scalar;
+  for (const Isa isa : usable_isas()) {
+    if (isa <= *cap) best = isa;
+  }
+  return best;
+}
+
+}  // namespace tensorpress

@@ -1,0 +1,70 @@
+// The one interface between codecs and the container: a codec with its parameters fixed, working on
+// one chunk at a time. Immutable, so any number of threads may share one; what a call needs to
+// scratch on comes with the call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/cpu.h"
+#include "kernels/checksum/checksum.h"
+#include "tensorpress/codec.h"
+#include "tensorpress/result.h"
+#include "tensorpress/tensor_view.h"
+
+namespace tensorpress {
+
+/// One thread's memory for the duration of a stream.
+struct ChunkWorkspace {
+  explicit ChunkWorkspace(Isa use) : isa(use), checksum(use) {}
+
+  Isa isa;
+  /// Write large results past the cache; for outputs that exceed it.
+  bool stream_stores = false;
+  /// Where the chunk lies in the tensor, for messages.
+  std::array<std::uint64_t, kMaxRank> origin{};
+  /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller
+  /// resets it.
+  Checksum checksum;
+  std::array<AlignedBuffer, 4> buffers;
+};
+
+struct CompressedChunk {
+  std::uint64_t bytes = 0;
+  bool raw = false;          // the payload is the elements themselves, little-endian, in C order
+  double squared_error = 0;  // sum over the chunk's elements, an upper bound in the output type
+};
+
+class ChunkCodec {
+ public:
+  virtual ~ChunkCodec() = default;
+
+  /// The chunk shape this codec likes for such a tensor.
+  virtual Shape preferred_chunk_shape(const Shape& shape, DType dtype) const = 0;
+  /// Never smaller than what compress writes, for any data.
+  virtual std::uint64_t bound_on_output_size(const Shape& chunk_shape, DType dtype) const = 0;
+  /// What compress writes for ordinary data when that is known beforehand (fixed-rate codecs), else
+  /// 0.
+  virtual std::uint64_t expected_output_size(const Shape& chunk_shape, DType dtype) const = 0;
+
+  virtual Result<CompressedChunk> compress(const TensorView& chunk, std::span<std::byte> output,
+                                           ChunkWorkspace& workspace) const = 0;
+  /// `input` is what compress wrote, or hostile bytes of any length.
+  virtual Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
+                                  ChunkWorkspace& workspace) const = 0;
+
+  virtual std::vector<Fact> facts(const Shape& shape, DType dtype) const = 0;
+};
+
+/// Elements as they are: what any codec falls back to. Little-endian, C order; feeds the checksum.
+CompressedChunk compress_raw(const TensorView& chunk, std::span<std::byte> output,
+                             ChunkWorkspace& workspace);
+Result<void> decompress_raw(std::span<const std::byte> input, const MutableTensorView& chunk,
+                            ChunkWorkspace& workspace);
+
+}  // namespace tensorpress

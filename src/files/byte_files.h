@@ -1,0 +1,27 @@
+// Byte streams in files and pipes, and files that appear whole or not at all.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "stream/byte_io.h"
+
+namespace tensorpress::files {
+
+/// A file for reading at any position. Directories, missing files and pipes are errors with their
+/// reason.
+Result<std::unique_ptr<stream::ByteSource>> open_bytes(const std::string& path);
+/// Standard input.
+std::unique_ptr<stream::ByteInput> standard_input();
+
+/// A file that appears under its name only when `finish` has synced and renamed it; otherwise no
+/// trace is left.
+class AtomicFile : public stream::ByteSink {
+ public:
+  /// "-" is standard output, which cannot be atomic.
+  static Result<std::unique_ptr<AtomicFile>> create(const std::string& path);
+  virtual Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual Result<void> finish() = 0;
+};
+
+}  // namespace tensorpress::files

@@ -1,0 +1,35 @@
+// Tensors in files and pipes: .npy (versions 1 to 3, C and Fortran order, both endians) and raw.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "stream/tensor_io.h"
+
+namespace tensorpress::files {
+
+/// What a raw file cannot say about itself.
+struct RawFormat {
+  Shape shape;
+  DType dtype = DType::f32;
+};
+
+/// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order,
+/// little-endian, and the file must have exactly that many; without it the file must be .npy.
+Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
+                                                          const std::optional<RawFormat>& raw);
+
+/// A tensor file being written. Nothing is visible under its name until `finish`, which syncs and
+/// renames; without finish an existing file stays as it was.
+class TensorFile : public stream::TensorSink {
+ public:
+  virtual Result<void> finish() = 0;
+};
+
+/// Creates `path` as .npy or, if it ends in anything else, raw; "-" is standard output as .npy.
+/// `force_raw` writes raw whatever the name.
+Result<std::unique_ptr<TensorFile>> create_tensor(const std::string& path, DType dtype,
+                                                  const Shape& shape, bool force_raw = false);
+
+}  // namespace tensorpress::files

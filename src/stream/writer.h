@@ -1,0 +1,32 @@
+// Writes a .tpz stream (docs/format.md) chunk by chunk with bounded memory.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "stream/byte_io.h"
+#include "stream/tensor_io.h"
+#include "tensorpress/codec.h"
+#include "tensorpress/parallel.h"
+#include "tensorpress/stream.h"
+
+namespace tensorpress::stream {
+
+/// Elements done so far, of how many.
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+struct WriteOptions {
+  std::size_t threads = 1;
+  Runner
+      runner;  // overrides `threads` when set; `threads` still says how many chunks are in flight
+  std::optional<Shape> chunk_shape;  // chosen by the codec when absent
+  std::vector<Attribute> attributes;
+  Progress progress;
+};
+
+/// The info of the stream it wrote, statistics and byte counts included.
+Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
+                                const WriteOptions& options);
+
+}  // namespace tensorpress::stream
