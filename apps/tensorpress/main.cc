@@ -1,5 +1,6 @@
 // The tensorpress program: finds the verb, parses its arguments, runs it, and turns errors into one
 // line on stderr. Status 0 fine, 1 a check failed, 2 bad usage or bad input.
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdio>
@@ -68,7 +69,10 @@ int run(int argc, const char* const* argv) {
   const std::vector<DeclaredVerb> verbs = declare_verbs(program);
 
   if (argc < 2) return bad_usage("no verb is given", "");
-  if (argv[1][0] != '-' && program.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const bool known = std::any_of(verbs.begin(), verbs.end(), [&](const DeclaredVerb& verb) {
+    return verb.app->get_name() == argv[1];
+  });
+  if (!known && argv[1][0] != '-') {
     return bad_usage(text("'", argv[1], "' is not a verb"), "");
   }
   try {
