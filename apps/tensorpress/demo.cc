@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using report::fixed;
 
 struct Options {
-  std::string data = "demo/data";
+  std::string data = "build/demo-data";
   std::string output = "demo";
   bool json = false;
 };
@@ -133,7 +133,7 @@ Json row_to_json(const report::RoundTrip& trip) {
   return row;
 }
 
-Json to_json(const report::DemoDataSet& set) {
+Json data_set_to_json(const report::DemoDataSet& set) {
   Json json;
   json["name"] = set.description.name;
   json["title"] = set.description.title;
@@ -178,7 +178,7 @@ Result<ExitStatus> run(const Options& options) {
     Json json;
     json["report"] = path;
     json["data_sets"] = Json::array();
-    for (const auto& set : sets) json["data_sets"].push_back(to_json(set));
+    for (const auto& set : sets) json["data_sets"].push_back(data_set_to_json(set));
     print_json(json, stdout);
   } else {
     std::printf("%zu of %zu copies are within the error that their stream states\nreport: %s\n",
@@ -195,7 +195,7 @@ Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--data", options->data,
                  "directory with .npy files; NAME.json may describe NAME.npy")
-      ->option_text("DIR (demo/data)");
+      ->option_text("DIR (build/demo-data)");
   app.add_option("-o,--output", options->output, "directory for report.html")
       ->option_text("DIR (demo)");
   app.add_flag("--json", options->json, "print one JSON object with all numbers");
@@ -207,7 +207,7 @@ Action declare(CLI::App& app) {
 Verb demo_verb() {
   return {"demo", "compress real data at every chop factor and write a page about it",
           "  ./dev demo\n"
-          "  tensorpress demo --data demo/data --output demo",
+          "  tensorpress demo --data build/demo-data --output demo",
           declare};
 }
 
