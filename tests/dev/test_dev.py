@@ -17,14 +17,14 @@ for package in "$@"; do
   case " $MISSING " in *" $package "*) ;; *) echo "$package installed" ;; esac
 done
 """
-# A tool that leaves a JUnit report in the form of ctest (--output-junit FILE) and pytest (--junitxml=FILE).
+# A tool that leaves a JUnit report as ctest (--output-junit FILE) and pytest (--junitxml=FILE) do; ctest breaks lines inside a tag.
 TEST_RUNNER = """
 if [ "$1" = -c ]; then exit 0; fi
 while [ $# -gt 0 ]; do
   case $1 in --output-junit) file=$2 ;; --junitxml=*) file=${1#*=} ;; esac
   shift
 done
-printf '<testsuite name="x" tests="10" failures="%s" errors="0" disabled="0" skipped="1">' "${FAILING:-0}" >"$file"
+printf '<testsuite name="x"\\n\\ttests="10"\\n\\tfailures="%s" errors="0" disabled="0" skipped="1">' "${FAILING:-0}" >"$file"
 exit "${FAILING:-0}"
 """
 
