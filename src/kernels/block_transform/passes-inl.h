@@ -128,7 +128,7 @@ HWY_INLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups, float* H
   if (g < groups) {  // the same on a padded copy
     HWY_ALIGN float padded[P * 16] = {};
     HWY_ALIGN float result[P * 16];
-    HWY_ALIGN float sums[2][16];
+    HWY_ALIGN float sums[2][16] = {};
     std::memcpy(padded, t + g * P, (groups - g) * P * sizeof(float));
     LoadGroups<P>(d, padded, x);
     T::template Forward<K>(d, x, y, dropped);
