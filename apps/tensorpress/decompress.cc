@@ -1,0 +1,142 @@
+// tensorpress decompress: a .tpz stream from a file or pipe becomes a .npy or raw file.
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "files/tensor_files.h"
+#include "interruption.h"
+#include "messages.h"
+#include "paths.h"
+#include "progress_bar.h"
+#include "stream/reader.h"
+#include "stream_report.h"
+#include "tensor_options.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct Options {
+  std::string input;
+  std::string output;
+  bool raw = false;
+  bool skip_corrupt = false;
+  ThreadsOption threads;
+  bool json = false;
+};
+
+/// The output file, made when the stream's shape is known.
+class Output {
+ public:
+  Output(std::string path, bool raw) : path_(std::move(path)), raw_(raw) {}
+
+  Result<stream::TensorSink*> create(const StreamInfo& info) {
+    TRY(file_, files::create_tensor(path_, info.dtype, info.shape, raw_));
+    return file_.get();
+  }
+  Result<void> finish() { return file_->finish(); }
+
+ private:
+  std::string path_;
+  bool raw_;
+  std::unique_ptr<files::TensorFile> file_;
+};
+
+Result<StreamInfo> read_file(const std::string& path, Output& output,
+                             const stream::ReadOptions& options) {
+  TRY(const auto source, files::open_bytes(path));
+  TRY(const auto reader, stream::StreamReader::open(*source));
+  TRY(stream::TensorSink* const file, output.create(reader.info()));
+  InterruptibleTensorSink sink(*file);
+  auto done = reader.read_all(sink, options);
+  if (!done.ok() && done.error().code == ErrorCode::corrupt) {
+    return corrupt(done.error().message, "; --skip-corrupt gets the other chunks");
+  }
+  RETURN_IF_ERROR(std::move(done));
+  return reader.info();
+}
+
+Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options) {
+  const auto input = files::standard_input();
+  const auto make_sink =
+      [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+    TRY(stream::TensorSink* const file, output.create(info));
+    return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
+  };
+  return stream::read_sequentially(*input, make_sink, options);
+}
+
+/// Everything from opening the stream to the finished output file.
+Result<StreamInfo> write_output(const Options& options, const std::string& path,
+                                stream::ReadOptions read) {
+  note_interruptions();
+  Output output(path, options.raw);
+  ProgressBar bar("decompressing");
+  read.progress = bar.callback();
+  TRY(StreamInfo info,
+      about(options.input, is_pipe(options.input) ? read_pipe(output, read)
+                                                  : read_file(options.input, output, read)));
+  RETURN_IF_ERROR(output.finish());
+  return info;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  const std::string path = options.output.empty()
+                               ? default_output(options.input, options.raw ? ".raw" : ".npy")
+                               : options.output;
+  RETURN_IF_ERROR(check_output(options.input, path));
+
+  std::uint64_t skipped = 0;
+  stream::ReadOptions read;
+  read.threads = options.threads.threads();
+  // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
+  read.max_bytes = std::numeric_limits<std::uint64_t>::max();
+  if (options.skip_corrupt) {
+    read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
+      ++skipped;
+      print_message(text(options.input, ": chunk ", chunk,
+                         " is left out, its elements are zero: ", error.message));
+    };
+  }
+
+  const auto begin = std::chrono::steady_clock::now();
+  TRY(const StreamInfo info, write_output(options, path, read));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+
+  if (options.json) {
+    Json fields = describe(info);
+    fields["skipped_chunks"] = skipped;
+    fields["seconds"] = took.count();
+    fields["decompress_gb_per_s"] = gb_per_s(info.bytes_in(), took.count());
+    print_json(fields, is_pipe(path) ? stderr : stdout);
+  }
+  return skipped > 0 ? ExitStatus::check_failed : ExitStatus::fine;
+}
+
+Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("IN", options->input, ".tpz file; - is standard input")->required();
+  app.add_option("-o,--output", options->output,
+                 "where to: .npy, anything else is raw; - is standard output as .npy")
+      ->option_text("OUT (IN with .npy)");
+  app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
+  app.add_flag("--skip-corrupt", options->skip_corrupt,
+               "leave out chunks that cannot be read, with a warning each; status 1 if any");
+  options->threads.declare(app);
+  app.add_flag("--json", options->json,
+               "print one JSON object (on stderr if stdout carries the data)");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Verb decompress_verb() {
+  return {"decompress", "get a tensor back: .tpz to .npy or raw",
+          "  tensorpress decompress x.tpz -o y.npy\n"
+          "  tensorpress decompress damaged.tpz --skip-corrupt -o rest.npy\n"
+          "  tensorpress decompress - --raw < x.tpz > x.raw",
+          declare};
+}
+
+}  // namespace tensorpress::cli

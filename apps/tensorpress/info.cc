@@ -1,0 +1,122 @@
+// tensorpress info: what a file holds, or without a file what this program can do.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/cpu.h"
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "files/npy.h"
+#include "files/tensor_files.h"
+#include "messages.h"
+#include "paths.h"
+#include "stream/reader.h"
+#include "stream/section_reader.h"
+#include "stream_report.h"
+#include "tensorpress/version.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+Result<Json> describe_program() {
+  TRY(const Isa active, active_isa());
+  Json fields;
+  fields["version"] = TENSORPRESS_VERSION_STRING;
+  fields["format_version"] = kFormatVersion;
+  fields["isa"] = name_of(active);
+  fields["detected_isa"] = name_of(detected_isa());
+  Json all = Json::object();
+  for (const CodecInfo& codec : codecs()) {
+    Json parameters = Json::object();
+    for (const ParameterInfo& parameter : codec.parameters) {
+      parameters[std::string(parameter.name)] = parameter.choices;
+    }
+    all[std::string(codec.name)] = parameters;
+  }
+  fields["codecs"] = all;
+  return fields;
+}
+
+/// A pipe is read to its end, where the statistics are, and every chunk is checked on the way.
+Result<StreamInfo> info_of_pipe() {
+  struct Discard : stream::TensorSink {
+    Result<void> write(const Region&, const TensorView&) override { return {}; }
+  };
+  const auto input = files::standard_input();
+  const auto make_sink = [](const StreamInfo&) -> Result<std::unique_ptr<stream::TensorSink>> {
+    return std::unique_ptr<stream::TensorSink>(std::make_unique<Discard>());
+  };
+  return stream::read_sequentially(*input, make_sink, {});
+}
+
+Result<bool> is_npy(const stream::ByteSource& source) {
+  std::array<std::byte, files::kNpyMagic.size()> begin{};
+  if (source.size() < begin.size()) return false;
+  RETURN_IF_ERROR(source.read_at(0, begin));
+  return std::ranges::equal(begin, std::as_bytes(std::span(files::kNpyMagic)));
+}
+
+Result<Json> describe_npy(const std::string& path, const stream::ByteSource& source) {
+  // Opened for the check of its size; the header alone knows the order.
+  TRY(const auto tensor, files::open_tensor(path, std::nullopt));
+  stream::SourceInput input(source, 0, source.size());
+  TRY(const auto header, files::read_npy_header(input));
+  Json fields;
+  fields["format"] = "npy";
+  fields["dtype"] = name_of(tensor->dtype());
+  fields["shape"] = to_json(tensor->shape());
+  fields["order"] = header.fortran_order ? "fortran" : "c";
+  fields["byte_order"] = header.big_endian ? "big" : "little";
+  fields["bytes_in"] = tensor->shape().element_count() * size_of(tensor->dtype());
+  return fields;
+}
+
+Result<Json> describe_file(const std::string& path) {
+  if (is_pipe(path)) {
+    TRY(const StreamInfo info, info_of_pipe());
+    return describe(info);
+  }
+  TRY(const auto source, files::open_bytes(path));
+  TRY(const bool npy, is_npy(*source));
+  if (npy) return describe_npy(path, *source);
+  TRY(const auto reader, stream::StreamReader::open(*source));
+  return describe(reader.info());
+}
+
+Result<ExitStatus> run(const Options& options) {
+  TRY(const Json fields,
+      options.file.empty() ? describe_program() : about(options.file, describe_file(options.file)));
+  if (options.json) {
+    print_json(fields, stdout);
+  } else {
+    print_fields(fields, stdout);
+  }
+  return ExitStatus::fine;
+}
+
+Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->file,
+                 ".tpz or .npy file; - is a .tpz stream on standard input; without a file: this "
+                 "program's version, instruction set and codecs");
+  app.add_flag("--json", options->json, "print one JSON object");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Verb info_verb() {
+  return {"info", "say what a .tpz or .npy file holds, or what this program can do",
+          "  tensorpress info x.tpz\n"
+          "  tensorpress info x.tpz --json\n"
+          "  tensorpress info",
+          declare};
+}
+
+}  // namespace tensorpress::cli

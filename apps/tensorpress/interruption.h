@@ -1,0 +1,36 @@
+// Ctrl-C and SIGTERM during long work: the next write fails, so that unfinished files are cleaned
+// up on the usual way out; then the signal ends the program as it would have. A second Ctrl-C ends
+// it at once.
+#pragma once
+
+#include "stream/byte_io.h"
+#include "stream/tensor_io.h"
+
+namespace tensorpress::cli {
+
+/// From here on signals are noted instead of ending the program.
+void note_interruptions();
+/// Ends the program by the noted signal, if there was one.
+void end_if_interrupted();
+
+/// Passes bytes on until a signal was noted.
+class InterruptibleByteSink : public stream::ByteSink {
+ public:
+  explicit InterruptibleByteSink(stream::ByteSink& sink) : sink_(sink) {}
+  Result<void> append(std::span<const std::byte> bytes) override;
+
+ private:
+  stream::ByteSink& sink_;
+};
+
+/// Passes elements on until a signal was noted.
+class InterruptibleTensorSink : public stream::TensorSink {
+ public:
+  explicit InterruptibleTensorSink(stream::TensorSink& sink) : sink_(sink) {}
+  Result<void> write(const Region& region, const TensorView& elements) override;
+
+ private:
+  stream::TensorSink& sink_;
+};
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,25 @@
+#include "messages.h"
+
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace tensorpress::cli {
+
+void print_message(std::string_view sentence) {
+  std::string line = text("tensorpress: ", sentence);
+  for (char& character : line) {
+    if (static_cast<unsigned char>(character) < ' ' || character == 127) character = ' ';
+  }
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+}
+
+Error about(const std::string& path, Error error) {
+  const std::string name = path == "-" ? "standard input" : path;
+  const bool named = error.code == ErrorCode::io || error.message.find(name) != std::string::npos;
+  if (!named) error.message = text(name, ": ", error.message);
+  return error;
+}
+
+}  // namespace tensorpress::cli

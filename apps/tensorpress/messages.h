@@ -1,0 +1,23 @@
+// What a person reads on stderr: one line each, "tensorpress: <sentence>".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tensorpress/result.h"
+
+namespace tensorpress::cli {
+
+/// Line breaks and other control characters, which may come from hostile file names, are replaced.
+void print_message(std::string_view sentence);
+
+/// An error of the library with the file it is about; errors of the operating system name theirs
+/// already.
+Error about(const std::string& path, Error error);
+template <class T>
+Result<T> about(const std::string& path, Result<T> result) {
+  if (result.ok()) return result;
+  return about(path, std::move(result).error());
+}
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,60 @@
+#include "stream_report.h"
+
+#include "base/text.h"
+
+namespace tensorpress::cli {
+namespace {
+
+/// NaN and infinity (empty tensors) end up as null.
+double quotient(std::uint64_t above, std::uint64_t below) {
+  return static_cast<double>(above) / static_cast<double>(below);
+}
+
+}  // namespace
+
+Json describe(const StreamInfo& info) {
+  Json fields;
+  fields["format_version"] = info.format_version;
+  fields["codec"] = info.codec.name();
+  fields["parameters"] = parameters_to_json(info.codec);
+  fields["dtype"] = name_of(info.dtype);
+  fields["shape"] = to_json(info.shape);
+  fields["chunk_shape"] = to_json(info.chunk_shape);
+  fields["chunks"] = info.chunk_count;
+  fields["bytes_in"] = info.bytes_in();
+  fields["bytes_out"] = info.bytes_out;
+  fields["payload_bytes"] = info.payload_bytes;
+  fields["ratio"] = to_json(ratio_of(info));
+  fields["payload_ratio"] = to_json(quotient(info.bytes_in(), info.payload_bytes));
+  fields["bits_per_value"] = to_json(quotient(8 * info.bytes_out, info.shape.element_count()));
+  for (const Statistic& statistic : info.statistics) {
+    fields[statistic.name] = to_json(statistic.value);
+  }
+  for (const Fact& fact : facts(info.codec, info.shape, info.dtype)) {
+    fields[fact.name] = to_json(fact.value);
+  }
+  if (!info.attributes.empty()) {
+    Json attributes = Json::object();
+    for (const Attribute& attribute : info.attributes) attributes[attribute.name] = attribute.value;
+    fields["attributes"] = attributes;
+  }
+  return fields;
+}
+
+double ratio_of(const StreamInfo& info) {
+  return quotient(info.bytes_in(), info.bytes_out);
+}
+
+double gb_per_s(std::uint64_t bytes, double seconds) {
+  return static_cast<double>(bytes) / 1e9 / seconds;
+}
+
+std::string remark_on_raw_chunks(const StreamInfo& info) {
+  const double raw = info.statistic("raw_chunks").value_or(0);
+  if (raw == 0) return {};
+  return text(raw, " of ", info.chunk_count, " chunks ", raw == 1 ? "is" : "are",
+              " stored as they are, exact but not smaller: the codec could not make them smaller "
+              "or could not hold their values, so the ratio is below the codec's own");
+}
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,21 @@
+// What compress, decompress and info report about a stream, under the names that are used
+// everywhere: `ratio` counts the whole file, `payload_ratio` only what the codec wrote.
+#pragma once
+
+#include "json_output.h"
+#include "tensorpress/stream.h"
+
+namespace tensorpress::cli {
+
+/// The codec's own figures (matrix_bytes, flops_compress, ...) are among the fields.
+Json describe(const StreamInfo& info);
+
+double ratio_of(const StreamInfo& info);
+
+/// 1e9 uncompressed bytes a second.
+double gb_per_s(std::uint64_t bytes, double seconds);
+
+/// "" unless chunks are stored as they are: then a sentence that says what it means.
+std::string remark_on_raw_chunks(const StreamInfo& info);
+
+}  // namespace tensorpress::cli

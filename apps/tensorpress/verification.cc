@@ -1,0 +1,140 @@
+#include "verification.h"
+
+#include <limits>
+#include <memory>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "interruption.h"
+#include "messages.h"
+#include "metrics/metrics.h"
+#include "paths.h"
+#include "progress_bar.h"
+#include "stream/reader.h"
+
+namespace tensorpress::cli {
+namespace {
+
+/// SSIM needs both tensors whole; larger ones are compared without it.
+constexpr std::uint64_t kMaxBytesForSsim = std::uint64_t{64} << 20;
+constexpr std::uint64_t kSsimWindow = 11;
+
+bool wants_ssim(const Shape& shape, DType dtype) {
+  const std::size_t rank = shape.rank();
+  return rank >= 2 && shape[rank - 1] >= kSsimWindow && shape[rank - 2] >= kSsimWindow &&
+         shape.element_count() * size_of(dtype) <= kMaxBytesForSsim;
+}
+
+Tensor empty_tensor(DType dtype, const Shape& shape) {
+  return {std::vector<std::byte>(shape.element_count() * size_of(dtype)), dtype, shape};
+}
+
+/// Takes the decompressed chunks and compares each with the same region of the original.
+class Comparison : public stream::TensorSink {
+ public:
+  explicit Comparison(stream::TensorSource& original) : original_(original) {
+    if (wants_ssim(original.shape(), original.dtype())) {
+      whole_original_ = empty_tensor(original.dtype(), original.shape());
+      whole_copy_ = empty_tensor(original.dtype(), original.shape());
+    }
+  }
+
+  Result<void> write(const Region& region, const TensorView& copy) override {
+    TRY(const TensorView expected, original_.read(region, scratch_));
+    TRY(const auto part, metrics::compare(expected, copy));
+    statistics_.merge(part);
+    if (whole_copy_) {
+      copy_elements(expected, whole_original_->mutable_view().part(region));
+      copy_elements(copy, whole_copy_->mutable_view().part(region));
+    }
+    return {};
+  }
+
+  const metrics::ErrorStatistics& statistics() const { return statistics_; }
+  std::optional<double> ssim() const {
+    if (!whole_copy_) return std::nullopt;
+    return metrics::mean_ssim(whole_original_->view(), whole_copy_->view(),
+                              statistics_.value_range());
+  }
+
+ private:
+  stream::TensorSource& original_;
+  AlignedBuffer scratch_;
+  metrics::ErrorStatistics statistics_;
+  std::optional<Tensor> whole_original_;
+  std::optional<Tensor> whole_copy_;
+};
+
+Result<void> check_same_kind(const stream::TensorSource& original, const StreamInfo& info) {
+  if (original.shape() == info.shape && original.dtype() == info.dtype) return {};
+  return bad_argument("the original is ", name_of(original.dtype()), " ",
+                      original.shape().to_string(), " but the stream holds ", name_of(info.dtype),
+                      " ", info.shape.to_string(), "; compare it with the tensor it was made from");
+}
+
+/// Sends every chunk of the stream to `sink`.
+Result<StreamInfo> read_into(const std::string& path, stream::TensorSource& original,
+                             stream::TensorSink& sink, const stream::ReadOptions& options) {
+  if (is_pipe(path)) {
+    const auto input = files::standard_input();
+    const auto make_sink =
+        [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+      RETURN_IF_ERROR(check_same_kind(original, info));
+      return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(sink));
+    };
+    return stream::read_sequentially(*input, make_sink, options);
+  }
+  TRY(const auto source, files::open_bytes(path));
+  TRY(const auto reader, stream::StreamReader::open(*source));
+  RETURN_IF_ERROR(check_same_kind(original, reader.info()));
+  InterruptibleTensorSink interruptible(sink);
+  RETURN_IF_ERROR(reader.read_all(interruptible, options));
+  return reader.info();
+}
+
+Verification judge(const metrics::ErrorStatistics& measured, const std::optional<double>& ssim,
+                   const std::optional<double>& stored_l2_error) {
+  Verification result;
+  Json& fields = result.fields;
+  fields["max_abs_error"] = measured.max_abs_error;
+  fields["max_rel_error"] = measured.max_rel_error();
+  fields["psnr_db"] = measured.psnr_db();
+  fields["nrmse"] = measured.nrmse();
+  if (ssim) fields["ssim"] = *ssim;
+  fields["l2_error"] = measured.l2_error();
+  fields["stored_l2_error"] = stored_l2_error ? Json(*stored_l2_error) : Json(nullptr);
+  if (!stored_l2_error) {
+    result.reason = "the stream stores no l2_error to check against";
+  } else if (!(measured.l2_error() <= *stored_l2_error)) {
+    result.reason =
+        text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
+  } else if (measured.mismatched_nonfinite > 0) {
+    result.reason =
+        text(measured.mismatched_nonfinite, " NaN or infinite values came back changed");
+  }
+  result.ok = result.reason.empty();
+  fields["ok"] = result.ok;
+  return result;
+}
+
+}  // namespace
+
+Result<Verification> verify_stream(const std::string& original,
+                                   const std::optional<files::RawFormat>& raw,
+                                   const std::string& stream_path, std::size_t threads) {
+  if (is_pipe(original) && is_pipe(stream_path)) {
+    return bad_argument("the original and the stream cannot both be standard input");
+  }
+  TRY(const auto source, about(original, files::open_tensor(original, raw)));
+  Comparison comparison(*source);
+  ProgressBar bar("verifying");
+  stream::ReadOptions options;
+  options.threads = threads;
+  options.max_bytes = std::numeric_limits<std::uint64_t>::max();  // it is compared chunk by chunk
+  options.progress = bar.callback();
+  TRY(const StreamInfo info,
+      about(stream_path, read_into(stream_path, *source, comparison, options)));
+  return judge(comparison.statistics(), comparison.ssim(), info.statistic("l2_error"));
+}
+
+}  // namespace tensorpress::cli

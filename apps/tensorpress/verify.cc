@@ -1,0 +1,59 @@
+// tensorpress verify: is a stream as close to its original as it says?
+#include <memory>
+
+#include "base/errors.h"
+#include "interruption.h"
+#include "messages.h"
+#include "tensor_options.h"
+#include "verification.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct Options {
+  std::string original;
+  std::string stream;
+  RawFormatOptions raw;
+  ThreadsOption threads;
+  bool json = false;
+};
+
+Result<ExitStatus> run(const Options& options) {
+  TRY(const auto raw, options.raw.format());
+  note_interruptions();
+  TRY(const Verification verification,
+      verify_stream(options.original, raw, options.stream, options.threads.threads()));
+  if (options.json) {
+    print_json(verification.fields, stdout);
+  } else {
+    print_fields(verification.fields, stdout);
+  }
+  if (verification.ok) return ExitStatus::fine;
+  print_message(text(options.stream, ": ", verification.reason));
+  return ExitStatus::check_failed;
+}
+
+Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("ORIGINAL", options->original, ".npy or raw file; - is standard input")
+      ->required();
+  app.add_option("FILE.tpz", options->stream, "the stream made from it; - is standard input")
+      ->required();
+  options->raw.declare(app);
+  options->threads.declare(app);
+  app.add_flag("--json", options->json,
+               "print one JSON object; the infinite psnr_db of a perfect copy is null");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Verb verify_verb() {
+  return {"verify", "compare a stream with its original; status 1 if its error is exceeded",
+          "  tensorpress verify x.npy x.tpz\n"
+          "  tensorpress verify field.raw field.tpz --shape 20x180x360 --dtype f32 --json\n"
+          "  tensorpress compress x.npy -o - | tensorpress verify x.npy -",
+          declare};
+}
+
+}  // namespace tensorpress::cli
