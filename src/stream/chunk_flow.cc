@@ -1,0 +1,120 @@
+#include "stream/chunk_flow.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/errors.h"
+#include "stream/chunk_work.h"
+#include "stream/section_reader.h"
+
+namespace tensorpress::stream {
+namespace {
+
+struct Slot {
+  explicit Slot(Isa isa) : workspace(isa) {}
+
+  ChunkWorkspace workspace;
+  AlignedBuffer payload;
+  AlignedBuffer elements;
+  FetchedChunk fetched;
+  MutableTensorView output;
+  Result<void> outcome;
+};
+
+class Flow {
+ public:
+  Flow(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink, const ReadOptions& options)
+      : decoder_(decoder),
+        feed_(feed),
+        sink_(sink),
+        options_(options),
+        runner_(runner_or_threads(options.runner, options.threads)) {}
+
+  Result<void> run(Isa isa) {
+    const std::uint64_t count = decoder_.grid().chunk_count();
+    std::vector<std::unique_ptr<Slot>> slots(
+        chunks_in_flight(options_.threads, count, decoder_.working_bytes()));
+    for (auto& slot : slots) slot = std::make_unique<Slot>(isa);
+    for (std::uint64_t first = 0; first < count; first += slots.size()) {
+      const auto in_flight =
+          static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count - first));
+      RETURN_IF_ERROR(decode_batch(std::span(slots).first(in_flight), first));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> decode_batch(std::span<const std::unique_ptr<Slot>> slots, std::uint64_t first) {
+    bool lost = false;  // a later chunk cannot be found any more
+    std::size_t fetched = 0;
+    while (fetched < slots.size() && !lost) {
+      Slot& slot = *slots[fetched];
+      slot.outcome = fetch(slot, first + fetched);
+      lost = !slot.outcome.ok() && !feed_.survives_errors();
+      ++fetched;
+    }
+    runner_(fetched, [&](std::size_t i) {
+      Slot& slot = *slots[i];
+      if (slot.outcome.ok()) slot.outcome = decode(slot, first + i);
+    });
+    for (std::size_t i = 0; i < fetched; ++i) {
+      const bool may_skip = !(lost && i + 1 == fetched);
+      RETURN_IF_ERROR(deliver(*slots[i], first + i, may_skip));
+    }
+    return {};
+  }
+
+  Result<void> fetch(Slot& slot, std::uint64_t number) {
+    TRY(slot.fetched, feed_.fetch(number, slot.payload));
+    return {};
+  }
+
+  Result<void> decode(Slot& slot, std::uint64_t number) {
+    RETURN_IF_ERROR(make_room(slot, number));
+    return decoder_.decode(number, slot.fetched.frame, slot.fetched.payload, slot.output,
+                           slot.workspace);
+  }
+
+  Result<void> make_room(Slot& slot, std::uint64_t number) {
+    const Shape extent = decoder_.grid().region(number).extent;
+    TRY(const auto room,
+        try_reserve(slot.elements, extent.element_count() * size_of(decoder_.dtype())));
+    slot.output = MutableTensorView::contiguous(room.data(), decoder_.dtype(), extent);
+    return {};
+  }
+
+  Result<void> deliver(Slot& slot, std::uint64_t number, bool may_skip) {
+    if (!slot.outcome.ok()) {
+      if (!options_.skip_corrupt || !may_skip) return slot.outcome;
+      options_.skip_corrupt(number, slot.outcome.error());
+      RETURN_IF_ERROR(make_room(slot, number));
+      std::fill_n(slot.output.data, slot.output.byte_count(), std::byte{0});
+    }
+    const Region region = decoder_.grid().region(number);
+    RETURN_IF_ERROR(sink_.write(region, tensorpress::as_const(slot.output)));
+    elements_done_ += region.extent.element_count();
+    if (options_.progress) {
+      options_.progress(elements_done_, decoder_.grid().shape().element_count());
+    }
+    return {};
+  }
+
+  const ChunkDecoder& decoder_;
+  ChunkFeed& feed_;
+  TensorSink& sink_;
+  const ReadOptions& options_;
+  Runner runner_;
+  std::uint64_t elements_done_ = 0;
+};
+
+}  // namespace
+
+Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
+                             const ReadOptions& options) {
+  if (decoder.grid().chunk_count() == 0) return {};
+  TRY(const Isa isa, active_isa());
+  return Flow(decoder, feed, sink, options).run(isa);
+}
+
+}  // namespace tensorpress::stream

@@ -1,0 +1,201 @@
+// The public calls of tensorpress/stream.h: whole tensors in memory, at the speed of memory. Codecs
+// work straight between the caller's buffers, and payloads are checksummed by the codec while they
+// are in cache, so each byte crosses the memory bus once.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/errors.h"
+#include "stream/chunk_decoder.h"
+#include "stream/chunk_work.h"
+#include "stream/memory_io.h"
+#include "stream/plan.h"
+#include "stream/reader.h"
+#include "stream/writer.h"
+#include "tensorpress/stream.h"
+
+namespace tensorpress {
+namespace {
+
+using stream::StreamPlan;
+
+// The place of each chunk when every one has the size its codec expects; empty when a codec does
+// not know. The last entry is the place of FOOT.
+std::vector<std::uint64_t> expected_offsets(const StreamPlan& plan) {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t at = plan.opening.size();
+  for (std::uint64_t number = 0; number < plan.grid.chunk_count(); ++number) {
+    const std::uint64_t bytes =
+        plan.codec->expected_output_size(plan.grid.region(number).extent, plan.header.dtype);
+    if (bytes == 0) return {};
+    offsets.push_back(at);
+    at += stream::section_bytes(bytes);
+  }
+  offsets.push_back(at);
+  return offsets;
+}
+
+// Compresses one chunk to its expected place. False when it comes out with another size or not at
+// all: the general way then finds out what it is.
+bool compress_in_place(const StreamPlan& plan, const TensorView& input, std::uint64_t number,
+                       std::span<std::byte> section, CompressedChunk& chunk,
+                       ChunkWorkspace& workspace) {
+  const Region region = plan.grid.region(number);
+  const std::uint64_t expected = plan.codec->expected_output_size(region.extent, plan.header.dtype);
+  const auto payload = section.subspan(stream::kFrameBytes, static_cast<std::size_t>(expected));
+  workspace.origin = region.origin;
+  workspace.checksum.reset();
+  const auto compressed = plan.codec->compress(input.part(region), payload, workspace);
+  if (!compressed.ok() || compressed->bytes != expected) return false;
+  chunk = *compressed;
+  stream::encode_frame(stream::chunk_frame(number, chunk), workspace.checksum.value(),
+                       section.first<stream::kFrameBytes>());
+  std::ranges::fill(section.last(stream::padding_after(expected)), std::byte{0});
+  return true;
+}
+
+// The fast way for fixed-rate codecs. Returns 0 when some chunk did not come out as expected.
+Result<std::uint64_t> compress_fixed_rate(const StreamPlan& plan, const TensorView& input,
+                                          std::span<const std::uint64_t> offsets,
+                                          std::span<std::byte> output,
+                                          const CompressOptions& options, Isa isa) {
+  if (offsets.back() > output.size()) {
+    return bad_argument("the output has ", output.size(), " bytes; more than ", offsets.back(),
+                        " are needed, and bound_on_output_size always suffices");
+  }
+  std::vector<CompressedChunk> chunks(offsets.size() - 1);
+  stream::WorkspacePool workspaces(isa, offsets.back() > stream::kStreamStoresAbove);
+  std::atomic<bool> as_expected = true;
+  stream::runner_or_threads(options.runner, options.threads)(chunks.size(), [&](std::size_t i) {
+    if (!as_expected) return;
+    stream::WorkspacePool::Loan workspace(workspaces);
+    const auto section = output.subspan(static_cast<std::size_t>(offsets[i]),
+                                        static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+    if (!compress_in_place(plan, input, i, section, chunks[i], *workspace)) as_expected = false;
+  });
+  if (!as_expected) return std::uint64_t{0};
+
+  stream::StreamTotals totals(plan.opening.size());
+  for (const auto& chunk : chunks) totals.add(chunk);
+  TRY(const auto closing, stream::encode_closing(std::move(totals).footer(), offsets.back()));
+  if (closing.size() > output.size() - offsets.back()) {
+    return bad_argument("the output has ", output.size(), " bytes; ",
+                        offsets.back() + closing.size(), " are needed");
+  }
+  std::ranges::copy(plan.opening, output.begin());
+  std::ranges::copy(closing, output.begin() + static_cast<std::ptrdiff_t>(offsets.back()));
+  return offsets.back() + closing.size();
+}
+
+Result<std::vector<std::byte>> allocate(std::uint64_t bytes) {
+  if (bytes <= PTRDIFF_MAX) {
+    try {
+      return std::vector<std::byte>(static_cast<std::size_t>(bytes));
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  return too_large(human_bytes(bytes), " cannot be allocated; work chunk by chunk instead");
+}
+
+}  // namespace
+
+std::optional<double> StreamInfo::statistic(std::string_view name) const {
+  for (const auto& candidate : statistics) {
+    if (candidate.name == name) return candidate.value;
+  }
+  return std::nullopt;
+}
+
+Compressor::Compressor(Codec codec, CompressOptions options)
+    : codec_(std::move(codec)), options_(std::move(options)) {}
+
+Result<std::uint64_t> Compressor::bound_on_output_size(const Shape& shape, DType dtype) const {
+  TRY(const auto plan,
+      stream::plan_stream(codec_, dtype, shape, options_.chunk_shape, options_.attributes));
+  stream::StreamTotals totals(plan.opening.size());
+  for (std::uint64_t number = 0; number < plan.grid.chunk_count(); ++number) {
+    totals.add({.bytes = plan.codec->bound_on_output_size(plan.grid.region(number).extent, dtype)});
+  }
+  const std::uint64_t offset = totals.offset();
+  TRY(const auto closing, stream::encode_closing(std::move(totals).footer(), offset));
+  return offset + closing.size();
+}
+
+Result<std::uint64_t> Compressor::compress(const TensorView& input,
+                                           std::span<std::byte> output) const {
+  TRY(const Isa isa, active_isa());
+  {
+    TRY(const auto plan, stream::plan_stream(codec_, input.dtype, input.shape, options_.chunk_shape,
+                                             options_.attributes));
+    const auto offsets = expected_offsets(plan);
+    if (!offsets.empty()) {
+      TRY(const std::uint64_t length,
+          compress_fixed_rate(plan, input, offsets, output, options_, isa));
+      if (length != 0) return length;
+    }
+  }
+  stream::ViewSource source(input);
+  stream::MemorySink sink(output);
+  TRY(const auto info, stream::write_stream(codec_, source, sink,
+                                            {.threads = options_.threads,
+                                             .runner = options_.runner,
+                                             .chunk_shape = options_.chunk_shape,
+                                             .attributes = options_.attributes,
+                                             .progress = {}}));
+  return info.bytes_out;
+}
+
+Decompressor::Decompressor(DecompressOptions options) : options_(std::move(options)) {}
+
+Result<void> Decompressor::decompress(std::span<const std::byte> stream,
+                                      const MutableTensorView& output) const {
+  TRY(const Isa isa, active_isa());
+  const stream::MemorySource source(stream);
+  TRY(const auto reader, stream::StreamReader::open(source));
+  const StreamInfo& info = reader.info();
+  RETURN_IF_ERROR(stream::check_decompressed_size(info, options_.max_bytes));
+  if (output.shape != info.shape || output.dtype != info.dtype) {
+    return bad_argument("the stream holds ", name_of(info.dtype), " of shape ",
+                        info.shape.to_string(), ", the output ", name_of(output.dtype),
+                        " of shape ", output.shape.to_string());
+  }
+  stream::WorkspacePool workspaces(isa, info.bytes_in() > stream::kStreamStoresAbove);
+  stream::FirstError first_error;
+  const auto decode = [&](std::size_t number) {
+    if (first_error.is_before(number)) return;
+    stream::WorkspacePool::Loan workspace(workspaces);
+    const auto part = output.part(reader.grid().region(number));
+    auto decoded = reader.read_chunk(number, part, *workspace);
+    if (!decoded.ok()) first_error.report(number, std::move(decoded).error());
+  };
+  stream::runner_or_threads(options_.runner, options_.threads)(
+      static_cast<std::size_t>(info.chunk_count), decode);
+  return first_error.result();
+}
+
+Result<StreamInfo> read_info(std::span<const std::byte> stream) {
+  const stream::MemorySource source(stream);
+  TRY(const auto reader, stream::StreamReader::open(source));
+  return reader.info();
+}
+
+Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                        const CompressOptions& options) {
+  const Compressor compressor(codec, options);
+  TRY(const std::uint64_t bound, compressor.bound_on_output_size(input.shape, input.dtype));
+  TRY(auto bytes, allocate(bound));
+  TRY(const std::uint64_t length, compressor.compress(input, bytes));
+  bytes.resize(static_cast<std::size_t>(length));
+  return bytes;
+}
+
+Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options) {
+  TRY(const auto info, read_info(stream));
+  RETURN_IF_ERROR(stream::check_decompressed_size(info, options.max_bytes));
+  Tensor tensor{.bytes = {}, .dtype = info.dtype, .shape = info.shape};
+  TRY(tensor.bytes, allocate(info.bytes_in()));
+  RETURN_IF_ERROR(Decompressor(options).decompress(stream, tensor.mutable_view()));
+  return tensor;
+}
+
+}  // namespace tensorpress

@@ -1,0 +1,191 @@
+#include "stream/reader.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "stream/chunk_flow.h"
+#include "stream/chunk_work.h"
+#include "stream/section_reader.h"
+
+namespace tensorpress::stream {
+
+struct StreamReader::State {
+  const ByteSource& source;
+  ChunkDecoder decoder;
+  StreamInfo info;
+  std::vector<IndexEntry> index;
+
+  Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) const;
+};
+
+namespace {
+
+struct PlacedFooter {
+  Footer footer;
+  std::uint64_t offset = 0;
+};
+
+// From the end mark back to FOOT, which must reach exactly up to the trailer.
+Result<PlacedFooter> read_footer(const ByteSource& source, std::uint64_t chunk_count) {
+  const std::uint64_t end = source.size() - kTrailerBytes;
+  SourceInput trailer_input(source, end, source.size());
+  TRY(const std::uint64_t offset, SectionReader(trailer_input, end).read_trailer());
+  if (offset % kAlignment != 0 || offset < kPrologueBytes || offset > end ||
+      end - offset < kFrameBytes) {
+    return corrupt("the end of the stream points to byte ", offset,
+                   " for the footer, where it cannot be");
+  }
+  SourceInput input(source, offset, end);
+  SectionReader sections(input, offset);
+  TRY(const Frame frame, sections.read_frame());
+  if (frame.type != kFoot) {
+    return corrupt("the end of the stream points to byte ", offset, " for the footer, but section ",
+                   name_of(frame.type), " begins there");
+  }
+  if (frame.payload_bytes > end - offset || section_bytes(frame.payload_bytes) != end - offset) {
+    return corrupt("the footer claims ", frame.payload_bytes, " bytes, but ",
+                   end - offset - kFrameBytes, " lie between its frame and the end mark");
+  }
+  RETURN_IF_ERROR(check_footer_size(frame.payload_bytes, chunk_count));
+  AlignedBuffer buffer;
+  TRY(const auto payload, sections.read_plain_section(frame, frame.payload_bytes, buffer));
+  TRY(auto footer, parse_footer(payload, chunk_count));
+  return PlacedFooter{std::move(footer), offset};
+}
+
+// Chunks follow each other without gaps and end before the footer. Returns where they end.
+Result<std::uint64_t> check_index(const ChunkDecoder& decoder, std::span<const IndexEntry> index,
+                                  std::uint64_t begin, std::uint64_t footer_offset) {
+  std::uint64_t at = index.empty() ? begin : index.front().offset;
+  if (at < begin || at % kAlignment != 0) {
+    return corrupt("the footer places the first chunk at byte ", at, ", where it cannot be");
+  }
+  for (std::size_t number = 0; number < index.size(); ++number) {
+    const IndexEntry& entry = index[number];
+    if (entry.offset != at || at > footer_offset || entry.payload_bytes > footer_offset - at ||
+        section_bytes(entry.payload_bytes) > footer_offset - at) {
+      return corrupt("the footer places chunk ", number, " at byte ", entry.offset, " with ",
+                     entry.payload_bytes, " bytes, where it cannot be");
+    }
+    RETURN_IF_ERROR(decoder.check_payload_size(number, entry.payload_bytes));
+    at += section_bytes(entry.payload_bytes);
+  }
+  return at;
+}
+
+// The sections between two offsets, all of which a reader may do without.
+Result<void> read_ancillary(SectionReader& sections, std::uint64_t end,
+                            std::vector<Attribute>* attributes) {
+  while (sections.position() < end) {
+    TRY(const Frame frame, sections.read_frame());
+    RETURN_IF_ERROR(sections.read_other_section(frame, attributes));
+  }
+  return {};
+}
+
+class IndexedFeed : public ChunkFeed {
+ public:
+  explicit IndexedFeed(
+      std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)> fetch_chunk)
+      : fetch_chunk_(std::move(fetch_chunk)) {}
+  Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) override {
+    return fetch_chunk_(number, scratch);
+  }
+  bool survives_errors() const override { return true; }
+
+ private:
+  std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)> fetch_chunk_;
+};
+
+}  // namespace
+
+Result<FetchedChunk> StreamReader::State::fetch(std::uint64_t number,
+                                                AlignedBuffer& scratch) const {
+  const IndexEntry& entry = index[static_cast<std::size_t>(number)];
+  const auto size = static_cast<std::size_t>(section_bytes(entry.payload_bytes));
+  std::span<const std::byte> section;
+  if (const auto memory = source.in_memory(); !memory.empty()) {
+    section = memory.subspan(static_cast<std::size_t>(entry.offset), size);
+  } else {
+    TRY(const auto room, try_reserve(scratch, size));
+    RETURN_IF_ERROR(source.read_at(entry.offset, room));
+    section = room;
+  }
+  const auto frame = parse_frame(section.first<kFrameBytes>());
+  if (!frame.ok()) return corrupt("chunk ", number, " is corrupt: ", frame.error().message);
+  RETURN_IF_ERROR(decoder.check_frame(number, *frame));
+  if (frame->payload_bytes != entry.payload_bytes) {
+    return corrupt("chunk ", number, " is corrupt: its frame says ", frame->payload_bytes,
+                   " bytes, the footer ", entry.payload_bytes);
+  }
+  const auto padding = section.last(padding_after(entry.payload_bytes));
+  if (std::ranges::any_of(padding, [](std::byte byte) { return byte != std::byte{0}; })) {
+    return corrupt("chunk ", number, " is corrupt: the padding after it is not zero");
+  }
+  return FetchedChunk{*frame,
+                      section.subspan(kFrameBytes, static_cast<std::size_t>(entry.payload_bytes))};
+}
+
+Result<StreamReader> StreamReader::open(const ByteSource& source) {
+  SourceInput input(source, 0, source.size());
+  SectionReader opening(input, 0);
+  RETURN_IF_ERROR(opening.read_prologue());
+  TRY(const Header header, opening.read_header());
+  TRY(auto decoder, ChunkDecoder::make(header));
+  if (source.size() - opening.position() < kTrailerBytes) {
+    return truncated("the stream ends at byte ", source.size(), " without an end mark");
+  }
+  TRY(auto placed, read_footer(source, decoder.grid().chunk_count()));
+
+  auto& [footer, footer_offset] = placed;
+  TRY(const std::uint64_t chunks_end,
+      check_index(decoder, footer.index, opening.position(), footer_offset));
+  StreamInfo info = info_of(header, decoder.grid());
+  const std::uint64_t chunks_begin =
+      footer.index.empty() ? footer_offset : footer.index.front().offset;
+  RETURN_IF_ERROR(read_ancillary(opening, chunks_begin, &info.attributes));
+  if (!footer.index.empty()) {
+    SourceInput rest(source, chunks_end, footer_offset);
+    SectionReader closing(rest, chunks_end);
+    RETURN_IF_ERROR(read_ancillary(closing, footer_offset, nullptr));
+  }
+  info.statistics = std::move(footer.statistics);
+  info.bytes_out = source.size();
+  for (const auto& entry : footer.index) info.payload_bytes += entry.payload_bytes;
+  return StreamReader(std::make_shared<const State>(
+      State{source, std::move(decoder), std::move(info), std::move(footer.index)}));
+}
+
+const StreamInfo& StreamReader::info() const {
+  return state_->info;
+}
+
+const ChunkGrid& StreamReader::grid() const {
+  return state_->decoder.grid();
+}
+
+Result<void> StreamReader::read_chunk(std::uint64_t number, const MutableTensorView& output,
+                                      ChunkWorkspace& workspace) const {
+  if (number >= state_->index.size()) {
+    return bad_argument("chunk ", number, " does not exist; the stream has ", state_->index.size());
+  }
+  const Shape extent = grid().region(number).extent;
+  if (output.shape != extent || output.dtype != info().dtype) {
+    return bad_argument("chunk ", number, " has shape ", extent.to_string(), " and type ",
+                        name_of(info().dtype), ", the output ", output.shape.to_string(), " and ",
+                        name_of(output.dtype));
+  }
+  AlignedBuffer scratch;
+  TRY(const auto fetched, state_->fetch(number, scratch));
+  return state_->decoder.decode(number, fetched.frame, fetched.payload, output, workspace);
+}
+
+Result<void> StreamReader::read_all(TensorSink& sink, const ReadOptions& options) const {
+  RETURN_IF_ERROR(check_decompressed_size(info(), options.max_bytes));
+  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
+    return state_->fetch(number, scratch);
+  });
+  return decode_in_order(state_->decoder, feed, sink, options);
+}
+
+}  // namespace tensorpress::stream
