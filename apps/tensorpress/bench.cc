@@ -13,6 +13,7 @@
 #include "messages.h"
 #include "report/dct_energy_page.h"
 #include "report/dct_energy_study.h"
+#include "tensor_options.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -26,8 +27,7 @@ struct Options {
   std::vector<std::size_t> threads = {1, 2};
   std::uint64_t megabytes = 128;
   int repetitions = 7;
-  std::string shape;
-  std::string dtype = "f32";
+  RawFormatOptions raw;
   bool no_matmul = false;
   std::string study;
   std::uint64_t images = 1000;
@@ -129,12 +129,7 @@ Result<ExitStatus> run_planes(const Options& options) {
 
 Result<ExitStatus> run_files(const Options& options) {
   TRY(const Codec codec, options.codec.codec());
-  std::optional<files::RawFormat> raw;
-  if (!options.shape.empty()) {
-    TRY(const Shape shape, Shape::parse(options.shape));
-    TRY(const DType dtype, parse_dtype(options.dtype));
-    raw = files::RawFormat{shape, dtype};
-  }
+  TRY(const auto raw, options.raw.format());
   benchmark::SpeedBuffers buffers;
   Json rows = Json::array();
   if (!options.json) print_heading();
@@ -223,8 +218,7 @@ Action declare(CLI::App& app) {
   app.add_option("--repetitions", options->repetitions,
                  "turns of memcpy, compress, decompress; the best counts");
   app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
-  app.add_option("--shape", options->shape, "shape of raw FILES, as in 20x180x360");
-  app.add_option("--dtype", options->dtype, "element type of raw FILES");
+  options->raw.declare(app);
   app.add_option("--study", options->study,
                  "dct-energy: which coefficients of images are non-zero (paper, Figure 3)");
   app.add_option("--images", options->images, "for the study: how many images at most");
