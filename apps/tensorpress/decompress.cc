@@ -1,7 +1,7 @@
 // tensorpress decompress: a .tpz stream from a file or pipe becomes a .npy or raw file.
 #include <chrono>
+#include <limits>
 #include <memory>
-#include <mutex>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -49,7 +49,11 @@ Result<StreamInfo> read_file(const std::string& path, Output& output,
   TRY(const auto reader, stream::StreamReader::open(*source));
   TRY(stream::TensorSink* const file, output.create(reader.info()));
   InterruptibleTensorSink sink(*file);
-  RETURN_IF_ERROR(reader.read_all(sink, options));
+  auto done = reader.read_all(sink, options);
+  if (!done.ok() && done.error().code == ErrorCode::corrupt) {
+    return corrupt(done.error().message, "; --skip-corrupt gets the other chunks");
+  }
+  RETURN_IF_ERROR(std::move(done));
   return reader.info();
 }
 
@@ -83,15 +87,15 @@ Result<ExitStatus> run(const Options& options) {
                                : options.output;
   RETURN_IF_ERROR(check_output(options.input, path));
 
-  std::mutex mutex;
   std::uint64_t skipped = 0;
   stream::ReadOptions read;
   read.threads = options.threads.threads();
+  // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
+  read.max_bytes = std::numeric_limits<std::uint64_t>::max();
   if (options.skip_corrupt) {
     read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
-      const std::scoped_lock lock(mutex);
       ++skipped;
-      print_message(text("chunk ", chunk, " of ", options.input,
+      print_message(text(options.input, ": chunk ", chunk,
                          " is left out, its elements are zero: ", error.message));
     };
   }
@@ -112,7 +116,9 @@ Result<ExitStatus> run(const Options& options) {
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".tpz file; - is standard input")->required();
+  app.add_option("IN", options->input, ".tpz file; - is standard input")
+      ->required()
+      ->option_text(" ");
   app.add_option("-o,--output", options->output,
                  "where to: .npy, anything else is raw; - is standard output as .npy")
       ->option_text("OUT (IN with .npy)");

@@ -1,15 +1,17 @@
 // tensorpress info: what a file holds, or without a file what this program can do.
+#include <algorithm>
 #include <array>
 #include <memory>
 
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "files/byte_files.h"
+#include "files/npy.h"
 #include "files/tensor_files.h"
-#include "interruption.h"
 #include "messages.h"
 #include "paths.h"
 #include "stream/reader.h"
+#include "stream/section_reader.h"
 #include "stream_report.h"
 #include "tensorpress/version.h"
 #include "verb.h"
@@ -54,18 +56,23 @@ Result<StreamInfo> info_of_pipe() {
 }
 
 Result<bool> is_npy(const stream::ByteSource& source) {
-  std::array<std::byte, 6> begin{};
+  std::array<std::byte, files::kNpyMagic.size()> begin{};
   if (source.size() < begin.size()) return false;
   RETURN_IF_ERROR(source.read_at(0, begin));
-  return std::string_view(reinterpret_cast<const char*>(begin.data()), begin.size()) == "\x93NUMPY";
+  return std::ranges::equal(begin, std::as_bytes(std::span(files::kNpyMagic)));
 }
 
-Result<Json> describe_npy(const std::string& path) {
+Result<Json> describe_npy(const std::string& path, const stream::ByteSource& source) {
+  // Opened for the check of its size; the header alone knows the order.
   TRY(const auto tensor, files::open_tensor(path, std::nullopt));
+  stream::SourceInput input(source, 0, source.size());
+  TRY(const auto header, files::read_npy_header(input));
   Json fields;
   fields["format"] = "npy";
   fields["dtype"] = name_of(tensor->dtype());
   fields["shape"] = to_json(tensor->shape());
+  fields["order"] = header.fortran_order ? "fortran" : "c";
+  fields["byte_order"] = header.big_endian ? "big" : "little";
   fields["bytes_in"] = tensor->shape().element_count() * size_of(tensor->dtype());
   return fields;
 }
@@ -77,7 +84,7 @@ Result<Json> describe_file(const std::string& path) {
   }
   TRY(const auto source, files::open_bytes(path));
   TRY(const bool npy, is_npy(*source));
-  if (npy) return describe_npy(path);
+  if (npy) return describe_npy(path, *source);
   TRY(const auto reader, stream::StreamReader::open(*source));
   return describe(reader.info());
 }
@@ -97,7 +104,8 @@ Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file,
                  ".tpz or .npy file; - is a .tpz stream on standard input; without a file: this "
-                 "program's version, instruction set and codecs");
+                 "program's version, instruction set and codecs")
+      ->option_text(" ");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run(*options); };
 }

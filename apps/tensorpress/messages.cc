@@ -16,11 +16,9 @@ void print_message(std::string_view sentence) {
 }
 
 Error about(const std::string& path, Error error) {
-  const bool named = error.code == ErrorCode::io || error.message.find(path) != std::string::npos;
-  if (!named) {
-    const std::string_view name = path == "-" ? std::string_view("standard input") : path;
-    error.message = text(name, ": ", error.message);
-  }
+  const std::string name = path == "-" ? "standard input" : path;
+  const bool named = error.code == ErrorCode::io || error.message.find(name) != std::string::npos;
+  if (!named) error.message = text(name, ": ", error.message);
   return error;
 }
 

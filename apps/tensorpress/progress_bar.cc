@@ -33,7 +33,6 @@ stream::Progress ProgressBar::callback() {
 }
 
 void ProgressBar::update(std::uint64_t done, std::uint64_t total) {
-  const std::scoped_lock lock(mutex_);
   const auto now = Clock::now();
   if (now < next_draw_ || total == 0) return;
   next_draw_ = now + kBetweenDraws;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 #include <string>
 
 #include "stream/writer.h"
@@ -29,7 +28,6 @@ class ProgressBar {
   const std::string doing_;
   const bool on_terminal_;
   const Clock::time_point begin_;
-  std::mutex mutex_;
   Clock::time_point next_draw_;
   bool drawn_ = false;
 };

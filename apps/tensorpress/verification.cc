@@ -1,5 +1,6 @@
 #include "verification.h"
 
+#include <limits>
 #include <memory>
 
 #include "base/errors.h"
@@ -129,6 +130,7 @@ Result<Verification> verify_stream(const std::string& original,
   ProgressBar bar("verifying");
   stream::ReadOptions options;
   options.threads = threads;
+  options.max_bytes = std::numeric_limits<std::uint64_t>::max();  // it is compared chunk by chunk
   options.progress = bar.callback();
   TRY(const StreamInfo info,
       about(stream_path, read_into(stream_path, *source, comparison, options)));

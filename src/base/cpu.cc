@@ -1,5 +1,9 @@
 #include "base/cpu.h"
 
+#if defined(__x86_64__)
+#  include <cpuid.h>
+#endif
+
 #include <array>
 #include <cstdlib>
 
@@ -18,6 +22,20 @@ constexpr std::array<Named, 5> kNames = {{{Isa::scalar, "scalar"},
                                           {Isa::avx2, "avx2"},
                                           {Isa::avx512, "avx512"}}};
 
+#if defined(__x86_64__) && !defined(TENSORPRESS_SCALAR_ONLY)
+// Two that clang 16's __builtin_cpu_supports does not know: leaf 1, ecx bit 29, and leaf
+// 0x80000001, ecx bit 5.
+bool cpu_has_f16c_and_lzcnt() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+  const bool lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c >> 5 & 1) != 0;
+  return f16c && lzcnt;
+}
+#endif
+
 // The feature sets are those of Highway's targets of the same names; __builtin_cpu_supports also
 // asks the operating system whether it saves the wide registers.
 bool cpu_has(Isa isa) {
@@ -31,8 +49,7 @@ bool cpu_has(Isa isa) {
     case Isa::avx2:
       return cpu_has(Isa::sse4) && __builtin_cpu_supports("avx2") &&
              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-             __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-             __builtin_cpu_supports("lzcnt");
+             __builtin_cpu_supports("fma") && cpu_has_f16c_and_lzcnt();
     case Isa::avx512:
       return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -76,6 +93,8 @@ std::vector<Isa> usable_isas() {
 }
 
 Result<Isa> active_isa() {
+  // Only a concurrent setenv would be unsafe, and that is the host's to avoid.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* const cap_name = std::getenv("TENSORPRESS_MAX_ISA");
   if (cap_name == nullptr || *cap_name == '\0') return detected_isa();
   const auto cap = parse_isa(cap_name);

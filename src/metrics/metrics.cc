@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "metrics/elements.h"
+#include "base/elements.h"
 
 namespace tensorpress::metrics {
 namespace {

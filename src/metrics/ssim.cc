@@ -15,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "metrics/elements.h"
+#include "base/elements.h"
 #include "metrics/metrics.h"
 
 namespace tensorpress::metrics {

@@ -1,0 +1,30 @@
+# What `cmake --install` copies: the library with its headers, what CMake and pkg-config need to find it, and the program.
+# The tree may be moved after it was installed: nothing in it knows an absolute path.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tensorpress EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tensorpress DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET tensorpress_program)
+  install(TARGETS tensorpress_program)
+endif()
+
+# find_package(tensorpress) gives tensorpress::tensorpress. Below 1.0 a minor version may break callers.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tensorpress)
+install(EXPORT tensorpress NAMESPACE tensorpress:: FILE tensorpress-targets.cmake DESTINATION ${package_folder})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tensorpress-config.cmake.in
+  ${PROJECT_BINARY_DIR}/tensorpress-config.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tensorpress-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tensorpress-config.cmake ${PROJECT_BINARY_DIR}/tensorpress-config-version.cmake
+        DESTINATION ${package_folder})
+
+# The .pc file finds its prefix from where it lies itself. A static library hands its threads on to the caller.
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+if(BUILD_SHARED_LIBS)
+  set(pc_threads "")
+else()
+  set(pc_threads ${CMAKE_THREAD_LIBS_INIT})
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tensorpress.pc.in ${PROJECT_BINARY_DIR}/tensorpress.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tensorpress.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,357 @@
+#include "codecs/dct_chop/dct_chop.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/elements.h"
+#include "base/errors.h"
+#include "codecs/dct_chop/matmul_form.h"
+#include "codecs/dct_chop/parameters.h"
+#include "codecs/dct_chop/slabs.h"
+#include "kernels/half/half.h"
+#include "kernels/stream_copy/stream_copy.h"
+
+namespace tensorpress::dct_chop {
+namespace {
+
+// Four one-dimensional passes, each with at most five roundings on the way of a value and constants
+// that are off by half a unit themselves: the L2 norm of what rounding adds stays below this share
+// of the norm of the values.
+constexpr double kRoundingShare = 0x1p-20;
+// Where squares of floats are too small to be trusted (mean square below 1e-30), the error is
+// measured instead.
+constexpr double kSmallestMeanSquare = 1e-30;
+
+// Which workspace buffer serves what.
+enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed };
+
+class DctChop final : public ChunkCodec {
+ public:
+  explicit DctChop(const Parameters& parameters) : parameters_(parameters) {}
+
+  Shape preferred_chunk_shape(const Shape& shape, DType dtype) const override;
+
+  std::uint64_t bound_on_output_size(const Shape& chunk_shape, DType dtype) const override {
+    return chunk_shape.element_count() * size_of(dtype);  // raw is the worst that can happen
+  }
+  std::uint64_t expected_output_size(const Shape& chunk_shape, DType dtype) const override {
+    return std::min(coded_bytes(Geometry::of(chunk_shape, parameters_)),
+                    chunk_shape.element_count() * size_of(dtype));
+  }
+
+  Result<CompressedChunk> compress(const TensorView& chunk, std::span<std::byte> output,
+                                   ChunkWorkspace& workspace) const override;
+  Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
+                          ChunkWorkspace& workspace) const override;
+  std::vector<Fact> facts(const Shape& shape, DType dtype) const override;
+
+ private:
+  std::uint64_t coded_bytes(const Geometry& geometry) const {
+    constexpr std::uint64_t kAbsurd = std::uint64_t{1} << 52;  // then raw is as good as anything
+    if (geometry.planes * geometry.block_rows * geometry.blocks > kAbsurd) return UINT64_MAX;
+    return geometry.values() * size_of(parameters_.coefficients);
+  }
+  kernels::BlockTransform block_kernel(const Geometry& geometry, Isa isa) const {
+    return kernels::block_transform(parameters_.transform, geometry.layout, parameters_.chop_factor,
+                                    isa);
+  }
+  kernels::HalfConversion half_kernel(Isa isa) const {
+    return parameters_.coefficients == DType::f16 ? kernels::f16_conversion(isa)
+                                                  : kernels::bf16_conversion(isa);
+  }
+  bool halves() const { return parameters_.coefficients != DType::f32; }
+
+  std::optional<double> compress_by_parseval(const TensorView& chunk, const Geometry& geometry,
+                                             std::span<std::byte> output,
+                                             ChunkWorkspace& workspace) const;
+  double compress_and_measure(const TensorView& chunk, const Geometry& geometry,
+                              std::span<std::byte> output, ChunkWorkspace& workspace) const;
+
+  Parameters parameters_;
+};
+
+// Elements of the chunk as the kernels take them: floats in one piece, nothing to pad.
+bool is_direct(const TensorView& chunk, const Geometry& geometry) {
+  return chunk.dtype == DType::f32 && geometry.unpadded() && chunk.is_contiguous() &&
+         reinterpret_cast<std::uintptr_t>(chunk.data) % alignof(float) == 0;
+}
+
+void to_little_endian(std::span<float> values) {
+  if constexpr (std::endian::native == std::endian::big) {
+    for (auto& value : values)
+      value = std::bit_cast<float>(swap_bytes(std::bit_cast<std::uint32_t>(value)));
+  }
+}
+void to_little_endian(std::span<std::uint16_t> values) {
+  if constexpr (std::endian::native == std::endian::big) {
+    for (auto& value : values) value = swap_bytes(value);
+  }
+}
+
+// A finished piece of payload goes out: into the checksum while it is in cache, then to its place.
+void put_out(std::span<const std::byte> piece, std::byte* to, ChunkWorkspace& workspace) {
+  workspace.checksum.update(piece);
+  if (workspace.stream_stores) {
+    kernels::stream_copy(workspace.isa)(piece.data(), to, piece.size());
+  } else {
+    std::memcpy(to, piece.data(), piece.size());
+  }
+}
+
+// The first element, in C order, that is NaN or infinite.
+std::optional<Error> find_nonfinite(const TensorView& chunk, const ChunkWorkspace& workspace) {
+  const std::uint64_t row_length =
+      chunk.shape.rank() == 0 ? 1 : chunk.shape[chunk.shape.rank() - 1];
+  const std::size_t last = chunk.shape.rank() == 0 ? 0 : chunk.shape.rank() - 1;
+  const std::uint64_t rows = row_length == 0 ? 0 : chunk.element_count() / row_length;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::array<std::uint64_t, kMaxRank> index{};
+    const std::byte* at = chunk.data;
+    std::uint64_t rest = row;
+    for (std::size_t axis = last; axis-- > 0;) {
+      index[axis] = rest % chunk.shape[axis];
+      at += static_cast<std::int64_t>(index[axis]) * chunk.strides[axis];
+      rest /= chunk.shape[axis];
+    }
+    for (std::uint64_t i = 0; i < row_length; ++i) {
+      double value = 0;
+      load_elements(chunk.dtype, at + static_cast<std::int64_t>(i) * chunk.strides[last], 0, 1,
+                    &value);
+      if (std::isfinite(value)) continue;
+      index[last] = i;
+      std::string position;
+      for (std::size_t axis = 0; axis < chunk.shape.rank(); ++axis) {
+        position += text(axis == 0 ? "" : ", ", workspace.origin[axis] + index[axis]);
+      }
+      const char* const name = std::isnan(value) ? "NaN" : value > 0 ? "infinity" : "-infinity";
+      return bad_argument(
+          "the element at [", position, "] is ", name,
+          ", which dct-chop cannot store: one such value would spoil its whole block. Replace "
+          "non-finite values first");
+    }
+  }
+  return std::nullopt;
+}
+
+// The error follows from the dropped coefficients (Parseval) plus what rounding can add: nothing is
+// computed twice. Absent when the sums say that something is unusual: a value that is not finite,
+// overflow, or very small numbers.
+std::optional<double> DctChop::compress_by_parseval(const TensorView& chunk,
+                                                    const Geometry& geometry,
+                                                    std::span<std::byte> output,
+                                                    ChunkWorkspace& workspace) const {
+  const SlabWalk slabs(geometry, false);
+  const auto kernel = block_kernel(geometry, workspace.isa);
+  const auto values = workspace.buffers[kValues].reserve_as<float>(slabs.most_values());
+  const auto* const elements = reinterpret_cast<const float*>(chunk.data);
+  kernels::Energy energy;
+  for (std::uint64_t i = 0; i < slabs.count(); ++i) {
+    const Slab slab = slabs[i];
+    kernels::NextInput next;
+    if (i + 1 < slabs.count()) {
+      const Slab following = slabs[i + 1];
+      next = {
+          elements + following.first_element,
+          following.block_rows * following.width * geometry.rows_per_block_row() * sizeof(float)};
+    }
+    const auto sums = kernel.forward(elements + slab.first_element, slab.block_rows, slab.width,
+                                     values.data(), next);
+    energy.kept += sums.kept;
+    energy.dropped += sums.dropped;
+    to_little_endian(values.first(slab.values));
+    put_out(std::as_bytes(values.first(slab.values)),
+            output.data() + slab.first_value * sizeof(float), workspace);
+  }
+  const double total = energy.kept + energy.dropped;
+  if (!std::isfinite(total) ||
+      total < kSmallestMeanSquare * static_cast<double>(chunk.element_count())) {
+    return std::nullopt;
+  }
+  const double l2 = std::sqrt(energy.dropped) + kRoundingShare * std::sqrt(total);
+  return l2 * l2;
+}
+
+// The error is measured: every slab is decoded again and compared in the output type. Not finite
+// when the input was not, or when the coefficients overflow their type.
+double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& geometry,
+                                     std::span<std::byte> output, ChunkWorkspace& workspace) const {
+  const bool matmul = parameters_.matmul && !geometry.linear();
+  const SlabWalk slabs(geometry, matmul);
+  const auto kernel = block_kernel(geometry, workspace.isa);
+  const auto half = half_kernel(workspace.isa);
+  std::optional<MatmulForm> matrices;
+  if (matmul) matrices.emplace(geometry, parameters_, workspace.isa);
+  const auto rows = workspace.buffers[kRows].reserve_as<float>(slabs.most_elements());
+  const auto values = workspace.buffers[kValues].reserve_as<float>(slabs.most_values());
+  const auto stored = workspace.buffers[kStored].reserve_as<std::uint16_t>(slabs.most_values());
+  const auto reconstructed =
+      workspace.buffers[kReconstructed].reserve_as<float>(slabs.most_elements());
+  double squared_error = 0;
+  for (std::uint64_t i = 0; i < slabs.count(); ++i) {
+    const Slab slab = slabs[i];
+    load_slab(chunk, geometry, slab, rows.data());
+    if (matmul) {
+      matrices->forward(rows.data(), values.data());
+    } else {
+      (void)kernel.forward(rows.data(), slab.block_rows, slab.width, values.data(), {});
+    }
+    if (halves()) {
+      half.narrow(values.data(), stored.data(), slab.values);
+      half.widen(stored.data(), values.data(), slab.values);
+    }
+    kernel.inverse(values.data(), slab.block_rows, slab.width, reconstructed.data(), false, {});
+    squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data());
+    if (halves()) {
+      to_little_endian(stored.first(slab.values));
+      put_out(std::as_bytes(stored.first(slab.values)),
+              output.data() + slab.first_value * sizeof(std::uint16_t), workspace);
+    } else {
+      to_little_endian(values.first(slab.values));
+      put_out(std::as_bytes(values.first(slab.values)),
+              output.data() + slab.first_value * sizeof(float), workspace);
+    }
+  }
+  return squared_error;
+}
+
+Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace) const {
+  const Geometry geometry = Geometry::of(chunk.shape, parameters_);
+  const std::uint64_t bytes = coded_bytes(geometry);
+  if (output.size() < std::min(bytes, chunk.byte_count())) {
+    return bad_argument("the output has ", output.size(), " bytes, ",
+                        std::min(bytes, chunk.byte_count()), " are needed");
+  }
+  if (bytes >= chunk.byte_count()) {
+    if (auto error = find_nonfinite(chunk, workspace)) return std::move(*error);
+    return compress_raw(chunk, output, workspace);
+  }
+  const bool parseval = parameters_.transform == kernels::Transform::dct && !halves() &&
+                        !parameters_.matmul && is_direct(chunk, geometry);
+  std::optional<double> squared_error;
+  if (parseval) squared_error = compress_by_parseval(chunk, geometry, output, workspace);
+  if (!squared_error) {
+    workspace.checksum.reset();
+    squared_error = compress_and_measure(chunk, geometry, output, workspace);
+  }
+  if (std::isfinite(*squared_error)) return CompressedChunk{bytes, false, *squared_error};
+
+  if (auto error = find_nonfinite(chunk, workspace)) return std::move(*error);
+  if (output.size() < chunk.byte_count()) return CompressedChunk{chunk.byte_count(), true, 0};
+  workspace.checksum.reset();
+  return compress_raw(chunk, output, workspace);
+}
+
+Result<void> DctChop::decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
+                                 ChunkWorkspace& workspace) const {
+  const Geometry geometry = Geometry::of(chunk.shape, parameters_);
+  if (input.size() != coded_bytes(geometry)) {
+    return corrupt(input.size(), " bytes are stored for coefficients of ", coded_bytes(geometry),
+                   " bytes");
+  }
+  const SlabWalk slabs(geometry, false);
+  const auto kernel = block_kernel(geometry, workspace.isa);
+  const auto half = half_kernel(workspace.isa);
+  const bool direct = is_direct(as_const(chunk), geometry);
+  const std::size_t value_bytes = size_of(parameters_.coefficients);
+  const bool in_place = !halves() && std::endian::native == std::endian::little &&
+                        reinterpret_cast<std::uintptr_t>(input.data()) % alignof(float) == 0;
+  const auto rows = workspace.buffers[kRows].reserve_as<float>(direct ? 0 : slabs.most_elements());
+  const auto values =
+      workspace.buffers[kValues].reserve_as<float>(in_place ? 0 : slabs.most_values());
+  const auto stored =
+      workspace.buffers[kStored].reserve_as<std::uint16_t>(halves() ? slabs.most_values() : 0);
+  for (std::uint64_t i = 0; i < slabs.count(); ++i) {
+    const Slab slab = slabs[i];
+    const auto piece = input.subspan(static_cast<std::size_t>(slab.first_value) * value_bytes,
+                                     slab.values * value_bytes);
+    workspace.checksum.update(piece);
+    const float* coefficients = reinterpret_cast<const float*>(piece.data());
+    if (halves()) {
+      std::memcpy(stored.data(), piece.data(), piece.size());
+      to_little_endian(stored.first(slab.values));
+      half.widen(stored.data(), values.data(), slab.values);
+      coefficients = values.data();
+    } else if (!in_place) {
+      std::memcpy(values.data(), piece.data(), piece.size());
+      to_little_endian(values.first(slab.values));
+      coefficients = values.data();
+    }
+    kernels::NextInput next;
+    if (i + 1 < slabs.count())
+      next = {piece.data() + piece.size(), slabs[i + 1].values * value_bytes};
+    float* const target =
+        direct ? reinterpret_cast<float*>(chunk.data) + slab.first_element : rows.data();
+    kernel.inverse(coefficients, slab.block_rows, slab.width, target,
+                   direct && workspace.stream_stores, next);
+    if (!direct) store_slab(rows.data(), geometry, slab, chunk);
+  }
+  return {};
+}
+
+// About 1 MiB of elements, whole planes if possible, always one contiguous range of a C-order
+// tensor: pipes can feed it, and a chunk's compressed bytes stay in the second-level cache.
+Shape DctChop::preferred_chunk_shape(const Shape& shape, DType dtype) const {
+  constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kLargestPlane = std::uint64_t{64}
+                                          << 20;  // the matrix form wants planes whole
+  constexpr std::uint64_t kLargestBand = std::uint64_t{16} << 20;
+  constexpr std::uint64_t kRowStep = 8;  // both transforms' points divide it
+  const std::uint64_t limit = kChunkBytes / size_of(dtype);
+  Shape chunk = shape;
+  const std::size_t rank = shape.rank();
+  for (std::size_t axis = 0; axis < rank; ++axis)
+    chunk[axis] = std::max<std::uint64_t>(shape[axis], 1);
+  if (rank == 0) return chunk;
+  if (rank == 1) {
+    chunk[0] = std::min(chunk[0], limit);
+    return chunk;
+  }
+  std::uint64_t& height = chunk[rank - 2];
+  std::uint64_t& width = chunk[rank - 1];
+  const bool keep_plane = parameters_.matmul && height * width * size_of(dtype) <= kLargestPlane;
+  if (height * width > limit && !keep_plane) {
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis) chunk[axis] = 1;
+    width = std::min(width, kLargestBand / size_of(dtype) / kRowStep);
+    const std::uint64_t rows = limit / width / kRowStep * kRowStep;
+    height = std::min(height, std::max(rows, kRowStep));
+    return chunk;
+  }
+  std::uint64_t elements = height * width;
+  for (std::size_t axis = rank - 2; axis-- > 0;) {
+    chunk[axis] = std::clamp<std::uint64_t>(limit / elements, 1, chunk[axis]);
+    elements *= chunk[axis];
+    if (chunk[axis] < shape[axis])
+      elements = std::max(elements, limit);  // the slower axes stay at 1
+  }
+  return chunk;
+}
+
+std::vector<Fact> DctChop::facts(const Shape& shape, DType dtype) const {
+  const Geometry geometry = Geometry::of(shape, parameters_);
+  const MatmulCost cost = matmul_cost(geometry, parameters_);
+  const auto coded = static_cast<double>(coded_bytes(geometry));
+  const auto elements = static_cast<double>(shape.element_count() * size_of(dtype));
+  return {{"nominal_ratio", coded > 0 ? elements / coded : 0},
+          {"matrix_bytes", cost.matrix_bytes},
+          {"flops_compress", cost.flops_compress},
+          {"flops_decompress", cost.flops_decompress}};
+}
+
+Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
+  TRY(const Parameters parsed, parse_parameters(parameters));
+  return std::unique_ptr<ChunkCodec>(std::make_unique<DctChop>(parsed));
+}
+
+}  // namespace
+
+constinit const RegisteredCodec kCodec = {
+    {"dct-chop", "fixed rate: 8 x 8 DCT (or 4 x 4 ZFP transform), keeping the low frequencies",
+     kParameters},
+    create};
+
+}  // namespace tensorpress::dct_chop

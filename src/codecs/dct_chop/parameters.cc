@@ -1,0 +1,88 @@
+#include "codecs/dct_chop/parameters.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/errors.h"
+
+namespace tensorpress::dct_chop {
+namespace {
+
+Result<int> whole_number(std::string_view name, std::string_view value, int low, int high) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size() || text(number) != value ||
+      number < low || number > high) {
+    return bad_argument(name, " is '", value, "'; it must be a whole number from ", low, " to ",
+                        high);
+  }
+  return number;
+}
+
+// Which of `choices` ("a|b") the value is.
+Result<int> one_of(const ParameterInfo& info, std::string_view value) {
+  int index = 0;
+  for (std::string_view rest = info.choices; !rest.empty(); ++index) {
+    const auto bar = rest.find('|');
+    if (rest.substr(0, bar) == value) return index;
+    rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+  }
+  return bad_argument(info.name, " is '", value, "'; it must be one of ", info.choices);
+}
+
+}  // namespace
+
+Result<Parameters> parse_parameters(std::span<const Parameter> parameters) {
+  ENSURE(parameters.size() == kParameters.size());
+  const auto choice = [&](std::size_t i) { return one_of(kParameters[i], parameters[i].value); };
+  Parameters result;
+  TRY(const int triangle, choice(1));
+  TRY(const int transform, choice(2));
+  TRY(const int coefficients, choice(3));
+  TRY(const int form, choice(4));
+  result.triangle = triangle == 1;
+  result.transform = transform == 1 ? kernels::Transform::zfp : kernels::Transform::dct;
+  constexpr std::array kCoefficients = {DType::f32, DType::bf16, DType::f16};
+  result.coefficients = kCoefficients[static_cast<std::size_t>(coefficients)];
+  result.matmul = form == 1;
+  const int points = kernels::points_of(result.transform);
+  const auto chop_factor = whole_number("the chop factor (cf)", parameters[0].value, 1, points);
+  if (!chop_factor.ok() && points == 4) {
+    return bad_argument(chop_factor.error().message,
+                        " because --transform zfp works on 4 x 4 blocks");
+  }
+  TRY(result.chop_factor, chop_factor);
+  TRY(result.serialize, whole_number("serialize", parameters[5].value, 1, 64));
+  if (result.serialize > 1 && !result.matmul) {
+    return bad_argument("serialize ", result.serialize,
+                        " only makes sense with form matmul; add --form matmul");
+  }
+  return result;
+}
+
+Geometry Geometry::of(const Shape& shape, const Parameters& parameters) {
+  Geometry geometry;
+  geometry.points = parameters.points();
+  const std::size_t rank = shape.rank();
+  const auto blocks_for = [&](std::uint64_t extent) {
+    return (extent + geometry.points - 1) / geometry.points;
+  };
+  if (rank < 2) {
+    geometry.layout = kernels::Layout::linear;
+    geometry.planes = 1;
+    geometry.width = rank == 0 ? 1 : shape[0];
+  } else {
+    geometry.layout = parameters.triangle ? kernels::Layout::triangle : kernels::Layout::square;
+    geometry.height = shape[rank - 2];
+    geometry.width = shape[rank - 1];
+    geometry.block_rows = blocks_for(geometry.height);
+    geometry.planes = 1;
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis) geometry.planes *= shape[axis];
+  }
+  geometry.blocks = blocks_for(geometry.width);
+  geometry.values_per_block =
+      static_cast<std::uint64_t>(kernels::kept_values(geometry.layout, parameters.chop_factor));
+  return geometry;
+}
+
+}  // namespace tensorpress::dct_chop

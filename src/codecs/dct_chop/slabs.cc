@@ -1,0 +1,170 @@
+#include "codecs/dct_chop/slabs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/elements.h"
+
+namespace tensorpress::dct_chop {
+namespace {
+
+constexpr std::uint64_t kSlabFloats = 16384;  // 64 KiB
+
+// Calls work(offset of the row in the chunk, in bytes; row number in the slab's padded rows) for
+// every row of the slab that exists, and pad(row number) for every one that does not.
+template <class Work, class Pad>
+void for_each_row(const Shape& shape, const Strides& strides, const Geometry& geometry,
+                  const Slab& slab, Work work, Pad pad) {
+  const std::uint64_t rows_per_block = geometry.points;
+  for (std::size_t b = 0; b < slab.block_rows; ++b) {
+    const std::uint64_t block_row = slab.first + b;
+    std::uint64_t plane = block_row / geometry.block_rows;
+    std::int64_t offset = 0;
+    for (std::size_t axis = shape.rank() - 2; axis-- > 0;) {
+      offset += static_cast<std::int64_t>(plane % shape[axis]) * strides[axis];
+      plane /= shape[axis];
+    }
+    const std::uint64_t first_row = block_row % geometry.block_rows * rows_per_block;
+    for (std::uint64_t i = 0; i < rows_per_block; ++i) {
+      const std::size_t row =
+          b * static_cast<std::size_t>(rows_per_block) + static_cast<std::size_t>(i);
+      if (first_row + i < geometry.height) {
+        work(offset + static_cast<std::int64_t>(first_row + i) * strides[shape.rank() - 2], row);
+      } else {
+        pad(row);
+      }
+    }
+  }
+}
+
+std::int64_t element_stride(const Shape& shape, const Strides& strides, DType dtype) {
+  return shape.rank() == 0 ? static_cast<std::int64_t>(size_of(dtype)) : strides[shape.rank() - 1];
+}
+
+// The values of a linear slab that exist.
+std::size_t linear_length(const Geometry& geometry, const Slab& slab) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(slab.width, geometry.width - slab.first));
+}
+
+}  // namespace
+
+SlabWalk::SlabWalk(const Geometry& geometry, bool whole_planes) : geometry_(geometry) {
+  if (geometry.linear()) {
+    step_ = kSlabFloats;
+    total_ = geometry.padded_width();
+  } else {
+    const std::uint64_t row_floats =
+        std::max<std::uint64_t>(geometry.points * geometry.padded_width(), 1);
+    step_ = whole_planes ? std::max<std::uint64_t>(geometry.block_rows, 1)
+                         : std::max<std::uint64_t>(kSlabFloats / row_floats, 1);
+    total_ = geometry.planes * geometry.block_rows;
+  }
+  count_ = (total_ + step_ - 1) / step_;
+}
+
+Slab SlabWalk::operator[](std::uint64_t index) const {
+  Slab slab;
+  slab.first = index * step_;
+  const auto length = static_cast<std::size_t>(std::min(step_, total_ - slab.first));
+  const std::uint64_t kept = geometry_.values_per_block;
+  if (geometry_.linear()) {
+    slab.block_rows = 1;
+    slab.width = length;
+    slab.first_value = slab.first / geometry_.points * kept;
+    slab.values =
+        length / static_cast<std::size_t>(geometry_.points) * static_cast<std::size_t>(kept);
+    slab.first_element = slab.first;
+  } else {
+    slab.block_rows = length;
+    slab.width = static_cast<std::size_t>(geometry_.padded_width());
+    slab.first_value = slab.first * geometry_.blocks * kept;
+    slab.values = length * static_cast<std::size_t>(geometry_.blocks * kept);
+    slab.first_element = slab.first * geometry_.points * geometry_.width;
+  }
+  return slab;
+}
+
+std::size_t SlabWalk::most_elements() const {
+  const std::uint64_t most = std::min(step_, total_);
+  return static_cast<std::size_t>(
+      geometry_.linear() ? most : most * geometry_.points * geometry_.padded_width());
+}
+
+std::size_t SlabWalk::most_values() const {
+  return count_ == 0 ? 0 : (*this)[0].values;
+}
+
+void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, float* rows) {
+  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
+  const auto load_row = [&](const std::byte* from, std::size_t count, float* row) {
+    load_elements(chunk.dtype, from, stride, count, row);
+    std::fill(row + count, row + slab.width, row[count - 1]);
+  };
+  if (geometry.linear()) {
+    load_row(chunk.data + static_cast<std::int64_t>(slab.first) * stride,
+             linear_length(geometry, slab), rows);
+    return;
+  }
+  for_each_row(
+      chunk.shape, chunk.strides, geometry, slab,
+      [&](std::int64_t offset, std::size_t row) {
+        load_row(chunk.data + offset, static_cast<std::size_t>(geometry.width),
+                 rows + row * slab.width);
+      },
+      [&](std::size_t row) {
+        std::copy_n(rows + (row - 1) * slab.width, slab.width, rows + row * slab.width);
+      });
+}
+
+void store_slab(const float* rows, const Geometry& geometry, const Slab& slab,
+                const MutableTensorView& chunk) {
+  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
+  if (geometry.linear()) {
+    store_elements(chunk.dtype, rows, chunk.data + static_cast<std::int64_t>(slab.first) * stride,
+                   stride, linear_length(geometry, slab));
+    return;
+  }
+  for_each_row(
+      chunk.shape, chunk.strides, geometry, slab,
+      [&](std::int64_t offset, std::size_t row) {
+        store_elements(chunk.dtype, rows + row * slab.width, chunk.data + offset, stride,
+                       static_cast<std::size_t>(geometry.width));
+      },
+      [](std::size_t) {});
+}
+
+double slab_squared_error(const TensorView& chunk, const Geometry& geometry, const Slab& slab,
+                          const float* rows) {
+  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
+  const auto element_bytes = static_cast<std::int64_t>(size_of(chunk.dtype));
+  double sum = 0;
+  const auto compare_row = [&](const std::byte* from, std::size_t count, const float* row) {
+    constexpr std::size_t kPiece = 256;
+    std::array<double, kPiece> original{}, copy{};
+    std::array<std::byte, kPiece * sizeof(double)> stored{};
+    for (std::size_t start = 0; start < count; start += kPiece) {
+      const std::size_t length = std::min(kPiece, count - start);
+      load_elements(chunk.dtype, from + static_cast<std::int64_t>(start) * stride, stride, length,
+                    original.data());
+      store_elements(chunk.dtype, row + start, stored.data(), element_bytes, length);
+      load_elements(chunk.dtype, stored.data(), element_bytes, length, copy.data());
+      for (std::size_t i = 0; i < length; ++i)
+        sum += (original[i] - copy[i]) * (original[i] - copy[i]);
+    }
+  };
+  if (geometry.linear()) {
+    compare_row(chunk.data + static_cast<std::int64_t>(slab.first) * stride,
+                linear_length(geometry, slab), rows);
+  } else {
+    for_each_row(
+        chunk.shape, chunk.strides, geometry, slab,
+        [&](std::int64_t offset, std::size_t row) {
+          compare_row(chunk.data + offset, static_cast<std::size_t>(geometry.width),
+                      rows + row * slab.width);
+        },
+        [](std::size_t) {});
+  }
+  return sum;
+}
+
+}  // namespace tensorpress::dct_chop

@@ -1,0 +1,16 @@
+#include "codecs/registry.h"
+
+#include <array>
+
+#include "codecs/dct_chop/dct_chop.h"
+
+namespace tensorpress {
+
+std::span<const RegisteredCodec* const> registered_codecs() {
+  static constexpr std::array<const RegisteredCodec*, 1> kCodecs = {
+      &dct_chop::kCodec,
+  };
+  return kCodecs;
+}
+
+}  // namespace tensorpress

@@ -1,0 +1,17 @@
+// Which of Highway's targets we compile, and the pieces every kernel file needs. Include before
+// hwy/foreach_target.h. Highway's baseline targets (scalar, EMU128) compile nothing here: the
+// *_ref.cc files are the truth and serve them.
+#pragma once
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3)
+
+// Bodies of -inl.h files stand between #if TENSORPRESS_SIMD_TARGET and #endif.
+#define TENSORPRESS_SIMD_TARGET (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+// Loops over small arrays of vectors must be unrolled or the vectors live in memory; GCC's -O2 does
+// not do it.
+#if defined(__clang__)
+#  define TENSORPRESS_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#  define TENSORPRESS_UNROLL _Pragma("GCC unroll 64")
+#endif

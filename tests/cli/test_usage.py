@@ -1,0 +1,93 @@
+"""The words around the work: help, version, wrong arguments."""
+
+import os
+
+import numpy as np
+import pytest
+
+VERBS = ["compress", "decompress", "info", "verify"]
+
+
+def test_help_lists_every_verb(tensorpress):
+    text = tensorpress("--help").out.decode()
+    for verb in VERBS:
+        assert f"\n  {verb} " in text
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb_ends_with_examples(tensorpress, verb):
+    text = tensorpress(verb, "--help").out.decode()
+    examples = text[text.rindex("Examples:") :].strip().splitlines()[1:]
+    assert 2 <= len(examples) <= 4
+    assert all("tensorpress " in line for line in examples)
+    assert "--json" in text
+
+
+def test_codec_flags_come_with_choices_and_defaults(tensorpress):
+    text = tensorpress("compress", "--help").out.decode()
+    for flag in ("--cf 1..8 (4)", "--layout square|triangle (square)", "--transform dct|zfp (dct)"):
+        assert flag in text
+    for flag in ("--coefficients", "--form", "--serialize"):
+        assert flag in text
+
+
+def test_version_has_three_numbers(tensorpress):
+    name, version = tensorpress("--version").out.decode().split()
+    assert name == "tensorpress" and len([int(part) for part in version.split(".")]) == 3
+
+
+WRONG = {
+    "no verb": ([], "tensorpress --help"),
+    "unknown verb": (["squeeze"], "'squeeze'"),
+    "no file": (["compress"], "tensorpress compress --help"),
+    "unknown flag": (["compress", "x.npy", "--colour", "red"], "--colour"),
+    "missing value": (["compress", "x.npy", "--cf"], "--cf"),
+    "too many files": (["decompress", "a.tpz", "b.tpz"], "b.tpz"),
+    "threads": (["compress", "x.npy", "--threads", "0"], "--threads"),
+    "unknown codec": (["compress", "x.npy", "--codec", "zip"], "dct-chop"),
+    "unknown layout": (["compress", "x.npy", "--layout", "round"], "triangle"),
+    "shape alone": (["compress", "x.npy", "--shape", "3x4"], "--dtype"),
+    "dtype alone": (["compress", "x.npy", "--dtype", "f32"], "--shape"),
+    "bad shape": (["compress", "x.npy", "--shape", "3*4", "--dtype", "f32"], "3*4"),
+    "bad dtype": (["compress", "x.npy", "--shape", "3x4", "--dtype", "i64"], "i64"),
+    "bad attribute": (["compress", "x.npy", "--attr", "kelvin"], "NAME=VALUE"),
+    "bad chunk shape": (["compress", "x.npy", "--chunk-shape", "3"], "3"),
+    "verify a pipe": (["compress", "-", "--verify"], "--verify"),
+    "two pipes": (["verify", "-", "-"], "standard input"),
+}
+
+
+@pytest.mark.parametrize("arguments, hint", WRONG.values(), ids=WRONG.keys())
+def test_wrong_usage_is_one_sentence_with_a_way_out(tensorpress, smooth, arguments, hint):
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
+    assert hint in tensorpress.refuses(*arguments)
+    assert os.listdir(tensorpress.directory) == ["x.npy"]
+
+
+def test_the_input_is_never_overwritten(tensorpress, smooth):
+    path = tensorpress.directory / "x.npy"
+    np.save(path, smooth((16, 16)))
+    before = path.read_bytes()
+    (tensorpress.directory / "link.npy").symlink_to("x.npy")
+    for output in ("x.npy", "./x.npy", path, "link.npy"):
+        assert "is the input" in tensorpress.refuses("compress", "x.npy", "-o", output)
+    tensorpress("compress", "x.npy", "-o", "x.tpz")
+    assert "is the input" in tensorpress.refuses("decompress", "x.tpz", "-o", "x.tpz")
+    (tensorpress.directory / "y.tpz").write_bytes(before)
+    assert "is the input" in tensorpress.refuses("compress", "y.tpz")
+    assert path.read_bytes() == before
+
+
+def test_a_file_may_be_named_like_a_verb(tensorpress, smooth):
+    with open(tensorpress.directory / "info", "wb") as file:
+        np.save(file, smooth((16, 16)))
+    tensorpress("compress", "info", "-o", "verify")
+    tensorpress("verify", "info", "verify")
+    tensorpress("info", "verify")
+
+
+def test_an_existing_output_is_replaced(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
+    (tensorpress.directory / "x.tpz").write_bytes(b"old")
+    tensorpress("compress", "x.npy")
+    tensorpress("verify", "x.npy", "x.tpz")
