@@ -88,7 +88,7 @@ inline TensorView view_of(std::span<const float> values, const Shape& shape) {
   return TensorView::contiguous(reinterpret_cast<const std::byte*>(values.data()), DType::f32,
                                 shape);
 }
-inline MutableTensorView view_of(std::span<float> values, const Shape& shape) {
+inline MutableTensorView mutable_view_of(std::span<float> values, const Shape& shape) {
   return MutableTensorView::contiguous(reinterpret_cast<std::byte*>(values.data()), DType::f32,
                                        shape);
 }
