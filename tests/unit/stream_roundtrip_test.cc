@@ -108,7 +108,7 @@ TEST(Stream, TakesViewsWithAnyStrides) {
   EXPECT_EQ(bytes, packed(tensor, chop(4), {.chunk_shape = Shape{8, 16}}));
 
   std::vector<float> back(16 * 24);
-  MutableTensorView target = mutable_view_of(back, {16, 24});
+  MutableTensorView target = view_of(back, {16, 24});
   target.strides = {4, 64};
   ASSERT_TRUE(Decompressor().decompress(bytes, target).ok());
   const auto straight = samples::read_in_memory(bytes);
