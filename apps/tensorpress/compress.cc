@@ -115,7 +115,8 @@ Result<ExitStatus> run(const Options& options) {
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("IN", options->input, ".npy or raw file to compress; - is standard input")
-      ->required();
+      ->required()
+      ->option_text(" ");
   app.add_option("-o,--output", options->output, "where to; - is standard output")
       ->option_text("OUT (IN with .tpz)");
   options->codec.declare(app);

@@ -116,7 +116,9 @@ Result<ExitStatus> run(const Options& options) {
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".tpz file; - is standard input")->required();
+  app.add_option("IN", options->input, ".tpz file; - is standard input")
+      ->required()
+      ->option_text(" ");
   app.add_option("-o,--output", options->output,
                  "where to: .npy, anything else is raw; - is standard output as .npy")
       ->option_text("OUT (IN with .npy)");

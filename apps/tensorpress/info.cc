@@ -104,7 +104,8 @@ Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file,
                  ".tpz or .npy file; - is a .tpz stream on standard input; without a file: this "
-                 "program's version, instruction set and codecs");
+                 "program's version, instruction set and codecs")
+      ->option_text(" ");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run(*options); };
 }

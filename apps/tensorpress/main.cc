@@ -17,11 +17,12 @@
 
 namespace tensorpress::cli {
 
-Verb compress_verb(), decompress_verb(), demo_verb(), info_verb(), verify_verb();
+Verb bench_verb(), compress_verb(), decompress_verb(), demo_verb(), info_verb(), verify_verb();
 
 namespace {
 
-constexpr std::array kVerbs = {compress_verb, decompress_verb, info_verb, verify_verb, demo_verb};
+constexpr std::array kVerbs = {compress_verb, decompress_verb, info_verb,
+                               verify_verb,   bench_verb,      demo_verb};
 
 struct DeclaredVerb {
   CLI::App* app;
@@ -34,7 +35,7 @@ std::vector<DeclaredVerb> declare_verbs(CLI::App& program) {
     const Verb verb = make_verb();
     CLI::App* const app = program.add_subcommand(verb.name, verb.summary)->group("Verbs");
     app->footer(text("Examples:\n", verb.examples));
-    app->get_formatter()->column_width(34);
+    app->get_formatter()->column_width(36);
     declared.push_back({app, verb.declare(*app)});
   }
   return declared;
@@ -63,6 +64,7 @@ int run(int argc, const char* const* argv) {
                    "tensorpress");
   program.set_version_flag("--version", "tensorpress " TENSORPRESS_VERSION_STRING);
   program.require_subcommand(1);
+  program.get_formatter()->label("SUBCOMMAND", "VERB");
   program.footer(
       "`tensorpress VERB --help` explains a verb. `-` as a file is a pipe. Shapes are in NumPy\n"
       "order. Status: 0 fine, 1 a check failed, 2 bad usage or bad input.");

@@ -36,9 +36,11 @@ Result<ExitStatus> run(const Options& options) {
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("ORIGINAL", options->original, ".npy or raw file; - is standard input")
-      ->required();
+      ->required()
+      ->option_text(" ");
   app.add_option("FILE.tpz", options->stream, "the stream made from it; - is standard input")
-      ->required();
+      ->required()
+      ->option_text(" ");
   options->raw.declare(app);
   options->threads.declare(app);
   app.add_flag("--json", options->json,
