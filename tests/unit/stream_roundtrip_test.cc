@@ -240,6 +240,21 @@ TEST(Stream, TakesAPipeInOrderAndRefusesChunksThatAreNot) {
   EXPECT_NE(refused.error().message.find("1x4x16"), std::string::npos) << refused.error().message;
 }
 
+TEST(Stream, StoresAChunkRawWhenItsCoefficientsDoNotFit) {
+  Tensor tensor = ramp(DType::f32, {5, 16, 16});
+  const float beyond_f16 = 1e6F;
+  for (std::size_t i = 0; i < 256; ++i) std::memcpy(&tensor.bytes[3072 + 4 * i], &beyond_f16, 4);
+  const Codec codec = Codec::dct_chop({.coefficients = "f16"}).value();
+  const Shape chunk{1, 16, 16};
+  const Bytes bytes = packed(tensor, codec, {.threads = 2, .chunk_shape = chunk});
+  EXPECT_EQ(bytes, written(tensor, codec, {.chunk_shape = chunk}));
+  EXPECT_EQ(read_info(bytes)->statistic("raw_chunks"), 1.0);
+  const auto back = samples::read_in_memory(bytes);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_TRUE(std::equal(&tensor.bytes[3072], &tensor.bytes[4096], &back->bytes[3072]));
+  EXPECT_EQ(samples::read_as_pipe(bytes)->bytes, back->bytes);
+}
+
 TEST(Stream, NamesTheFirstOfSeveralBadChunks) {
   Tensor tensor = ramp(DType::f32, {8, 16, 16});
   const float nan = std::nanf("");
