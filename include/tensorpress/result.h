@@ -32,10 +32,10 @@ struct [[nodiscard]] Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
+  // NOLINTBEGIN(google-explicit-constructor): `return value;` and `return error;` both read well.
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -63,8 +63,10 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): the caller has asked ok() first.
   const Error& error() const& { return *error_; }
   Error&& error() && { return std::move(*error_); }
+  // NOLINTEND(bugprone-unchecked-optional-access)
 
  private:
   std::optional<Error> error_;

@@ -35,11 +35,11 @@ struct StreamInfo {
   unsigned format_version = 0;
   Codec codec;
   DType dtype = DType::f32;
-  Shape shape;
-  Shape chunk_shape;
+  Shape shape = {};
+  Shape chunk_shape = {};
   std::uint64_t chunk_count = 0;
-  std::vector<Attribute> attributes;
-  std::vector<Statistic> statistics;
+  std::vector<Attribute> attributes = {};
+  std::vector<Statistic> statistics = {};
   std::uint64_t bytes_out = 0;      // the whole stream
   std::uint64_t payload_bytes = 0;  // what the codec wrote, without the container
 
@@ -49,14 +49,14 @@ struct StreamInfo {
 
 struct CompressOptions {
   std::size_t threads = 1;
-  Runner runner;                     // overrides `threads` when set
-  std::optional<Shape> chunk_shape;  // chosen by the codec when absent
-  std::vector<Attribute> attributes;
+  Runner runner = {};                     // overrides `threads` when set
+  std::optional<Shape> chunk_shape = {};  // chosen by the codec when absent
+  std::vector<Attribute> attributes = {};
 };
 
 struct DecompressOptions {
   std::size_t threads = 1;
-  Runner runner;  // overrides `threads` when set
+  Runner runner = {};  // overrides `threads` when set
   /// Streams that claim more decompressed bytes than this are refused before anything is allocated.
   std::uint64_t max_bytes = std::uint64_t{1} << 40;
 };
@@ -90,9 +90,9 @@ class Decompressor {
 };
 
 struct Tensor {
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes = {};
   DType dtype = DType::f32;
-  Shape shape;
+  Shape shape = {};
 
   TensorView view() const { return TensorView::contiguous(bytes.data(), dtype, shape); }
   MutableTensorView mutable_view() {

@@ -93,6 +93,8 @@ std::vector<Isa> usable_isas() {
 }
 
 Result<Isa> active_isa() {
+  // Only a concurrent setenv would be unsafe, and that is the host's to avoid.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* const cap_name = std::getenv("TENSORPRESS_MAX_ISA");
   if (cap_name == nullptr || *cap_name == '\0') return detected_isa();
   const auto cap = parse_isa(cap_name);

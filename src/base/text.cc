@@ -6,7 +6,7 @@ namespace tensorpress {
 
 std::string rounded(double value, int digits) {
   char buffer[64];
-  const auto end =
+  char* const end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits).ptr;
   return {buffer, end};
 }

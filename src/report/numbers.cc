@@ -22,7 +22,7 @@ std::string grouped(std::uint64_t value) {
   std::string out = text(value);
   for (std::size_t at = out.size(); at > 3;) {
     at -= 3;
-    out.insert(at, ",");
+    out.insert(at, 1, ',');
   }
   return out;
 }

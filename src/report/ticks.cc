@@ -1,5 +1,6 @@
 #include "report/ticks.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -36,7 +37,10 @@ std::vector<double> scaled_powers(double base, const std::array<double, N>& fact
 }  // namespace
 
 std::vector<double> linear_ticks(double low, double high, int wanted) {
-  if (!(high > low)) return {low};
+  // A range that only the last digits tell apart has no round numbers in it, and counting steps
+  // beyond 2^53 would not move.
+  const double magnitude = std::max(std::abs(low), std::abs(high));
+  if (!(high - low > 1e-9 * magnitude)) return {low};
   const double step = nice_step((high - low) / wanted);
   std::vector<double> ticks;
   const double first = std::ceil(low / step - 1e-9);

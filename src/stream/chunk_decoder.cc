@@ -76,9 +76,7 @@ StreamInfo info_of(const Header& header, const ChunkGrid& grid) {
           .dtype = header.dtype,
           .shape = header.shape,
           .chunk_shape = header.chunk_shape,
-          .chunk_count = grid.chunk_count(),
-          .attributes = {},
-          .statistics = {}};
+          .chunk_count = grid.chunk_count()};
 }
 
 Result<void> check_decompressed_size(const StreamInfo& info, std::uint64_t max_bytes) {

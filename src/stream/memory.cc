@@ -140,8 +140,7 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
                                             {.threads = options_.threads,
                                              .runner = options_.runner,
                                              .chunk_shape = options_.chunk_shape,
-                                             .attributes = options_.attributes,
-                                             .progress = {}}));
+                                             .attributes = options_.attributes}));
   return info.bytes_out;
 }
 
@@ -192,7 +191,7 @@ Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& co
 Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options) {
   TRY(const auto info, read_info(stream));
   RETURN_IF_ERROR(stream::check_decompressed_size(info, options.max_bytes));
-  Tensor tensor{.bytes = {}, .dtype = info.dtype, .shape = info.shape};
+  Tensor tensor{.dtype = info.dtype, .shape = info.shape};
   TRY(tensor.bytes, allocate(info.bytes_in()));
   RETURN_IF_ERROR(Decompressor(options).decompress(stream, tensor.mutable_view()));
   return tensor;

@@ -17,12 +17,12 @@ namespace tensorpress::stream {
 
 struct ReadOptions {
   std::size_t threads = 1;
-  Runner runner;
+  Runner runner = {};
   std::uint64_t max_bytes = std::uint64_t{1} << 40;
-  Progress progress;
+  Progress progress = {};
   /// Chunks that cannot be read are left out (zeros in the output) and reported here instead of
   /// ending the work.
-  std::function<void(std::uint64_t chunk, const Error& error)> skip_corrupt;
+  std::function<void(std::uint64_t chunk, const Error& error)> skip_corrupt = {};
 };
 
 class StreamReader {

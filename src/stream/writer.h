@@ -18,11 +18,13 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct WriteOptions {
   std::size_t threads = 1;
-  Runner
-      runner;  // overrides `threads` when set; `threads` still says how many chunks are in flight
-  std::optional<Shape> chunk_shape;  // chosen by the codec when absent
-  std::vector<Attribute> attributes;
-  Progress progress;
+  /// Overrides `threads` when set; `threads` still says how many chunks are in flight.
+  Runner runner = {};
+  /// Chosen by the codec when absent. A source without random access needs chunks that follow each
+  /// other in C order (ChunkGrid::is_sequential).
+  std::optional<Shape> chunk_shape = {};
+  std::vector<Attribute> attributes = {};
+  Progress progress = {};
 };
 
 /// The info of the stream it wrote, statistics and byte counts included.

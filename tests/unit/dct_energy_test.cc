@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <numbers>
+#include <numeric>
 
 #include "files/image.h"
 #include "files/tensor_files.h"
@@ -75,9 +76,7 @@ TEST(JpegQuantization, OfQuality50IsTheTableOfTheStandard) {
   EXPECT_EQ(table[53], 121);
   EXPECT_EQ(table[56], 72);
   EXPECT_EQ(table[63], 99);
-  int sum = 0;
-  for (const int divisor : table) sum += divisor;
-  EXPECT_EQ(sum, 3688);  // of the published table
+  EXPECT_EQ(std::accumulate(table.begin(), table.end(), 0), 3688);  // of the published table
 }
 
 TEST(JpegQuantization, ScalesAsIjgDefinesIt) {
@@ -92,6 +91,15 @@ TEST(JpegQuantization, ScalesAsIjgDefinesIt) {
   EXPECT_EQ(jpeg_quantization_table(90)[63], 20);
   EXPECT_EQ(jpeg_quantization_table(1)[0], 255);
   for (const int divisor : jpeg_quantization_table(100)) EXPECT_EQ(divisor, 1);
+}
+
+TEST(JpegQuantization, AgreesWithTheTablesThatLibjpegWrites) {
+  // Sums of the 64 divisors in files that Pillow (libjpeg) saved at these qualities.
+  for (const auto& [quality, expected] :
+       {std::pair{1, 16320}, {10, 12560}, {25, 7376}, {75, 1858}, {90, 736}}) {
+    const auto table = jpeg_quantization_table(quality);
+    EXPECT_EQ(std::accumulate(table.begin(), table.end(), 0), expected) << quality;
+  }
 }
 
 TEST(DctEnergy, ConstantImageHasOnlyItsMean) {

@@ -24,7 +24,9 @@ TEST(LinearTicks, StayInsideTheRangeAndAscendForAnyRange) {
       for (std::size_t i = 0; i < ticks.size(); ++i) {
         EXPECT_GE(ticks[i], low - 1e-6 * range - 1e-9);
         EXPECT_LE(ticks[i], low + range + 1e-6 * range + 1e-9);
-        if (i > 0) EXPECT_GT(ticks[i], ticks[i - 1]);
+        if (i > 0) {
+          EXPECT_GT(ticks[i], ticks[i - 1]);
+        }
       }
     }
   }

@@ -142,7 +142,7 @@ HWY_INLINE void TriangleForwardPiece(const float* HWY_RESTRICT t, size_t t_strid
       }
     } else {  // T is padded; only the blocks that exist count
       HWY_ALIGN float result[kValues * 16];
-      HWY_ALIGN float sums[2][16];
+      HWY_ALIGN float sums[2][16] = {};
       StoreGroups<kValues>(d, values, result);
       std::memcpy(output + g * kValues, result, (blocks - g) * kValues * sizeof(float));
       hn::Store(dropped, d, sums[0]);

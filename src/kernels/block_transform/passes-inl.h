@@ -1,5 +1,6 @@
 // The row and column passes of a block transform on one piece (see Tiling), with the input of the
-// next piece fetched meanwhile. Per target; tested against block_transform_ref.cc bit by bit.
+// next piece fetched meanwhile. Per target; a pass is a function of its own, shared by both layouts
+// and by all widths; tested against block_transform_ref.cc bit by bit.
 #if defined(TENSORPRESS_PASSES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #  ifdef TENSORPRESS_PASSES_INL_H
 #    undef TENSORPRESS_PASSES_INL_H
@@ -88,9 +89,9 @@ HWY_INLINE void ColumnsForwardOnce(D d, const float* HWY_RESTRICT input, size_t 
 }
 
 template <class T, int K>
-HWY_INLINE void ColumnsForward(const float* HWY_RESTRICT input, size_t width, size_t columns,
-                               float* HWY_RESTRICT t, size_t t_width, EnergyLanes& lanes,
-                               ReadAhead& ahead) {
+HWY_NOINLINE void ColumnsForward(const float* HWY_RESTRICT input, size_t width, size_t columns,
+                                 float* HWY_RESTRICT t, size_t t_width, EnergyLanes& lanes,
+                                 ReadAhead& ahead) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 4> narrow;
   size_t c = 0;
@@ -107,8 +108,8 @@ HWY_INLINE void ColumnsForward(const float* HWY_RESTRICT input, size_t width, si
 
 // `groups` groups of P values to groups of K.
 template <class T, int K>
-HWY_INLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups, float* HWY_RESTRICT output,
-                            EnergyLanes& lanes, ReadAhead& ahead) {
+HWY_NOINLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups,
+                              float* HWY_RESTRICT output, EnergyLanes& lanes, ReadAhead& ahead) {
   constexpr int P = T::kPoints;
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
@@ -128,7 +129,7 @@ HWY_INLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups, float* H
   if (g < groups) {  // the same on a padded copy
     HWY_ALIGN float padded[P * 16] = {};
     HWY_ALIGN float result[P * 16];
-    HWY_ALIGN float sums[2][16];
+    HWY_ALIGN float sums[2][16] = {};
     std::memcpy(padded, t + g * P, (groups - g) * P * sizeof(float));
     LoadGroups<P>(d, padded, x);
     T::template Forward<K>(d, x, y, dropped);
@@ -146,8 +147,8 @@ HWY_INLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups, float* H
 }
 
 template <class T, int K>
-HWY_INLINE void RowsInverse(const float* HWY_RESTRICT input, size_t groups, float* HWY_RESTRICT t,
-                            ReadAhead& ahead) {
+HWY_NOINLINE void RowsInverse(const float* HWY_RESTRICT input, size_t groups, float* HWY_RESTRICT t,
+                              ReadAhead& ahead) {
   constexpr int P = T::kPoints;
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
@@ -207,9 +208,9 @@ HWY_INLINE void ColumnsInverseStrip(const float* HWY_RESTRICT t, size_t t_width,
 inline constexpr size_t kNarrow = 128;
 
 template <class T, int K>
-HWY_INLINE void ColumnsInverse(const float* HWY_RESTRICT t, size_t t_width, size_t columns,
-                               float* HWY_RESTRICT output, size_t width, bool stream,
-                               ReadAhead& ahead) {
+HWY_NOINLINE void ColumnsInverse(const float* HWY_RESTRICT t, size_t t_width, size_t columns,
+                                 float* HWY_RESTRICT output, size_t width, bool stream,
+                                 ReadAhead& ahead) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 4> narrow;
   size_t c = 0;

@@ -1,0 +1,241 @@
+// tensorpress bench: speed beside memcpy in the same run, and studies.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "base/errors.h"
+#include "benchmark/speed.h"
+#include "codec_options.h"
+#include "files/byte_files.h"
+#include "files/tensor_files.h"
+#include "json_output.h"
+#include "messages.h"
+#include "report/dct_energy_page.h"
+#include "report/dct_energy_study.h"
+#include "tensor_options.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  CodecOptions codec;
+  std::vector<std::uint64_t> planes = {32, 64, 128, 256, 512};
+  std::vector<int> chop_factors = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<std::size_t> threads = {1, 2};
+  std::uint64_t megabytes = 128;
+  int repetitions = 7;
+  RawFormatOptions raw;
+  bool no_matmul = false;
+  std::string study;
+  std::uint64_t images = 1000;
+  std::string output = "dct-energy.html";
+  bool json = false;
+};
+
+constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMatmulBytes =
+    16 * kMegabyte;  // the matrix form is slow; a part of the batch will do
+
+Result<Codec> with_parameters(const Codec& codec, std::initializer_list<Parameter> changes) {
+  std::vector<Parameter> parameters(codec.parameters().begin(), codec.parameters().end());
+  for (const auto& change : changes) {
+    const auto slot = std::ranges::find(parameters, change.name, &Parameter::name);
+    if (slot != parameters.end()) slot->value = change.value;
+  }
+  return Codec::make(codec.name(), parameters);
+}
+
+Json to_json(const benchmark::Speed& speed) {
+  Json row;
+  row["compress_gb_per_s"] = speed.compress_gb_per_s;
+  row["decompress_gb_per_s"] = speed.decompress_gb_per_s;
+  row["memcpy_gb_per_s"] = speed.memcpy_gb_per_s;
+  row["ratio"] = speed.ratio;
+  row["payload_ratio"] = speed.payload_ratio;
+  return row;
+}
+
+void print_heading() {
+  std::puts(
+      "data         cf threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  payload "
+      "ratio");
+}
+
+void print_row(const std::string& data, std::string_view cf, std::size_t threads,
+               const benchmark::Speed& speed) {
+  std::printf("%-12s %2.*s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
+              static_cast<int>(cf.size()), cf.data(), threads, speed.memcpy_gb_per_s,
+              speed.compress_gb_per_s, speed.compress_gb_per_s / speed.memcpy_gb_per_s,
+              speed.decompress_gb_per_s, speed.decompress_gb_per_s / speed.memcpy_gb_per_s,
+              speed.payload_ratio);
+  std::fflush(stdout);
+}
+
+/// The paper's form on the same arrays, one thread.
+Result<double> matmul_speed(const Codec& codec, std::uint64_t plane, const std::byte* batch,
+                            benchmark::SpeedBuffers& buffers) {
+  TRY(const Codec matmul, with_parameters(codec, {{"form", "matmul"}}));
+  const Shape part = benchmark::image_batch_shape(plane, 3, kMatmulBytes);
+  TRY(const auto speed,
+      benchmark::measure_speed(TensorView::contiguous(batch, DType::f32, part), matmul,
+                               {.threads = 1, .repetitions = 2}, buffers));
+  return speed.compress_gb_per_s;
+}
+
+Result<ExitStatus> run_planes(const Options& options) {
+  TRY(const Codec base, options.codec.codec());
+  benchmark::SpeedBuffers buffers, matmul_buffers;
+  AlignedBuffer batch;
+  Json rows = Json::array();
+  if (!options.json) print_heading();
+  for (const std::uint64_t plane : options.planes) {
+    const Shape shape = benchmark::image_batch_shape(plane, 3, options.megabytes * kMegabyte);
+    const auto values = batch.reserve_as<float>(static_cast<std::size_t>(shape.element_count()));
+    benchmark::fill_image_batch(shape, values.data());
+    const TensorView input = view_of(std::span<const float>(values), shape);
+    for (const int cf : options.chop_factors) {
+      TRY(const Codec codec, with_parameters(base, {{"cf", text(cf)}}));
+      double matmul_gb_per_s = 0;
+      if (!options.no_matmul) {
+        TRY(matmul_gb_per_s, matmul_speed(codec, plane, input.data, matmul_buffers));
+      }
+      for (const std::size_t threads : options.threads) {
+        TRY(const auto speed,
+            benchmark::measure_speed(
+                input, codec, {.threads = threads, .repetitions = options.repetitions}, buffers));
+        if (!options.json) {
+          print_row(text(shape.to_string().substr(shape.to_string().find('x') + 1)), text(cf),
+                    threads, speed);
+          continue;
+        }
+        Json row = {{"plane", plane},
+                    {"cf", cf},
+                    {"threads", threads},
+                    {"codec", codec.name()},
+                    {"parameters", parameters_to_json(codec)},
+                    {"bytes_in", input.byte_count()}};
+        row.update(to_json(speed));
+        if (!options.no_matmul) row["matmul_gb_per_s"] = matmul_gb_per_s;
+        rows.push_back(row);
+      }
+    }
+  }
+  if (options.json) print_json(rows, stdout);
+  return ExitStatus::fine;
+}
+
+Result<ExitStatus> run_files(const Options& options) {
+  TRY(const Codec codec, options.codec.codec());
+  TRY(const auto raw, options.raw.format());
+  benchmark::SpeedBuffers buffers;
+  Json rows = Json::array();
+  if (!options.json) print_heading();
+  for (const std::string& file : options.files) {
+    TRY(const auto source, files::open_tensor(file, raw));
+    AlignedBuffer scratch;
+    TRY(const TensorView view, source->read(Region::whole(source->shape()), scratch));
+    AlignedBuffer copy;
+    const auto elements = MutableTensorView::contiguous(
+        copy.reserve(static_cast<std::size_t>(view.byte_count())).data(), view.dtype, view.shape);
+    copy_elements(view, elements);
+    for (const std::size_t threads : options.threads) {
+      TRY(const auto speed, benchmark::measure_speed(
+                                as_const(elements), codec,
+                                {.threads = threads, .repetitions = options.repetitions}, buffers));
+      if (!options.json) {
+        print_row(file, codec.parameter("cf"), threads, speed);
+        continue;
+      }
+      Json row = {{"field", file},
+                  {"threads", threads},
+                  {"codec", codec.name()},
+                  {"parameters", parameters_to_json(codec)},
+                  {"bytes_in", view.byte_count()}};
+      row.update(to_json(speed));
+      rows.push_back(row);
+    }
+  }
+  if (options.json) print_json(rows, stdout);
+  return ExitStatus::fine;
+}
+
+Result<ExitStatus> run_study(const Options& options) {
+  if (options.study != "dct-energy") {
+    return bad_argument("there is no study '", options.study, "'; the one there is, is dct-energy");
+  }
+  if (options.files.empty()) {
+    return bad_argument("the study dct-energy needs images: .png, .npy or CIFAR-10's .bin files");
+  }
+  TRY(const auto energy,
+      report::run_dct_energy_study(
+          options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
+  const std::string page = report::dct_energy_html(energy);
+  TRY(const auto file, files::AtomicFile::create(options.output));
+  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(page))));
+  RETURN_IF_ERROR(file->finish());
+  if (!options.json) {
+    std::fputs(report::dct_energy_text(energy).c_str(), stdout);
+    std::printf("The figure is in %s\n", options.output.c_str());
+    return ExitStatus::fine;
+  }
+  Json panels = Json::array();
+  for (const auto& panel : energy.panels) {
+    panels.push_back({{"channel", panel.channel},
+                      {"quality", panel.quality},
+                      {"blocks", panel.blocks},
+                      {"nonzero_share", panel.nonzero_share}});
+  }
+  print_json({{"study", options.study},
+              {"images", energy.images},
+              {"panels", panels},
+              {"page", options.output}},
+             stdout);
+  return ExitStatus::fine;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  if (!options.study.empty()) return run_study(options);
+  if (options.repetitions < 1)
+    return bad_argument("--repetitions is ", options.repetitions, "; it must be at least 1");
+  for (const std::size_t threads : options.threads) {
+    if (threads < 1) return bad_argument("--threads is 0; it must be at least 1");
+  }
+  return options.files.empty() ? run_planes(options) : run_files(options);
+}
+
+Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILES", options->files,
+                 "tensors to measure on; without any: batches of 3-channel images in f32");
+  options->codec.declare(app);
+  app.add_option("--planes", options->planes, "side lengths of the images")->delimiter(',');
+  app.add_option("--cfs", options->chop_factors, "chop factors to run through")->delimiter(',');
+  app.add_option("--threads", options->threads, "numbers of threads to run with")->delimiter(',');
+  app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB");
+  app.add_option("--repetitions", options->repetitions,
+                 "turns of memcpy, compress, decompress; the best counts");
+  app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
+  options->raw.declare(app);
+  app.add_option("--study", options->study,
+                 "dct-energy: which coefficients of images are non-zero (paper, Figure 3)");
+  app.add_option("--images", options->images, "for the study: how many images at most");
+  app.add_option("--output", options->output, "for the study: the page to write");
+  app.add_flag("--json", options->json, "print JSON, a row per case");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Verb bench_verb() {
+  return {"bench", "measure speed beside memcpy, or run a study",
+          "  tensorpress bench --codec dct-chop --json\n"
+          "  tensorpress bench --planes 256 --cfs 2,4 --layout triangle\n"
+          "  tensorpress bench x.npy --cf 4\n"
+          "  tensorpress bench --study dct-energy photo.png --output figure3.html",
+          declare};
+}
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,109 @@
+// 16-bit conversions and matrix products on every instruction set against their plain versions.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/half/half_ref.h"
+#include "kernels/stream_copy/stream_copy.h"
+
+namespace tensorpress::kernels {
+namespace {
+
+// All exponents, both signs, fractions around the places where rounding turns.
+std::vector<float> telling_floats() {
+  std::vector<float> values;
+  for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
+    for (const std::uint32_t fraction :
+         {0u, 1u, 0xFFFu, 0x1000u, 0x1001u, 0x2FFFu, 0x3000u, 0x3001u, 0x7FFFu, 0x8000u, 0x8001u,
+          0x17FFFu, 0x18000u, 0x18001u, 0x7FFFFFu, 0x400000u, 0x123456u}) {
+      for (const std::uint32_t sign : {0u, 0x80000000u}) {
+        values.push_back(std::bit_cast<float>(sign | (exponent << 23) | fraction));
+      }
+    }
+  }
+  values.push_back(HUGE_VALF);
+  values.push_back(-HUGE_VALF);
+  return values;
+}
+
+TEST(HalfKernels, EveryIsaNarrowsLikeTheReference) {
+  const auto values = telling_floats();
+  for (const Isa isa : usable_isas()) {
+    std::vector<std::uint16_t> expected(values.size()), actual(values.size());
+    f16_narrow_reference(values.data(), expected.data(), values.size());
+    f16_conversion(isa).narrow(values.data(), actual.data(), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(expected[i], actual[i]) << values[i] << name_of(isa);
+    bf16_narrow_reference(values.data(), expected.data(), values.size());
+    bf16_conversion(isa).narrow(values.data(), actual.data(), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(expected[i], actual[i]) << values[i] << name_of(isa);
+  }
+}
+
+TEST(HalfKernels, EveryIsaWidensAllPatternsLikeTheReference) {
+  std::vector<std::uint16_t> halves(65536);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  for (const Isa isa : usable_isas()) {
+    for (const bool bf16 : {false, true}) {
+      std::vector<float> actual(halves.size());
+      (bf16 ? bf16_conversion(isa) : f16_conversion(isa))
+          .widen(halves.data(), actual.data(), halves.size());
+      for (std::size_t i = 0; i < halves.size(); ++i) {
+        const float expected = bf16 ? bf16_to_float(halves[i]) : f16_to_float(halves[i]);
+        if (std::isnan(expected)) {
+          ASSERT_TRUE(std::isnan(actual[i])) << i;
+        } else {
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(expected), std::bit_cast<std::uint32_t>(actual[i]))
+              << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, EveryIsaAgreesWithThreePlainLoops) {
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (const std::size_t rows : {1u, 3u, 4u, 9u}) {
+    for (const std::size_t inner : {1u, 8u, 31u}) {
+      for (const std::size_t columns : {1u, 4u, 23u, 48u, 65u}) {
+        std::vector<float> left(rows * inner), right(inner * columns), expected(rows * columns);
+        for (auto& value : left) value = uniform(generator);
+        for (auto& value : right) value = uniform(generator);
+        gemm_reference(left.data(), right.data(), expected.data(), rows, inner, columns);
+        for (const Isa isa : usable_isas()) {
+          std::vector<float> actual(rows * columns + 1, 77.0f);
+          gemm(isa)(left.data(), right.data(), actual.data(), rows, inner, columns);
+          for (std::size_t i = 0; i < expected.size(); ++i)
+            ASSERT_NEAR(expected[i], actual[i], 1e-5f * 31);
+          ASSERT_EQ(77.0f, actual.back());
+        }
+      }
+    }
+  }
+}
+
+TEST(StreamCopy, CopiesAnyLengthToAnyAlignment) {
+  std::vector<std::byte> from(1000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);
+  for (const Isa isa : usable_isas()) {
+    for (std::size_t offset = 0; offset < 65; offset += 3) {
+      for (const std::size_t count : {0u, 1u, 63u, 64u, 65u, 200u, 777u}) {
+        std::vector<std::byte> to(1000, std::byte{0xAA});
+        stream_copy(isa)(from.data() + 5, to.data() + offset, count);
+        ASSERT_EQ(0, std::memcmp(from.data() + 5, to.data() + offset, count));
+        ASSERT_EQ(std::byte{0xAA}, to[offset + count]);
+        if (offset > 0) ASSERT_EQ(std::byte{0xAA}, to[offset - 1]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tensorpress::kernels
