@@ -62,9 +62,9 @@ def test_short_coefficients_are_close(tensorpress, smooth, coefficients, unit):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i2"])
 def test_every_type_comes_back_as_itself(tensorpress, smooth, dtype):
     array = smooth((3, 40, 72), dtype)
-    copy = round_trip(tensorpress, array, "--cf", 4)
+    copy = round_trip(tensorpress, array, "--cf", 3)  # at CF 4 a block of u8 is no smaller than raw
     assert copy.dtype == array.dtype and copy.shape == array.shape
-    expected = reference.chopped(array, 4)
+    expected = reference.chopped(array, 3)
     if array.dtype.kind in "iu":
         bounds = np.iinfo(array.dtype)
         expected = np.clip(np.rint(expected), bounds.min, bounds.max)
