@@ -99,7 +99,9 @@ TEST(StreamCopy, CopiesAnyLengthToAnyAlignment) {
         stream_copy(isa)(from.data() + 5, to.data() + offset, count);
         ASSERT_EQ(0, std::memcmp(from.data() + 5, to.data() + offset, count));
         ASSERT_EQ(std::byte{0xAA}, to[offset + count]);
-        if (offset > 0) ASSERT_EQ(std::byte{0xAA}, to[offset - 1]);
+        if (offset > 0) {
+          ASSERT_EQ(std::byte{0xAA}, to[offset - 1]);
+        }
       }
     }
   }
