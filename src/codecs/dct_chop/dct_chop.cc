@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -266,6 +267,21 @@ Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std
   return compress_raw(chunk, output, workspace);
 }
 
+// The parameters with the way to compute exchanged.
+Parameters with_method(Parameters parameters, std::span<const Parameter> method) {
+  parameters.matmul = false;
+  parameters.serialize = 1;
+  for (const auto& choice : method) {
+    if (choice.name == "form") parameters.matmul = choice.value == "matmul";
+    if (choice.name == "serialize") {
+      std::from_chars(choice.value.data(), choice.value.data() + choice.value.size(),
+                      parameters.serialize);
+    }
+  }
+  parameters.serialize = std::max(parameters.serialize, 1);
+  return parameters;
+}
+
 Result<void> DctChop::decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
                                  ChunkWorkspace& workspace) const {
   const Geometry geometry = Geometry::of(chunk.shape, parameters_);
@@ -273,10 +289,15 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
     return corrupt(input.size(), " bytes are stored for coefficients of ", coded_bytes(geometry),
                    " bytes");
   }
-  const SlabWalk slabs(geometry, false);
+  // Streams are decoded by the block kernel, whatever made them, so that every machine gets the
+  // same bits.
+  const Parameters method = with_method(parameters_, workspace.method);
+  std::optional<MatmulForm> matrices;
+  if (method.matmul && !geometry.linear()) matrices.emplace(geometry, method, workspace.isa);
+  const SlabWalk slabs(geometry, matrices.has_value());
   const auto kernel = block_kernel(geometry, workspace.isa);
   const auto half = half_kernel(workspace.isa);
-  const bool direct = is_direct(as_const(chunk), geometry);
+  const bool direct = is_direct(chunk, geometry);
   const std::size_t value_bytes = size_of(parameters_.coefficients);
   const bool in_place = !halves() && std::endian::native == std::endian::little &&
                         reinterpret_cast<std::uintptr_t>(input.data()) % alignof(float) == 0;
@@ -306,8 +327,12 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
       next = {piece.data() + piece.size(), slabs[i + 1].values * value_bytes};
     float* const target =
         direct ? reinterpret_cast<float*>(chunk.data) + slab.first_element : rows.data();
-    kernel.inverse(coefficients, slab.block_rows, slab.width, target,
-                   direct && workspace.stream_stores, next);
+    if (matrices) {
+      matrices->inverse(coefficients, target);
+    } else {
+      kernel.inverse(coefficients, slab.block_rows, slab.width, target,
+                     direct && workspace.stream_stores, next);
+    }
     if (!direct) store_slab(rows.data(), geometry, slab, chunk);
   }
   return {};
