@@ -225,7 +225,7 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
       half.widen(stored.data(), values.data(), slab.values);
     }
     kernel.inverse(values.data(), slab.block_rows, slab.width, reconstructed.data(), false, {});
-    squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data());
+    squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data(), workspace.isa);
     if (halves()) {
       to_little_endian(stored.first(slab.values));
       put_out(std::as_bytes(stored.first(slab.values)),
