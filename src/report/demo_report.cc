@@ -133,6 +133,7 @@ ColorScale scale_of_values(const DemoDataSet& set) {
 
 Result<std::string> picture(const Plane& plane, const ColorScale& scale, const std::string& alt,
                             const std::string& caption) {
+  if (plane.values.empty()) return figure("", "Nothing to see: the tensor is empty.");
   TRY(const std::string data, png_data_uri(paint(plane, scale)));
   return figure(image(data, alt), caption);
 }
@@ -178,7 +179,7 @@ Result<std::string> pictures_of(const DemoDataSet& set) {
   return figure(side_by_side(columns, 260),
                 text("Before and after at three chop factors. Differences: blue is too low, red is "
                      "too high, full colour at ±",
-                     rounded(most, 3), ", white is no difference; one scale for all three."));
+                     rounded(most, 4), ", white is no difference; one scale for all three."));
 }
 
 void add_introduction(HtmlDocument& page) {

@@ -61,17 +61,24 @@ void copy_window(const TensorView& tensor, std::uint64_t number, const Excerpt& 
   }
 }
 
-double variance(const Plane& plane) {
-  double sum = 0;
+/// Mean squared difference between neighbours: detail rather than a slope across the window.
+double roughness(const Plane& plane) {
   double squares = 0;
-  double count = 0;
-  for (const float value : plane.values) {
-    if (!std::isfinite(value)) continue;
-    sum += value;
-    squares += static_cast<double>(value) * value;
-    ++count;
+  double pairs = 0;
+  const auto add = [&](std::size_t a, std::size_t b) {
+    const double difference = static_cast<double>(plane.values[a]) - plane.values[b];
+    if (!std::isfinite(difference)) return;
+    squares += difference * difference;
+    ++pairs;
+  };
+  for (std::size_t y = 0; y < plane.height; ++y) {
+    for (std::size_t x = 0; x < plane.width; ++x) {
+      const std::size_t at = y * plane.width + x;
+      if (x + 1 < plane.width) add(at, at + 1);
+      if (y + 1 < plane.height) add(at, at + plane.width);
+    }
   }
-  return count > 0 ? squares / count - sum / count * (sum / count) : 0;
+  return pairs > 0 ? squares / pairs : 0;
 }
 
 /// Window positions along an axis: nine at most, from one end to the other.
@@ -134,7 +141,7 @@ Excerpt choose_excerpt(const TensorView& tensor, std::size_t most_height, std::s
     for (const std::size_t left : candidates(width, best.width)) {
       trial.top = top;
       trial.left = left;
-      const double found = variance(take_excerpt(tensor, trial));
+      const double found = roughness(take_excerpt(tensor, trial));
       if (found > most) {
         most = found;
         best = trial;
@@ -145,12 +152,12 @@ Excerpt choose_excerpt(const TensorView& tensor, std::size_t most_height, std::s
 }
 
 Plane take_excerpt(const TensorView& tensor, const Excerpt& excerpt) {
+  if (tensor.element_count() == 0) return {};
   const std::size_t down = (excerpt.planes + excerpt.across - 1) / excerpt.across;
   Plane plane;
   plane.height = down * excerpt.height;
   plane.width = excerpt.across * excerpt.width;
   plane.values.assign(plane.height * plane.width, std::numeric_limits<float>::quiet_NaN());
-  if (tensor.element_count() == 0) return plane;
   for (std::uint64_t i = 0; i < excerpt.planes; ++i) {
     copy_window(tensor, i, excerpt, i / excerpt.across * excerpt.height,
                 i % excerpt.across * excerpt.width, plane);

@@ -33,12 +33,12 @@ struct Excerpt {
 };
 
 /// For planes of at most 64 x 64 a sheet of up to 32 of them, for larger ones the window of at
-/// most `most_height` x `most_width` of the first plane in which the values vary most. 0-D and 1-D
+/// most `most_height` x `most_width` of the first plane with the most detail. 0-D and 1-D
 /// tensors are one row.
 Excerpt choose_excerpt(const TensorView& tensor, std::size_t most_height, std::size_t most_width);
 
 /// The values of the excerpt, which must have been chosen for a tensor of the same shape. Places
-/// of a sheet without a plane are NaN.
+/// of a sheet without a plane are NaN. An empty tensor has an empty plane.
 Plane take_excerpt(const TensorView& tensor, const Excerpt& excerpt);
 
 }  // namespace tensorpress::report

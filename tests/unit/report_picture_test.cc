@@ -111,9 +111,13 @@ TEST(Excerpt, OfASmallTensorIsTheWholeFirstPlane) {
   EXPECT_EQ(excerpt.description(tensor.shape), "the first of 2 planes");
 }
 
-TEST(Excerpt, OfALargePlaneIsWhereItVariesMost) {
-  std::vector<float> values(200 * 300, 1.0F);
-  values[150 * 300 + 280] = 50;  // the only event, at the lower right
+TEST(Excerpt, OfALargePlaneIsWhereTheDetailIs) {
+  // A steep, smooth slope at the left; one spike at the lower right.
+  std::vector<float> values(200 * 300);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0.1F * static_cast<float>(std::max<int>(0, 150 - static_cast<int>(i % 300)));
+  }
+  values[150 * 300 + 280] = 100;
   const TensorView tensor = view_of(std::span<const float>(values), {200, 300});
   const Excerpt excerpt = choose_excerpt(tensor, 100, 100);
   EXPECT_LE(excerpt.top, 150u);
