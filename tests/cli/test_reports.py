@@ -75,7 +75,7 @@ def test_info_prints_a_line_a_field(tensorpress, smooth):
     report = compressed(tensorpress, smooth((5, 48, 80)), "--attr", "evil=\x1b[2J")
     lines = tensorpress("info", "x.tpz").out.decode().splitlines()
     assert [line.split()[0] for line in lines] == [name for name in report if name not in ("seconds", "compress_gb_per_s")]
-    assert "shape           5x48x80" in lines
+    assert ["shape", "5x48x80"] in [line.split() for line in lines]
     assert not any("\x1b" in line for line in lines)
 
 
@@ -111,7 +111,8 @@ def test_stored_error_is_the_dropped_energy(tensorpress, smooth):
     matrix = reference.dct_matrix()
     coefficients = matrix @ blocks @ matrix.T
     dropped = coefficients * ~reference.kept("dct", "square", 4)
-    assert report["l2_error"] == pytest.approx(np.sqrt((dropped**2).sum()), rel=1e-5)
+    rounding = 2e-6 * np.linalg.norm(array.astype(float))  # of f32 arithmetic, in all coefficients
+    assert report["l2_error"] == pytest.approx(np.linalg.norm(dropped), rel=0, abs=rounding)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i2"])
@@ -130,7 +131,7 @@ def test_verify_measures_what_numpy_measures(tensorpress, smooth, dtype, flags):
     assert report["max_rel_error"] == pytest.approx(np.abs(original - copy).max() / value_range)
     assert report["nrmse"] == pytest.approx(rmse / value_range)
     assert report["l2_error"] == pytest.approx(np.linalg.norm(original - copy))
-    assert report["l2_error"] <= report["stored_l2_error"]
+    assert report["l2_error"] <= report["stored_l2_error"] * (1 + 1e-9)
     if rmse > 0:
         assert report["psnr_db"] == pytest.approx(20 * math.log10(value_range / rmse))
         assert 0 < report["ssim"] < 1

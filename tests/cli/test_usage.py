@@ -5,22 +5,26 @@ import os
 import numpy as np
 import pytest
 
-VERBS = ["compress", "decompress", "info", "verify"]
+def listed_verbs(tensorpress):
+    lines = tensorpress("--help").out.decode().split("Verbs:\n")[1].split("\n\n")[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
 
 
-def test_help_lists_every_verb(tensorpress):
-    text = tensorpress("--help").out.decode()
-    for verb in VERBS:
-        assert f"\n  {verb} " in text
+def test_help_lists_the_verbs(tensorpress):
+    assert {"compress", "decompress", "info", "verify"} <= set(listed_verbs(tensorpress))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_of_a_verb_ends_with_examples(tensorpress, verb):
-    text = tensorpress(verb, "--help").out.decode()
-    examples = text[text.rindex("Examples:") :].strip().splitlines()[1:]
-    assert 2 <= len(examples) <= 4
-    assert all("tensorpress " in line for line in examples)
-    assert "--json" in text
+def test_help_of_every_verb_ends_with_examples(tensorpress):
+    for verb in listed_verbs(tensorpress):
+        text = tensorpress(verb, "--help").out.decode()
+        examples = text[text.rindex("Examples:") :].strip().splitlines()[1:]
+        assert 2 <= len(examples) <= 4, verb
+        assert any(f"tensorpress {verb}" in line for line in examples), verb
+
+
+@pytest.mark.parametrize("verb", ["compress", "decompress", "info", "verify"])
+def test_verbs_that_report_know_json(tensorpress, verb):
+    assert "--json" in tensorpress(verb, "--help").out.decode()
 
 
 def test_codec_flags_come_with_choices_and_defaults(tensorpress):

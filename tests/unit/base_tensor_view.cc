@@ -20,7 +20,7 @@ std::vector<float> counting(std::size_t count) {
 // The elements of any view in C order, which is what copying into a contiguous tensor must give.
 std::vector<float> elements_of(const TensorView& view) {
   std::vector<float> values(view.element_count(), -1.0F);
-  copy_elements(view, view_of(std::span<float>(values), view.shape));
+  copy_elements(view, view_of(values, view.shape));
   return values;
 }
 
