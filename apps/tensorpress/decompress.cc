@@ -22,6 +22,8 @@ struct Options {
   std::string output;
   bool raw = false;
   bool skip_corrupt = false;
+  std::string form = "block";
+  int serialize = 1;
   ThreadsOption threads;
   bool json = false;
 };
@@ -81,6 +83,13 @@ Result<StreamInfo> write_output(const Options& options, const std::string& path,
   return info;
 }
 
+/// The way to compute, checked by the one codec that has a choice.
+Result<std::vector<Parameter>> method_of(const Options& options) {
+  std::vector<Parameter> method = {{"form", options.form}, {"serialize", text(options.serialize)}};
+  TRY(const Codec checked, Codec::make("dct-chop", method));
+  return method;
+}
+
 Result<ExitStatus> run(const Options& options) {
   const std::string path = options.output.empty()
                                ? default_output(options.input, options.raw ? ".raw" : ".npy")
@@ -92,6 +101,7 @@ Result<ExitStatus> run(const Options& options) {
   read.threads = options.threads.threads();
   // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();
+  TRY(read.method, method_of(options));
   if (options.skip_corrupt) {
     read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
       ++skipped;
@@ -125,6 +135,11 @@ Action declare(CLI::App& app) {
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
   app.add_flag("--skip-corrupt", options->skip_corrupt,
                "leave out chunks that cannot be read, with a warning each; status 1 if any");
+  app.add_option("--form", options->form,
+                 "dct-chop: the fast block kernel, or the paper's two dense products")
+      ->option_text("block|matmul (block)");
+  app.add_option("--serialize", options->serialize, "with --form matmul: s x s parts of a plane")
+      ->option_text("1..64 (1)");
   options->threads.declare(app);
   app.add_flag("--json", options->json,
                "print one JSON object (on stderr if stdout carries the data)");

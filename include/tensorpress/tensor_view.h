@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tensorpress/dtype.h"
 #include "tensorpress/result.h"
@@ -72,6 +74,12 @@ struct BasicTensorView {
   std::uint64_t element_count() const { return shape.element_count(); }
   std::uint64_t byte_count() const { return element_count() * size_of(dtype); }
   bool is_contiguous() const;
+  /// What may be written may be read.
+  operator BasicTensorView<const std::byte*>() const  // NOLINT(google-explicit-constructor)
+    requires(!std::is_same_v<Pointer, const std::byte*>)
+  {
+    return {data, dtype, shape, strides};
+  }
   /// The part of the view inside `region`, which must lie within the shape.
   BasicTensorView part(const Region& region) const;
 };
@@ -83,14 +91,20 @@ inline TensorView as_const(const MutableTensorView& view) {
   return {view.data, view.dtype, view.shape, view.strides};
 }
 
-/// A contiguous view of typed values: view_of(std::span<const float>, {3, 32, 32}).
-inline TensorView view_of(std::span<const float> values, const Shape& shape) {
-  return TensorView::contiguous(reinterpret_cast<const std::byte*>(values.data()), DType::f32,
-                                shape);
-}
-inline MutableTensorView view_of(std::span<float> values, const Shape& shape) {
-  return MutableTensorView::contiguous(reinterpret_cast<std::byte*>(values.data()), DType::f32,
-                                       shape);
+/// A contiguous view of floats in a vector, array or span: view_of(values, {3, 32, 32}). Mutable if
+/// the values are.
+template <class Values>
+  requires std::convertible_to<Values&, std::span<const float>>
+auto view_of(Values&& values, const Shape& shape) {
+  if constexpr (std::convertible_to<Values&, std::span<float>>) {
+    const std::span<float> span = values;
+    return MutableTensorView::contiguous(reinterpret_cast<std::byte*>(span.data()), DType::f32,
+                                         shape);
+  } else {
+    const std::span<const float> span = values;
+    return TensorView::contiguous(reinterpret_cast<const std::byte*>(span.data()), DType::f32,
+                                  shape);
+  }
 }
 
 /// Copies `from` into `to`; same shape and dtype, any strides.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/half_types.h"
 #include "tensorpress/dtype.h"
@@ -125,6 +126,10 @@ void store_strided(const float* from, std::byte* to, std::int64_t stride, std::s
 template <class Number>
 void load_elements(DType dtype, const std::byte* from, std::int64_t stride, std::size_t count,
                    Number* to) {
+  if (std::is_same_v<Number, float> && dtype == DType::f32 && stride == sizeof(float)) {
+    std::memcpy(to, from, count * sizeof(float));
+    return;
+  }
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
     if (stride == static_cast<std::int64_t>(sizeof(T))) {
@@ -139,6 +144,10 @@ void load_elements(DType dtype, const std::byte* from, std::int64_t stride, std:
 /// Floats as elements; integers are rounded and clamped.
 inline void store_elements(DType dtype, const float* from, std::byte* to, std::int64_t stride,
                            std::size_t count) {
+  if (dtype == DType::f32 && stride == sizeof(float)) {
+    std::memcpy(to, from, count * sizeof(float));
+    return;
+  }
   with_type(dtype, [&](auto type) {
     using T = decltype(type);
     if (stride == static_cast<std::int64_t>(sizeof(T))) {

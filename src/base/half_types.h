@@ -1,8 +1,9 @@
 // IEEE binary16 (f16) and bfloat16 (bf16) as bit patterns, to float and back. Integer arithmetic
 // only, so the bits are the same on every machine; SIMD kernels are compared with these functions.
 //
-//   f16   sign 1 | exponent 5, bias 15 | fraction 10      f32   sign 1 | exponent 8, bias 127 |
-//   bf16  sign 1 | exponent 8, bias 127 | fraction 7            fraction 23
+//   f16    sign 1 | exponent 5, bias 15  | fraction 10
+//   bf16   sign 1 | exponent 8, bias 127 | fraction 7
+//   float  sign 1 | exponent 8, bias 127 | fraction 23
 //
 // Widening is exact. Narrowing rounds to nearest, ties to even; beyond the largest finite value
 // lies infinity. A NaN stays a NaN and keeps the payload bits that fit, so that widening and

@@ -26,6 +26,9 @@ struct ChunkWorkspace {
   Isa isa;
   /// Write large results past the cache; for outputs that exceed it.
   bool stream_stores = false;
+  /// How a decoder is to compute, where it has a choice ("form" "matmul"); its fast way when
+  /// absent.
+  std::span<const Parameter> method;
   /// Where the chunk lies in the tensor, for messages.
   std::array<std::uint64_t, kMaxRank> origin{};
   /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller

@@ -76,10 +76,7 @@ class TensorFileWriter : public TensorFile {
     if (!spool_.is_open()) {
       TRY(spool_, create_spool(element_bytes() - appended_));
     }
-    if (auto done = write_fully_at(spool_, at - appended_, bytes); !done.ok()) {
-      return while_doing(text("cannot write ", spool_name()), std::move(done).error());
-    }
-    return {};
+    return write_spool(spool_, at - appended_, bytes);
   }
 
   Result<void> append_spool() {

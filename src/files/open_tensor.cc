@@ -75,9 +75,7 @@ Result<std::unique_ptr<stream::TensorSource>> spool(FileInput input, StoredLayou
     if (count > total - copied) {
       return corrupt(input.name(), " goes on after its elements: ", described(layout), " bytes");
     }
-    if (auto written = write_fully(file, part); !written.ok()) {
-      return while_doing(text("cannot write ", spool_name()), std::move(written).error());
-    }
+    RETURN_IF_ERROR(write_spool(file, copied, part));
     copied += count;
     if (count < kCopyBytes) break;
   }

@@ -122,4 +122,13 @@ std::string spool_name() {
   return text("a temporary file in '", spool_directory(), "'");
 }
 
+Result<void> write_spool(const FileDescriptor& spool, std::uint64_t offset,
+                         std::span<const std::byte> bytes) {
+  if (const auto done = write_fully_at(spool, offset, bytes); !done.ok()) {
+    return io_error("cannot write ", spool_name(), ": ", done.error().message,
+                    "; set TMPDIR to a directory with more room");
+  }
+  return {};
+}
+
 }  // namespace tensorpress::files

@@ -43,7 +43,10 @@ class TemporaryFile {
 /// A nameless file in TMPDIR (or /tmp) for data that must be seen in another order than it comes.
 /// The error says how much room is needed: `bytes`.
 Result<FileDescriptor> create_spool(std::uint64_t bytes);
-/// What to call a failed write to it.
+/// "a temporary file in '/tmp'", for messages about it.
 std::string spool_name();
+/// Writes to a spool; the error says what to do.
+Result<void> write_spool(const FileDescriptor& spool, std::uint64_t offset,
+                         std::span<const std::byte> bytes);
 
 }  // namespace tensorpress::files

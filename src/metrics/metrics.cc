@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
-#include "base/errors.h"
 #include "base/elements.h"
+#include "base/errors.h"
 
 namespace tensorpress::metrics {
 namespace {

@@ -35,7 +35,10 @@ class Flow {
     const std::uint64_t count = decoder_.grid().chunk_count();
     std::vector<std::unique_ptr<Slot>> slots(
         chunks_in_flight(options_.threads, count, decoder_.working_bytes()));
-    for (auto& slot : slots) slot = std::make_unique<Slot>(isa);
+    for (auto& slot : slots) {
+      slot = std::make_unique<Slot>(isa);
+      slot->workspace.method = options_.method;
+    }
     for (std::uint64_t first = 0; first < count; first += slots.size()) {
       const auto in_flight =
           static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count - first));

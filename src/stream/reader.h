@@ -20,6 +20,8 @@ struct ReadOptions {
   Runner runner = {};
   std::uint64_t max_bytes = std::uint64_t{1} << 40;
   Progress progress = {};
+  /// How the codec is to compute, where it has a choice: {{"form", "matmul"}} for dct-chop.
+  std::vector<Parameter> method = {};
   /// Chunks that cannot be read are left out (zeros in the output) and reported here instead of
   /// ending the work.
   std::function<void(std::uint64_t chunk, const Error& error)> skip_corrupt = {};

@@ -158,3 +158,15 @@ def test_a_chosen_chunk_shape_cuts_across_the_tensor(tensorpress, smooth):
     np.testing.assert_allclose(copy, reference.chopped(array, 5), rtol=0, atol=255 * 2e-6)
     report = tensorpress("info", "x.tpz", "--json").json
     assert report["chunk_shape"] == [4, 16, 24] and report["chunks"] == 2 * 3 * 3
+
+
+def test_the_matrix_form_decompresses_to_the_same_values(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((2, 72, 40)))
+    tensorpress("compress", "x.npy", "--cf", 5, "--layout", "triangle", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "block.npy")
+    block = np.load(tensorpress.directory / "block.npy")
+    for serialize in (1, 2, 3):
+        tensorpress("decompress", "x.tpz", "--form", "matmul", "--serialize", serialize, "-o", "matmul.npy")
+        matmul = np.load(tensorpress.directory / "matmul.npy")
+        np.testing.assert_allclose(matmul, block, rtol=0, atol=255 * 1e-5)
+    assert "block|matmul" in tensorpress.refuses("decompress", "x.tpz", "--form", "fast")

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "tensorpress/tensor_view.h"
@@ -17,7 +20,7 @@ std::vector<float> counting(std::size_t count) {
 // The elements of any view in C order, which is what copying into a contiguous tensor must give.
 std::vector<float> elements_of(const TensorView& view) {
   std::vector<float> values(view.element_count(), -1.0F);
-  copy_elements(view, view_of(std::span<float>(values), view.shape));
+  copy_elements(view, view_of(values, view.shape));
   return values;
 }
 
@@ -36,6 +39,18 @@ TEST(TensorView, ContiguousStridesAreBytesWithTheLastAxisFastest) {
   EXPECT_EQ(strides[0], 96);
   EXPECT_EQ(strides[1], 32);
   EXPECT_EQ(strides[2], 8);
+}
+
+TEST(TensorView, OfAVectorOrArrayOrSpanIsMutableIfTheValuesAre) {
+  std::vector<float> values = {1, 2, 3};
+  const std::vector<float> constant = values;
+  std::array<float, 3> array = {};
+  static_assert(std::is_same_v<decltype(view_of(values, {3})), MutableTensorView>);
+  static_assert(std::is_same_v<decltype(view_of(array, {3})), MutableTensorView>);
+  static_assert(std::is_same_v<decltype(view_of(constant, {3})), TensorView>);
+  static_assert(std::is_same_v<decltype(view_of(std::span<const float>(values), {3})), TensorView>);
+  copy_elements(view_of(values, {3}), view_of(array, {3}));  // what may be written may be read
+  EXPECT_EQ(array, (std::array<float, 3>{1, 2, 3}));
 }
 
 TEST(TensorView, KnowsWhetherItIsContiguous) {

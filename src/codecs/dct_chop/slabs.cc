@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/elements.h"
+#include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::dct_chop {
 namespace {
@@ -134,11 +135,18 @@ void store_slab(const float* rows, const Geometry& geometry, const Slab& slab,
 }
 
 double slab_squared_error(const TensorView& chunk, const Geometry& geometry, const Slab& slab,
-                          const float* rows) {
+                          const float* rows, Isa isa) {
   const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
   const auto element_bytes = static_cast<std::int64_t>(size_of(chunk.dtype));
   double sum = 0;
+  const auto float_error = kernels::squared_error(isa);
+  const bool floats = chunk.dtype == DType::f32 && stride == sizeof(float) &&
+                      reinterpret_cast<std::uintptr_t>(chunk.data) % alignof(float) == 0;
   const auto compare_row = [&](const std::byte* from, std::size_t count, const float* row) {
+    if (floats) {
+      sum += float_error(reinterpret_cast<const float*>(from), row, count);
+      return;
+    }
     constexpr std::size_t kPiece = 256;
     std::array<double, kPiece> original{}, copy{};
     std::array<std::byte, kPiece * sizeof(double)> stored{};

@@ -47,6 +47,6 @@ void store_slab(const float* rows, const Geometry& geometry, const Slab& slab,
 /// Sum of squared differences between the chunk and what store_slab would put in its place; not
 /// finite when an element of either is not.
 double slab_squared_error(const TensorView& chunk, const Geometry& geometry, const Slab& slab,
-                          const float* rows);
+                          const float* rows, Isa isa);
 
 }  // namespace tensorpress::dct_chop

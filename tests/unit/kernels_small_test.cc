@@ -1,4 +1,4 @@
-// 16-bit conversions and matrix products on every instruction set against their plain versions.
+// The small kernels on every instruction set against their plain versions.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,6 +9,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/half/half_ref.h"
+#include "kernels/squared_error/squared_error.h"
 #include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress::kernels {
@@ -89,6 +90,24 @@ TEST(Gemm, EveryIsaAgreesWithThreePlainLoops) {
   }
 }
 
+TEST(SquaredError, EveryIsaGivesTheReferencesBits) {
+  std::mt19937 generator(2);
+  std::uniform_real_distribution<float> uniform(-1e3f, 1e3f);
+  std::vector<float> a(100), b(100);
+  for (auto& value : a) value = uniform(generator);
+  for (auto& value : b) value = uniform(generator);
+  for (std::size_t count = 0; count <= 100; ++count) {
+    double expected = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      expected += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+    }
+    const double reference = squared_error_reference(a.data(), b.data(), count);
+    EXPECT_NEAR(expected, reference, 1e-12 * expected);
+    for (const Isa isa : usable_isas())
+      EXPECT_EQ(reference, squared_error(isa)(a.data(), b.data(), count)) << count;
+  }
+}
+
 TEST(StreamCopy, CopiesAnyLengthToAnyAlignment) {
   std::vector<std::byte> from(1000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);
@@ -99,7 +118,9 @@ TEST(StreamCopy, CopiesAnyLengthToAnyAlignment) {
         stream_copy(isa)(from.data() + 5, to.data() + offset, count);
         ASSERT_EQ(0, std::memcmp(from.data() + 5, to.data() + offset, count));
         ASSERT_EQ(std::byte{0xAA}, to[offset + count]);
-        if (offset > 0) ASSERT_EQ(std::byte{0xAA}, to[offset - 1]);
+        if (offset > 0) {
+          ASSERT_EQ(std::byte{0xAA}, to[offset - 1]);
+        }
       }
     }
   }
