@@ -189,4 +189,4 @@ def test_raw_chunks_are_explained(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((3, 3)))  # one block of 16 values would be larger than 9
     outcome = tensorpress("compress", "x.npy", "--cf", 4, "--json")
     assert outcome.json["raw_chunks"] == 1 and outcome.json["l2_error"] == 0
-    assert outcome.err.startswith("tensorpress: 1 of 1 chunks is stored as") and outcome.err.count("\n") == 1
+    assert outcome.err.startswith("tensorpress: stored raw: 1 of 1 chunks, exact") and outcome.err.count("\n") == 1
