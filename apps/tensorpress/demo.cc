@@ -82,7 +82,7 @@ std::string padded(const std::string& cell, std::size_t width) {
 void print_row(const std::vector<std::string>& cells) {
   std::string line =
       "  " + cells[0] + std::string(14 - std::min<std::size_t>(14, cells[0].size()), ' ');
-  for (std::size_t i = 1; i < cells.size(); ++i) line += padded(cells[i], i == 1 ? 3 : 10);
+  for (std::size_t i = 1; i < cells.size(); ++i) line += padded(cells[i], i == 1 ? 3 : 11);
   std::puts(line.c_str());
 }
 

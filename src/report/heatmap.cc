@@ -17,8 +17,9 @@ std::string cell(const Heatmap& heatmap, std::size_t row, std::size_t column) {
   const Rgb color = color_at(heatmap.map, position);
   const std::size_t x = kEdge + column * kCell;
   const std::size_t y = kTitle + kEdge + row * kCell;
-  std::string out = text("<g><rect x=\"", x, "\" y=\"", y, "\" width=\"", kCell, "\" height=\"",
-                         kCell, "\" style=\"fill:", css(color), "\" />");
+  std::string out =
+      text("<g><rect shape-rendering=\"crispEdges\" x=\"", x, "\" y=\"", y, "\" width=\"", kCell,
+           "\" height=\"", kCell, "\" style=\"fill:", css(color), "\" />");
   if (index < heatmap.labels.size()) {
     out += text("<text x=\"", x + kCell / 2, "\" y=\"", y + kCell / 2 + 4,
                 "\" text-anchor=\"middle\" font-size=\"12\" style=\"fill:",
