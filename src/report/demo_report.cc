@@ -38,8 +38,8 @@ std::string table_of(const DemoDataSet& set) {
       {"psnr_db", "peak signal-to-noise ratio in decibels; more is better"},
       {"nrmse", "root mean square error over the value range"},
       {"ssim", "structural similarity of the planes; 1 is equal"},
-      {"compress GB/s", "uncompressed 1e9 bytes per second, measured on this machine"},
-      {"decompress GB/s", "uncompressed 1e9 bytes per second, measured on this machine"},
+      {"compress_gb_per_s", "uncompressed 1e9 bytes per second, measured on this machine"},
+      {"decompress_gb_per_s", "uncompressed 1e9 bytes per second, measured on this machine"},
   };
   std::string previous;
   for (const RoundTrip& trip : set.rows) {
@@ -52,6 +52,31 @@ std::string table_of(const DemoDataSet& set) {
                           rounded(trip.error.max_rel_error(), 3), psnr_text(trip),
                           rounded(trip.error.nrmse(), 3), trip.ssim ? fixed(*trip.ssim, 4) : "–",
                           fixed(trip.compress_gb_per_s, 2), fixed(trip.decompress_gb_per_s, 2)});
+  }
+  return html_of(table);
+}
+
+/// All data sets side by side, at the chop factors that are also shown as pictures.
+std::string summary_of(std::span<const DemoDataSet> sets) {
+  Table table;
+  table.caption =
+      "At a glance: the square layout with the DCT; times smaller and peak signal-to-noise ratio";
+  table.columns = {{"data", "", false}, {"shape"}, {"type"}};
+  if (!sets.empty()) {
+    for (const DemoPicture& shown : sets[0].pictures) {
+      const std::string factor = text("CF ", chop_factor(sets[0].rows[shown.row].info.codec));
+      table.columns.push_back({factor + " ratio"});
+      table.columns.push_back({factor + " psnr_db"});
+    }
+  }
+  for (const DemoDataSet& set : sets) {
+    std::vector<std::string> row = {set.description.title, set.shape.to_string(),
+                                    std::string(name_of(set.dtype))};
+    for (const DemoPicture& shown : set.pictures) {
+      row.push_back(fixed(set.rows[shown.row].ratio(), 2));
+      row.push_back(psnr_text(set.rows[shown.row]));
+    }
+    table.rows.push_back(std::move(row));
   }
   return html_of(table);
 }
@@ -178,6 +203,7 @@ void add_introduction(HtmlDocument& page) {
 Result<std::string> demo_html(std::span<const DemoDataSet> sets) {
   HtmlDocument page("Tensorpress: a demonstration");
   add_introduction(page);
+  page.add(summary_of(sets));
   for (const DemoDataSet& set : sets) {
     page.heading(2, set.description.title);
     page.paragraph(text(set.description.about, set.description.about.empty() ? "" : " ", "Shape ",

@@ -34,6 +34,20 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// Lets a narrow column break long names after an underscore.
+std::string breakable(std::string_view title) {
+  std::string out;
+  for (const char c : escape(title)) {
+    out += c;
+    if (c == '_') out += "<wbr />";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string html_of(const Table& table) {
   const auto cell_class = [&](std::size_t column) {
     return column < table.columns.size() && table.columns[column].number ? " class=\"number\"" : "";
@@ -45,7 +59,7 @@ std::string html_of(const Table& table) {
     const Column& column = table.columns[i];
     out += text("<th scope=\"col\"", cell_class(i));
     if (!column.hint.empty()) out += text(" title=\"", escape(column.hint), "\"");
-    out += text(">", escape(column.title), "</th>");
+    out += text(">", breakable(column.title), "</th>");
   }
   out += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {

@@ -48,8 +48,8 @@ img { display: block; width: 100%; height: auto; image-rendering: pixelated; bor
 .scroll { overflow-x: auto; margin: 1em 0; }
 table { border-collapse: collapse; font-size: .86rem; line-height: 1.35; width: 100%; }
 caption { text-align: left; color: var(--soft); padding-bottom: .5em; }
-th, td { padding: .32em .7em; text-align: left; white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; border-bottom: 2px solid var(--rule); }
+th, td { padding: .32em .6em; text-align: left; white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; border-bottom: 2px solid var(--rule); }
 th[title] { text-decoration: underline dotted; text-underline-offset: 3px; }
 td { border-bottom: 1px solid var(--grid); }
 tr.group td { border-top: 2px solid var(--rule); }

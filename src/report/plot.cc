@@ -144,7 +144,7 @@ std::string drawn(const Series& series, std::size_t number, const Plot& plot, co
                                         ", ", plot.y.label, " ", rounded(point.y));
     markers += marker(number, px, py, note);
     if (!point.label.empty()) {
-      markers += words(px - 7, py - 7, "end", "class=\"soft\" font-size=\"12\"", point.label);
+      markers += words(px + 6, py + 15, "start", "class=\"soft\" font-size=\"12\"", point.label);
     }
   }
   const std::string polyline = series.line && !path.empty() ? text("<polyline points=\"", path,
