@@ -3,9 +3,10 @@ add_library(tensorpress_flags INTERFACE)
 target_compile_features(tensorpress_flags INTERFACE cxx_std_20)
 # Streams must be the same bytes everywhere: a*b+c is two roundings on every machine.
 # GCC 12 warns of overlapping copies inside std::string's own operator+ (GCC bug 105651), hence -Wno-restrict.
-# Messages name our files from the top of the tree, so a program does not depend on where it was built.
+# Paths in messages and debug information start at the top of the tree, so neither the program nor the compiler cache
+# depends on where it was built.
 target_compile_options(tensorpress_flags INTERFACE
-  -ffp-contract=off -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+  -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${TENSORPRESS_WERROR}>:-Werror>)

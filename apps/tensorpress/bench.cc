@@ -26,7 +26,7 @@ struct Options {
   std::vector<int> chop_factors = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<std::size_t> threads = {1, 2};
   std::uint64_t megabytes = 128;
-  int repetitions = 7;
+  int repetitions = 11;
   RawFormatOptions raw;
   bool no_matmul = false;
   std::string study;

@@ -52,9 +52,10 @@ double gb_per_s(std::uint64_t bytes, double seconds) {
 std::string remark_on_raw_chunks(const StreamInfo& info) {
   const double raw = info.statistic("raw_chunks").value_or(0);
   if (raw == 0) return {};
-  return text(raw, " of ", info.chunk_count, " chunks ", raw == 1 ? "is" : "are",
-              " stored as they are, exact but not smaller: the codec could not make them smaller "
-              "or could not hold their values, so the ratio is below the codec's own");
+  return text(
+      "stored raw: ", raw, " of ", info.chunk_count,
+      " chunks, exact but not smaller, because coding them would need more room or could not "
+      "hold their values");
 }
 
 }  // namespace tensorpress::cli

@@ -18,8 +18,6 @@ namespace {
 /// SSIM needs both tensors whole; larger ones are compared without it.
 constexpr std::uint64_t kMaxBytesForSsim = std::uint64_t{64} << 20;
 constexpr std::uint64_t kSsimWindow = 11;
-/// The stored error is a sum of the same squares in another order; this much lies between them.
-constexpr double kSummationSlack = 1e-9;
 
 bool wants_ssim(const Shape& shape, DType dtype) {
   const std::size_t rank = shape.rank();
@@ -107,7 +105,7 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   fields["stored_l2_error"] = stored_l2_error ? Json(*stored_l2_error) : Json(nullptr);
   if (!stored_l2_error) {
     result.reason = "the stream stores no l2_error to check against";
-  } else if (!(measured.l2_error() <= *stored_l2_error * (1 + kSummationSlack))) {
+  } else if (!(measured.l2_error() <= *stored_l2_error)) {
     result.reason =
         text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
   } else if (measured.mismatched_nonfinite > 0) {

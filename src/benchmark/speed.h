@@ -15,7 +15,7 @@ namespace tensorpress::benchmark {
 
 struct SpeedOptions {
   std::size_t threads = 1;
-  int repetitions = 7;
+  int repetitions = 11;
 };
 
 /// GB/s are 1e9 uncompressed bytes per second.

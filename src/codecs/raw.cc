@@ -1,4 +1,5 @@
 // Elements as they are: what every codec falls back to.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -8,11 +9,14 @@
 namespace tensorpress {
 namespace {
 
-// In place, on big-endian machines only.
-void reverse_elements(std::byte* bytes, std::uint64_t count, std::size_t element_bytes) {
-  for (std::uint64_t i = 0; i < count; ++i, bytes += element_bytes) {
-    for (std::size_t j = 0; j < element_bytes / 2; ++j)
-      std::swap(bytes[j], bytes[element_bytes - 1 - j]);
+constexpr bool kBigEndian = std::endian::native == std::endian::big;
+
+// Native elements to little-endian ones or back, in place.
+void swap_if_big_endian([[maybe_unused]] std::byte* bytes, [[maybe_unused]] std::uint64_t count,
+                        [[maybe_unused]] std::size_t element_bytes) {
+  if constexpr (kBigEndian) {
+    for (std::uint64_t i = 0; i < count; ++i, bytes += element_bytes)
+      std::reverse(bytes, bytes + element_bytes);
   }
 }
 
@@ -22,9 +26,7 @@ CompressedChunk compress_raw(const TensorView& chunk, std::span<std::byte> outpu
                              ChunkWorkspace& workspace) {
   const std::uint64_t bytes = chunk.byte_count();
   copy_elements(chunk, MutableTensorView::contiguous(output.data(), chunk.dtype, chunk.shape));
-  if constexpr (std::endian::native == std::endian::big) {
-    reverse_elements(output.data(), chunk.element_count(), size_of(chunk.dtype));
-  }
+  swap_if_big_endian(output.data(), chunk.element_count(), size_of(chunk.dtype));
   workspace.checksum.update(output.first(static_cast<std::size_t>(bytes)));
   return {.bytes = bytes, .raw = true, .squared_error = 0};
 }
@@ -37,10 +39,10 @@ Result<void> decompress_raw(std::span<const std::byte> input, const MutableTenso
                    " bytes of elements");
   }
   const std::byte* elements = input.data();
-  if constexpr (std::endian::native == std::endian::big) {
+  if constexpr (kBigEndian) {
     const auto copy = workspace.buffers[0].reserve(input.size());
     std::memcpy(copy.data(), input.data(), input.size());
-    reverse_elements(copy.data(), chunk.element_count(), size_of(chunk.dtype));
+    swap_if_big_endian(copy.data(), chunk.element_count(), size_of(chunk.dtype));
     elements = copy.data();
   }
   copy_elements(TensorView::contiguous(elements, chunk.dtype, chunk.shape), chunk);

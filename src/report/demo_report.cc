@@ -210,10 +210,12 @@ Result<std::string> demo_html(std::span<const DemoDataSet> sets) {
     page.paragraph(text(set.description.about, set.description.about.empty() ? "" : " ", "Shape ",
                         set.shape.to_string(), ", type ", name_of(set.dtype), ", ",
                         human_bytes(set.shape.element_count() * size_of(set.dtype)), "."));
-    TRY(const std::string overview, overview_of(set));
-    TRY(const std::string pictures, pictures_of(set));
-    page.add(overview);
-    page.add(pictures);
+    if (set.shape.element_count() > 0) {  // nothing to see otherwise
+      TRY(const std::string overview, overview_of(set));
+      TRY(const std::string pictures, pictures_of(set));
+      page.add(overview);
+      page.add(pictures);
+    }
     page.add(table_of(set));
   }
   return page.html();

@@ -17,6 +17,12 @@ for package in "$@"; do
   case " $MISSING " in *" $package "*) ;; *) echo "$package installed" ;; esac
 done
 """
+# The build makes a program that does nothing.
+NINJA = """
+case " $* " in *" ${BROKEN_FOLDER:-none} "*) exit 1 ;; esac
+mkdir -p build/bin
+ln -sf /bin/true build/bin/tensorpress
+"""
 # A tool that leaves a JUnit report as ctest (--output-junit FILE) and pytest (--junitxml=FILE) do; ctest breaks lines inside a tag.
 TEST_RUNNER = """
 if [ "$1" = -c ]; then exit 0; fi
@@ -24,6 +30,7 @@ while [ $# -gt 0 ]; do
   case $1 in --output-junit) file=$2 ;; --junitxml=*) file=${1#*=} ;; esac
   shift
 done
+if [ -z "$file" ]; then exit 0; fi
 printf '<testsuite name="x"\\n\\ttests="10"\\n\\tfailures="%s" errors="0" disabled="0" skipped="1">' "${FAILING:-0}" >"$file"
 exit "${FAILING:-0}"
 """
@@ -44,7 +51,7 @@ class House:
         self.tool("sudo", "exit 1")
         self.tool("id", "echo ${USER_ID:-0}")
         self.tool("cmake", 'case $2 in release) f=build ;; *) f=build/$2 ;; esac; mkdir -p $f; touch $f/build.ninja')
-        self.tool("ninja", 'case " $* " in *" ${BROKEN_FOLDER:-none} "*) exit 1 ;; esac')
+        self.tool("ninja", NINJA)
         self.tool("ctest", TEST_RUNNER)
         python = folder / ".venv" / "bin" / "python"
         python.parent.mkdir(parents=True)
