@@ -142,9 +142,9 @@ Result<ExitStatus> run_files(const Options& options) {
         copy.reserve(static_cast<std::size_t>(view.byte_count())).data(), view.dtype, view.shape);
     copy_elements(view, elements);
     for (const std::size_t threads : options.threads) {
-      TRY(const auto speed, benchmark::measure_speed(
-                                as_const(elements), codec,
-                                {.threads = threads, .repetitions = options.repetitions}, buffers));
+      TRY(const auto speed,
+          benchmark::measure_speed(
+              elements, codec, {.threads = threads, .repetitions = options.repetitions}, buffers));
       if (!options.json) {
         print_row(file, codec.parameter("cf"), threads, speed);
         continue;

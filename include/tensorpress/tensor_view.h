@@ -20,7 +20,7 @@ namespace tensorpress {
 
 inline constexpr std::size_t kMaxRank = 8;
 
-/// Up to eight extents. A Shape that came from `make` has an element count that fits in 63 bits.
+/// Up to eight extents. A Shape that came from `make` has at most 2^59 elements.
 class Shape {
  public:
   Shape() = default;  // 0-D: one element
@@ -86,10 +86,6 @@ struct BasicTensorView {
 
 using TensorView = BasicTensorView<const std::byte*>;
 using MutableTensorView = BasicTensorView<std::byte*>;
-
-inline TensorView as_const(const MutableTensorView& view) {
-  return {view.data, view.dtype, view.shape, view.strides};
-}
 
 /// A contiguous view of floats in a vector, array or span: view_of(values, {3, 32, 32}). Mutable if
 /// the values are.

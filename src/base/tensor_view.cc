@@ -9,8 +9,8 @@
 namespace tensorpress {
 namespace {
 
-constexpr std::uint64_t kMaxElements = std::uint64_t{1}
-                                       << 60;  // eight-byte elements still fit in 63 bits
+// Strides of eight-byte elements still fit in 63 bits.
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 59;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Result<Shape> Shape::make(std::span<const std::uint64_t> extents) {
   for (const auto extent : extents) {
     const std::uint64_t factor = std::max<std::uint64_t>(extent, 1);
     if (factor > kMaxElements / product) {
-      return too_large("the shape ", shape.to_string(), " has more than 2^60 elements");
+      return too_large("the shape ", shape.to_string(), " has more than 2^59 elements");
     }
     product *= factor;
   }

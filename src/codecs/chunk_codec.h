@@ -55,6 +55,8 @@ class ChunkCodec {
   /// 0.
   virtual std::uint64_t expected_output_size(const Shape& chunk_shape, DType dtype) const = 0;
 
+  /// `output` has expected_output_size or bound_on_output_size bytes; nothing is written beyond it.
+  /// If the result does not fit, its size is returned and the contents are of no use.
   virtual Result<CompressedChunk> compress(const TensorView& chunk, std::span<std::byte> output,
                                            ChunkWorkspace& workspace) const = 0;
   /// `input` is what compress wrote, or hostile bytes of any length.

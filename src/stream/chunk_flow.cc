@@ -95,7 +95,7 @@ class Flow {
       std::fill_n(slot.output.data, slot.output.byte_count(), std::byte{0});
     }
     const Region region = decoder_.grid().region(number);
-    RETURN_IF_ERROR(sink_.write(region, tensorpress::as_const(slot.output)));
+    RETURN_IF_ERROR(sink_.write(region, slot.output));
     elements_done_ += region.extent.element_count();
     if (options_.progress) {
       options_.progress(elements_done_, decoder_.grid().shape().element_count());

@@ -136,12 +136,11 @@ TEST(OpenTensor, WrongSizesGiveBothNumbers) {
                        "it is a .npy file"));
 }
 
-// 2^60 elements claimed by a file of a hundred bytes: refused by its size, nothing is allocated.
+// 2^59 elements claimed by a file of a hundred bytes: refused by its size, nothing is allocated.
 TEST(OpenTensor, AbsurdClaimsAreRefusedBeforeAnythingIsAllocated) {
   const ScratchDirectory scratch;
-  const auto path =
-      scratch.with_file("x.npy", npy("<f8", false, "(1073741824, 1073741824)", "few"));
-  EXPECT_TRUE(contains(message_of_opening(path), "needs 9223372036854775808"));
+  const auto path = scratch.with_file("x.npy", npy("<f8", false, "(536870912, 1073741824)", "few"));
+  EXPECT_TRUE(contains(message_of_opening(path), "needs 4611686018427387904"));
 }
 
 TEST(OpenTensor, WhatCannotBeReadIsNamedWithItsReason) {
