@@ -30,6 +30,7 @@ void CodecOptions::declare(CLI::App& app) {
 
 Result<Codec> CodecOptions::codec() const {
   std::vector<Parameter> parameters;
+  parameters.reserve(values_.size());
   for (const auto& [name, value] : values_) parameters.push_back({name, value});
   return Codec::make(name_, parameters);
 }

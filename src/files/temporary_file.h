@@ -18,6 +18,8 @@ class TemporaryFile {
   /// In an existing directory ("" is the current one); `mode` is subject to the umask.
   static Result<TemporaryFile> create(const std::string& directory, mode_t mode,
                                       Kind kind = Kind::nameless_if_possible);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
   TemporaryFile(TemporaryFile&& other) noexcept = default;
   TemporaryFile& operator=(TemporaryFile&& other) = delete;
   ~TemporaryFile();

@@ -136,7 +136,7 @@ Result<DctEnergy> run_dct_energy_study(std::span<const std::string> files,
   for (const char* channel : {"red", "green", "blue", "grey"}) {
     const auto found = counts.find(channel);
     if (found == counts.end() || found->second.blocks == 0) continue;
-    study.channels.push_back(channel);
+    study.channels.emplace_back(channel);
     for (std::size_t q = 0; q < options.qualities.size(); ++q) {
       DctEnergyPanel panel{
           .channel = channel, .quality = options.qualities[q], .blocks = found->second.blocks};

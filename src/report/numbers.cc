@@ -11,7 +11,7 @@ std::string fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   char buffer[400];  // 1e308 has 309 digits before the point
-  const auto end =
+  char* const end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
   std::string out(buffer, end);
   const bool negative_zero = out[0] == '-' && out.find_first_not_of("-0.") == std::string::npos;

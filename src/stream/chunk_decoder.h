@@ -33,8 +33,8 @@ class ChunkDecoder {
   std::uint64_t working_bytes() const;
 
  private:
-  ChunkDecoder(std::shared_ptr<const ChunkCodec> codec, ChunkGrid grid, DType dtype)
-      : codec_(std::move(codec)), grid_(std::move(grid)), dtype_(dtype) {}
+  ChunkDecoder(std::shared_ptr<const ChunkCodec> codec, const ChunkGrid& grid, DType dtype)
+      : codec_(std::move(codec)), grid_(grid), dtype_(dtype) {}
 
   std::shared_ptr<const ChunkCodec> codec_;
   ChunkGrid grid_;
