@@ -139,6 +139,11 @@ double slab_squared_error(const TensorView& chunk, const Geometry& geometry, con
   const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
   const auto element_bytes = static_cast<std::int64_t>(size_of(chunk.dtype));
   double sum = 0;
+  // Outside the loop over rows, which may be short: clearing these for each of them took most of
+  // the time.
+  constexpr std::size_t kPiece = 256;
+  std::array<double, kPiece> original{}, copy{};
+  std::array<std::byte, kPiece * sizeof(double)> stored{};
   const auto float_error = kernels::squared_error(isa);
   const bool floats = chunk.dtype == DType::f32 && stride == sizeof(float) &&
                       reinterpret_cast<std::uintptr_t>(chunk.data) % alignof(float) == 0;
@@ -147,9 +152,6 @@ double slab_squared_error(const TensorView& chunk, const Geometry& geometry, con
       sum += float_error(reinterpret_cast<const float*>(from), row, count);
       return;
     }
-    constexpr std::size_t kPiece = 256;
-    std::array<double, kPiece> original{}, copy{};
-    std::array<std::byte, kPiece * sizeof(double)> stored{};
     for (std::size_t start = 0; start < count; start += kPiece) {
       const std::size_t length = std::min(kPiece, count - start);
       load_elements(chunk.dtype, from + static_cast<std::int64_t>(start) * stride, stride, length,
