@@ -34,7 +34,7 @@ struct ChunkWorkspace {
   /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller
   /// resets it.
   Checksum checksum;
-  std::array<AlignedBuffer, 4> buffers;
+  std::array<AlignedBuffer, 16> buffers;
 };
 
 struct CompressedChunk {
