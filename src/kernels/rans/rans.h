@@ -70,26 +70,27 @@ class RansTables {
 
   /// [id][x mod 2^12]: (frequency - 1) | (slot - start) << 12 | symbol << 24.
   const std::uint32_t* decode_entries() const { return decode_.data(); }
-  /// [id][symbol + 128]: an exact division by the frequency, 0 < x < frequency << (32 - 12):
+  /// [id][symbol + 128]: (frequency - 1) | start << 12 | shift << 24 | increment << 28 |
+  /// is_escape << 31, and the reciprocal of an exact division: for x < frequency << (32 - 12),
   /// x / frequency = ((x + increment) * reciprocal) >> (32 + shift).
-  struct EncodeEntry {
-    std::uint32_t packed;  // (frequency - 1) | start << 12 | shift << 24 | increment << 28 |
-                           // is_escape << 31
-    std::uint32_t reciprocal;
-  };
-  const EncodeEntry* encode_entries() const { return encode_.data(); }
+  const std::uint32_t* encode_packed() const { return packed_.data(); }
+  const std::uint32_t* encode_reciprocals() const { return reciprocals_.data(); }
   /// [id]: merged low bits | further low bits << 8.
   const std::uint32_t* low_bit_split() const { return split_.data(); }
-  /// [id][first escape to try]: the symbol - kRansFirstSymbol of the escape it becomes.
+  /// Tables before this one have no raw low bits; groups of those alone are coded faster.
+  std::uint32_t first_with_low_bits() const { return first_with_low_bits_; }
+  /// The escape that a value without a symbol of its own becomes.
   int escape_symbol(std::size_t id, std::int32_t value) const {
     return escapes_[id * kRansEscapes + static_cast<std::size_t>(rans_escape_of(value))];
   }
 
  private:
   std::vector<std::uint32_t> decode_;
-  std::vector<EncodeEntry> encode_;
+  std::vector<std::uint32_t> packed_;
+  std::vector<std::uint32_t> reciprocals_;
   std::vector<std::uint32_t> split_;
   std::vector<int> low_bits_;
+  std::uint32_t first_with_low_bits_ = 256;
   std::vector<std::uint8_t> escapes_;
 };
 

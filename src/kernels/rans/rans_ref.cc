@@ -59,34 +59,33 @@ void encode(RansEncoder& encoder, const RansTables& tables, const std::uint8_t* 
     std::byte* next = encoder.next;
     std::int32_t symbols[kRansGroup];
     std::uint8_t escapes[kRansGroup];
-    RansTables::EncodeEntry entries[kRansGroup];
+    std::uint32_t entries[kRansGroup];
+    std::uint32_t reciprocals[kRansGroup];
     std::uint32_t escaped = 0;
     for (std::size_t lane = kRansGroup; lane-- > 0;) {
       const std::size_t id = kPerValue ? ids[group * kRansGroup + lane] : ids[group];
       const std::uint32_t rest = tables.low_bit_split()[id] >> 8;
       if (rest != 0) put_bits(x[lane], static_cast<std::uint32_t>(from[lane]), rest, next);
       symbols[lane] = from[lane] >> tables.low_bits(id);
-      const auto index = static_cast<std::uint32_t>(symbols[lane] - kRansFirstSymbol);
-      const bool in_range = index >= kRansEscapes && index < kRansSymbols;
       escapes[lane] = static_cast<std::uint8_t>(tables.escape_symbol(id, symbols[lane]));
-      entries[lane] =
-          tables.encode_entries()[id * kRansSymbols + (in_range ? index : escapes[lane])];
-      escaped |= (entries[lane].packed >> 31) << lane;
+      const std::size_t at = id * kRansSymbols + encode_index(tables, id, symbols[lane]);
+      entries[lane] = tables.encode_packed()[at];
+      reciprocals[lane] = tables.encode_reciprocals()[at];
+      escaped |= (entries[lane] >> 31) << lane;
     }
     if (escaped != 0) encode_escapes(x, symbols, escapes, escaped, next);
     for (std::size_t lane = kRansGroup; lane-- > 0;) {
       const std::size_t id = kPerValue ? ids[group * kRansGroup + lane] : ids[group];
       const std::uint32_t split = tables.low_bit_split()[id];
       const std::uint32_t merged = split & 0xFF;
-      const std::uint32_t packed = entries[lane].packed;
+      const std::uint32_t packed = entries[lane];
       const std::uint32_t frequency = (packed & 0xFFF) + 1;
       // Wraps to 2^32 - 1 for the null table, which never needs room.
       const std::uint32_t most = (frequency << (32 - kRansBits - static_cast<int>(merged))) - 1;
       std::uint32_t state = make_room(x[lane], most, next);
       const auto low = static_cast<std::uint32_t>(from[lane]) >> (split >> 8);
       state = state << merged | (low & ((1u << merged) - 1));
-      const std::uint64_t product =
-          (std::uint64_t{state} + (packed >> 28 & 1)) * entries[lane].reciprocal;
+      const std::uint64_t product = (std::uint64_t{state} + (packed >> 28 & 1)) * reciprocals[lane];
       const auto quotient = static_cast<std::uint32_t>(product >> (32 + (packed >> 24 & 0xF)));
       x[lane] = state + (packed >> 12 & 0xFFF) + quotient * (kRansTotal - frequency);
     }

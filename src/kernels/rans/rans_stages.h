@@ -22,6 +22,13 @@ constexpr std::int32_t shift_left(std::int32_t value, std::uint32_t bits) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(value) << bits);
 }
 
+// Where a symbol, or the escape of one that is outside, stands in its table.
+inline std::uint32_t encode_index(const RansTables& tables, std::size_t id, std::int32_t symbol) {
+  const std::uint32_t index = static_cast<std::uint32_t>(symbol) + 128u;
+  const bool inside = index >= kRansEscapes && index < kRansSymbols;
+  return inside ? index : static_cast<std::uint32_t>(tables.escape_symbol(id, symbol));
+}
+
 // Takes the next word if the state fell below 2^16.
 inline std::uint32_t renormalize(std::uint32_t x, const std::byte*& next) {
   const std::uint32_t word = load_le<std::uint16_t>(next);

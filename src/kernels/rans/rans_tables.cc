@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
-#include "kernels/rans/rans.h"
+#include "kernels/rans/rans_stages.h"
 
 namespace tensorpress::kernels {
 namespace {
@@ -16,7 +16,11 @@ constexpr std::uint32_t kEscapeFlag = 1u << 31;
 // Montgomery): with s = floor(log2 f), either the multiplier rounded up is exact, or the one
 // rounded down applied to x + 1: their errors e and f - e must stay below 2^(32+s) / (f << 20), and
 // the smaller of them, at most f/2, always does.
-RansTables::EncodeEntry division_by(std::uint32_t frequency) {
+struct Division {
+  std::uint32_t packed;  // all but where the symbol starts
+  std::uint32_t reciprocal;
+};
+Division division_by(std::uint32_t frequency) {
   const auto log2 = static_cast<std::uint32_t>(std::bit_width(frequency) - 1);
   if (std::has_single_bit(frequency) && frequency > 1) {
     return {(frequency - 1) | (log2 - 1) << 24, 1u << 31};
@@ -40,15 +44,20 @@ RansTables::RansTables(std::span<const RansTable> tables_from_1) {
   null.frequencies[0 - kRansFirstSymbol] = kRansTotal;
   const std::size_t count = tables_from_1.size() + 1;
   decode_.resize(count * kRansTotal);
-  encode_.resize(count * kRansSymbols);
+  packed_.resize(count * kRansSymbols);
+  reciprocals_.resize(count * kRansSymbols);
   escapes_.resize(count * kRansEscapes);
   for (std::size_t id = 0; id < count; ++id) {
     const RansTable& table = id == 0 ? null : tables_from_1[id - 1];
     low_bits_.push_back(table.low_bits);
+    if (table.low_bits > 0) {
+      first_with_low_bits_ = std::min(first_with_low_bits_, static_cast<std::uint32_t>(id));
+    }
     const auto merged = static_cast<std::uint32_t>(std::min(table.low_bits, kRansMergedBits));
     split_.push_back(merged | (static_cast<std::uint32_t>(table.low_bits) - merged) << 8);
     std::uint32_t start = 0;
-    EncodeEntry* encode = encode_.data() + id * kRansSymbols;
+    std::uint32_t* packed = packed_.data() + id * kRansSymbols;
+    std::uint32_t* reciprocal = reciprocals_.data() + id * kRansSymbols;
     for (std::uint32_t symbol = 0; symbol < kRansSymbols; ++symbol) {
       const std::uint32_t frequency = table.frequencies[symbol];
       if (frequency == 0) continue;
@@ -56,8 +65,9 @@ RansTables::RansTables(std::span<const RansTable> tables_from_1) {
       for (std::uint32_t slot = 0; slot < frequency; ++slot) {
         decode_[id * kRansTotal + start + slot] = (frequency - 1) | slot << 12 | value << 24;
       }
-      encode[symbol] = division_by(frequency);
-      encode[symbol].packed |= start << 12;
+      const Division division = division_by(frequency);
+      packed[symbol] = division.packed | start << 12;
+      reciprocal[symbol] = division.reciprocal;
       start += frequency;
     }
     // A value without a symbol is coded as its escape.
@@ -66,28 +76,25 @@ RansTables::RansTables(std::span<const RansTable> tables_from_1) {
       const auto at = static_cast<std::size_t>(escape);
       if (table.frequencies[at] != 0) longest = static_cast<std::uint8_t>(escape);
       escapes_[id * kRansEscapes + at] = longest;
-      encode[at].packed |= kEscapeFlag;
+      packed[at] |= kEscapeFlag;
     }
     for (int symbol = kRansEscapes; symbol < kRansSymbols; ++symbol) {
       const auto at = static_cast<std::size_t>(symbol);
       if (table.frequencies[at] != 0) continue;
-      encode[at] = encode[escape_symbol(id, symbol + kRansFirstSymbol)];
-      encode[at].packed |= kEscapeFlag;
+      const auto escape = static_cast<std::size_t>(escape_symbol(id, symbol + kRansFirstSymbol));
+      packed[at] = packed[escape];
+      reciprocal[at] = reciprocal[escape];
     }
   }
 }
 
 double RansTables::bits(std::size_t id, std::int32_t value) const {
   const std::int32_t high = value >> low_bits_[id];
-  const bool in_range = high >= kRansFirstSymbol + kRansEscapes && high < 128;
-  const int escape = escape_symbol(id, high);
-  const EncodeEntry& entry =
-      encode_[id * kRansSymbols +
-              static_cast<std::size_t>(in_range ? high - kRansFirstSymbol : escape)];
-  const double frequency = (entry.packed & 0xFFF) + 1;
-  const bool raw = (entry.packed & kEscapeFlag) != 0;
-  return kRansBits - std::log2(frequency) + low_bits_[id] +
-         (raw ? kRansEscapeBits[static_cast<std::size_t>(escape)] : 0);
+  const std::uint32_t packed = packed_[id * kRansSymbols + rans::encode_index(*this, id, high)];
+  const double frequency = (packed & 0xFFF) + 1;
+  const bool raw = (packed & kEscapeFlag) != 0;
+  const auto escape = static_cast<std::size_t>(escape_symbol(id, high));
+  return kRansBits - std::log2(frequency) + low_bits_[id] + (raw ? kRansEscapeBits[escape] : 0);
 }
 
 bool RansDecoder::start(std::span<const std::byte> bytes, std::size_t use_vectors) {
