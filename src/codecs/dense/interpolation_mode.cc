@@ -41,6 +41,7 @@ kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bo
   // A difference that rounds to at most this is less than the bound itself.
   const T nearest = static_cast<T>(bound);
   model.bound = std::nextafter(std::nextafter(nearest, T(0)), T(0));
+  model.first_class = kernels::kFirstClassBits + 2 * std::int32_t{mode.raise};
   model.keep_zeros = mode.keep_zeros;
   return model;
 }

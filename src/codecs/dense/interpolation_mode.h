@@ -15,13 +15,13 @@ inline constexpr std::size_t kRowGroups = 5;
 inline constexpr std::size_t kWeightSets = 3;
 
 struct InterpolationMode {
-  bool along_z = true;  // x always
-  bool along_y = true;
+  std::array<bool, 3> along = {true, true, true};  // z y x
   bool cubic = true;
-  bool average = false;   // over all axes along which both neighbours are known
-  bool tighten = false;   // smaller bounds on coarse levels
+  bool average = false;  // over all axes along which both neighbours are known
+  bool tighten = false;  // smaller bounds on coarse levels
   bool keep_zeros = false;
   std::uint8_t weights = 0;
+  std::uint8_t raise = 0;   // octaves by which the first class lies higher
   std::uint8_t shrink = 0;  // the step is 2 bound (1 - shrink / 4096): room for rounding
   std::array<std::int8_t, kRowGroups> feedback{};  // sixteenths
 

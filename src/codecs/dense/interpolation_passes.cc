@@ -2,10 +2,12 @@
 
 #include <bit>
 
+#include "kernels/rans/rans.h"
+
 namespace tensorpress::dense {
 
-Lattice::Lattice(const Extents& chunk, bool along_z, bool along_y)
-    : along{along_z && chunk[0] > 1, along_y && chunk[1] > 1, true} {
+Lattice::Lattice(const Extents& chunk, const std::array<bool, 3>& interpolated)
+    : along(interpolated) {
   std::size_t longest = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (along[axis]) longest = std::max(longest, chunk[axis]);
@@ -17,6 +19,20 @@ Lattice::Lattice(const Extents& chunk, bool along_z, bool along_y)
       extent[level][axis] = along[axis] ? (chunk[axis] + step - 1) / step : chunk[axis];
     }
   }
+}
+
+std::size_t Lattice::padded_values() const {
+  const auto padded = [](std::size_t width) {
+    return (width + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
+  };
+  std::size_t total = 0;
+  for (int level = 1; level <= levels; ++level) {
+    const Extents &n = extent[level - 1], &m = extent[level];
+    if (along[0]) total += n[0] / 2 * m[1] * padded(m[2]);
+    if (along[1]) total += n[0] * (n[1] / 2) * padded(m[2]);
+    if (along[2]) total += n[0] * n[1] * padded(n[2] / 2);
+  }
+  return total;
 }
 
 namespace {
@@ -37,7 +53,8 @@ template <class T>
 void carve(Carver<T>& carver, const Lattice& lattice, PassBuffers<T>& buffers) {
   using Buffers = PassBuffers<T>;
   const Extents& chunk = lattice.extent[0];
-  const std::size_t half = (chunk[2] + 1) / 2, slack = 2 * kernels::kRowSlack;
+  const std::size_t half = lattice.along[2] ? (chunk[2] + 1) / 2 : chunk[2];
+  const std::size_t slack = 2 * kernels::kRowSlack;
   buffers.grid = carver.take(chunk[0] * chunk[1] * Buffers::pitch_of(half) + slack);
   buffers.above = carver.take(Buffers::pitch_of(half) + slack);
   buffers.error = carver.take(Buffers::pitch_of(half) + slack);

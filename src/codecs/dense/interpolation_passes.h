@@ -1,10 +1,12 @@
-// The order in which a lattice of values is interpolated, coarse to fine. Level l holds every 2^l-th
-// value along the axes that are interpolated (all values along the others); level 0 is the chunk.
+// The order in which a lattice of values is interpolated, coarse to fine. Level l holds every
+// 2^l-th value along the axes that are interpolated (all values along the others); level 0 is the
+// chunk.
 //
-// From level l to l - 1: the values of level l stand on the even rows of a grid with the finer level's
-// planes and rows and the coarser level's columns. Pass z fills its odd planes, pass y its odd rows,
-// and pass x interleaves each row with the values between: rows of level l - 1. Every pass is a
-// sequence of rows; a row reads only rows of earlier passes, and the histories of its own.
+// From level l to l - 1: the values of level l stand on the even rows of a grid with the finer
+// level's planes and rows and the coarser level's columns. Pass z fills its odd planes, pass y its
+// odd rows, and pass x interleaves each row with the values between: rows of level l - 1. Every
+// pass is a sequence of rows; a row reads only rows of earlier passes, and the histories of its
+// own.
 //
 // With `average`, a value is predicted along every axis on which both neighbours are known. Then
 // rows that have both even and odd neighbours of a pass come after those they read: pass y first in
@@ -28,7 +30,7 @@ using Extents = std::array<std::size_t, 3>;  // z y x
 struct Lattice {
   static constexpr int kMaxLevels = 6;
 
-  Lattice(const Extents& chunk, bool along_z, bool along_y);
+  Lattice(const Extents& chunk, const std::array<bool, 3>& interpolated);
 
   std::array<bool, 3> along;
   int levels = 0;
@@ -37,6 +39,8 @@ struct Lattice {
   std::size_t count(int level) const {
     return extent[level][0] * extent[level][1] * extent[level][2];
   }
+  /// All values but the coarsest level's, every row of every pass padded to whole groups of rANS.
+  std::size_t padded_values() const;
   /// Where an element of a level is in the chunk.
   std::size_t position(int level, std::size_t z, std::size_t y, std::size_t x) const {
     const auto scaled = [&](int axis, std::size_t at) { return along[axis] ? at << level : at; };
@@ -50,8 +54,8 @@ struct RowJob {
   kernels::InterpolationRow<T> row;
   kernels::RowOutput<T> output;
   std::size_t group = 0;
-  int level = 1;                 // being left
-  std::size_t z = 0, y = 0;      // of the finer level
+  int level = 1;             // being left
+  std::size_t z = 0, y = 0;  // of the finer level
   std::size_t first_x = 0, step_x = 1;
 };
 
@@ -106,7 +110,15 @@ class LevelPasses {
     std::size_t pass = 0;
     if (along_[0] && n_[0] > 1 && !pass_z(pass++)) return false;
     if (along_[1] && n_[1] > 1 && !pass_y(pass++)) return false;
-    return pass_x(pass);
+    if (along_[2]) return pass_x(pass);
+    if (fine_ != nullptr) {
+      for (std::size_t z = 0; z < n_[0]; ++z) {
+        for (std::size_t y = 0; y < n_[1]; ++y) {
+          std::memcpy(fine_row(z, y), grid_row(z, y), n_[2] * sizeof(T));
+        }
+      }
+    }
+    return true;
   }
 
  private:
@@ -142,8 +154,8 @@ class LevelPasses {
     job.row.directions = 0;
     job.row.above = buffers_.above + PassBuffers<T>::kLead;
     if (planes_) {
-      job.row.behind = buffers_.behind + PassBuffers<T>::kLead +
-                       row_in_pass * PassBuffers<T>::pitch_of(width_);
+      job.row.behind =
+          buffers_.behind + PassBuffers<T>::kLead + row_in_pass * PassBuffers<T>::pitch_of(width_);
     }
     job.group = group(pass);
     if (mode_.feedback[job.group] != 0) job.row.error = buffers_.error;
@@ -252,7 +264,7 @@ class LevelPasses {
     next.output.store = kernels::RowStore::contiguous;
     next.output.values = grid_row(next.z, next.y);
     next.first_x = 0;
-    next.step_x = 2;
+    next.step_x = along_[2] ? 2 : 1;
     return coder_.row(next);
   }
 

@@ -42,8 +42,8 @@ HWY_INLINE hn::Vec<D> MeanOfThree(D d, const T* at) {
 }
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void StoreClasses(D d, V scale, std::uint8_t* classes) {
-  const hn::Rebind<float, D> df;
+HWY_INLINE void StoreClasses(D /*d*/, V scale, std::int32_t first_class, std::uint8_t* classes) {
+  [[maybe_unused]] const hn::Rebind<float, D> df;
   const hn::Rebind<std::int32_t, D> di;
   const hn::Rebind<std::uint8_t, D> d8;
   const auto narrow = [&] {
@@ -53,8 +53,8 @@ HWY_INLINE void StoreClasses(D d, V scale, std::uint8_t* classes) {
       return scale;
     }
   }();
-  auto half_octaves = hn::Sub(hn::ShiftRight<22>(hn::BitCast(di, narrow)),
-                              hn::Set(di, kFirstClassBits));
+  auto half_octaves =
+      hn::Sub(hn::ShiftRight<22>(hn::BitCast(di, narrow)), hn::Set(di, first_class));
   half_octaves = hn::Min(half_octaves, hn::Set(di, 31));
   hn::StoreU(hn::DemoteTo(d8, half_octaves), d8, classes);
 }
@@ -120,7 +120,7 @@ void PredictVectors(const InterpolationRow<T>& row, const InterpolationModel<T>&
       prediction = hn::IfThenElse(near, snapped, prediction);
     }
     hn::StoreU(prediction, d, predictions + i);
-    StoreClasses(d, scale, classes + i);
+    StoreClasses(d, scale, model.first_class, classes + i);
   }
 }
 
@@ -205,9 +205,8 @@ HWY_INLINE void StoreResiduals(D d, V residual, std::int32_t* to) {
 template <bool kZeros, RowStore kStore, class T>
 std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
                             const InterpolationRow<T>& row, const InterpolationModel<T>& model,
-                            const T* HWY_RESTRICT predictions,
-                            std::int32_t* HWY_RESTRICT residuals, const RowOutput<T>& output,
-                            std::uint32_t* HWY_RESTRICT outliers) {
+                            const T* HWY_RESTRICT predictions, std::int32_t* HWY_RESTRICT residuals,
+                            const RowOutput<T>& output, std::uint32_t* HWY_RESTRICT outliers) {
   const hn::ScalableTag<T> d;
   const std::size_t N = hn::Lanes(d);
   const auto step = hn::Set(d, model.step);
@@ -222,8 +221,8 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
     const auto steps = hn::Mul(hn::Sub(original, prediction), inverse_step);
     auto residual = hn::IfThenElseZero(hn::Lt(hn::Abs(steps), limit), RoundToEven(d, steps));
     auto value = Reconstruct<kZeros>(d, prediction, residual, step, zero_radius);
-    auto wrong = hn::Or(hn::Gt(hn::Abs(hn::Sub(original, value)), bound),
-                        hn::Ge(hn::Abs(steps), limit));
+    auto wrong =
+        hn::Or(hn::Gt(hn::Abs(hn::Sub(original, value)), bound), hn::Ge(hn::Abs(steps), limit));
     if constexpr (kZeros) {
       const auto zero = hn::Zero(d);
       wrong = hn::Or(wrong, hn::And(hn::Eq(original, zero), hn::Ne(value, zero)));
@@ -250,8 +249,7 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
 template <class T>
 std::size_t Quantize(const T* originals, std::size_t stride, const InterpolationRow<T>& row,
                      const InterpolationModel<T>& model, const T* predictions,
-                     std::int32_t* residuals, const RowOutput<T>& output,
-                     std::uint32_t* outliers) {
+                     std::int32_t* residuals, const RowOutput<T>& output, std::uint32_t* outliers) {
   const auto quantize = [&]<bool kZeros, RowStore kStore>() {
     return QuantizeVectors<kZeros, kStore>(originals, stride, row, model, predictions, residuals,
                                            output, outliers);
@@ -288,8 +286,8 @@ void ReconstructVectors(const std::int32_t* HWY_RESTRICT residuals, const Interp
         return hn::ConvertTo(d, whole);
       }
     }();
-    const auto value = Reconstruct<kZeros>(d, hn::LoadU(d, predictions + i), residual, step,
-                                           zero_radius);
+    const auto value =
+        Reconstruct<kZeros>(d, hn::LoadU(d, predictions + i), residual, step, zero_radius);
     Keep<kStore>(d, row, i, residual, value, output);
   }
   CloseHistories(d, row);

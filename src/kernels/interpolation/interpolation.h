@@ -8,7 +8,7 @@
 //   prediction = p + feedback * error                        error: what p missed one row earlier
 //   scale = floor + gradient |left - right| + curvature |bend| + above * A + behind * B
 //           A, B: running means of |residual| one row / one plane earlier, weights 1 2 1 along x
-//   class = half octaves of scale above 2^-8, 0 to 31
+//   class = half octaves of scale above 2^-8 (or a higher first_class), 0 to 31
 //   value = prediction + residual * step
 //
 // Multiplications and additions are rounded one by one in exactly this order: the same bits for
@@ -26,6 +26,8 @@ namespace tensorpress::kernels {
 /// readable, and all but originals and interleaved outputs may be overwritten there.
 inline constexpr std::size_t kRowSlack = 32;
 inline constexpr std::size_t kScaleClasses = 32;
+/// (float bits >> 22) of 2^-8.
+inline constexpr std::int32_t kFirstClassBits = 238;
 /// Larger residuals are outliers.
 inline constexpr std::int32_t kResidualLimit = 1 << 20;
 
@@ -61,7 +63,8 @@ struct InterpolationModel {
   T floor = 0;
   T step = 0;
   T inverse_step = 0;
-  T bound = 0;  // what an encoder checks
+  T bound = 0;                                 // what an encoder checks
+  std::int32_t first_class = kFirstClassBits;  // raised where residuals are large
   /// Predictions near zero are multiples of the step and reconstructions within half a step of zero
   /// are zero, so that zeros come back as zeros.
   bool keep_zeros = false;
@@ -126,8 +129,6 @@ struct InterpolationNumbers<double> {
 /// Residuals count up to this in the running means, and at least this, which keeps them normal.
 inline constexpr float kMostHistory = 255.0f;
 inline constexpr float kLeastHistory = 0x1p-20f;
-/// (float bits >> 22) of 2^-8.
-inline constexpr std::int32_t kFirstClassBits = 238;
 /// Half a step and a little: what is reconstructed within it is zero under keep_zeros.
 inline constexpr float kZeroRadius = 0.50048828125f;
 

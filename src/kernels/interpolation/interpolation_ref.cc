@@ -67,7 +67,7 @@ void predict(const InterpolationRow<T>& row, const InterpolationModel<T>& model,
     }
     predictions[i] = prediction;
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(scale));
-    std::int32_t half_octaves = static_cast<std::int32_t>(bits >> 22) - kFirstClassBits;
+    std::int32_t half_octaves = static_cast<std::int32_t>(bits >> 22) - model.first_class;
     if (half_octaves < 0) half_octaves = 0;
     if (half_octaves > 31) half_octaves = 31;
     classes[i] = static_cast<std::uint8_t>(half_octaves);
@@ -96,8 +96,7 @@ void remember(const InterpolationRow<T>& row, std::size_t i, T residual, T value
 template <class T>
 std::size_t quantize(const T* originals, std::size_t stride, const InterpolationRow<T>& row,
                      const InterpolationModel<T>& model, const T* predictions,
-                     std::int32_t* residuals, const RowOutput<T>& output,
-                     std::uint32_t* outliers) {
+                     std::int32_t* residuals, const RowOutput<T>& output, std::uint32_t* outliers) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
     const T original = originals[i * stride];
