@@ -127,7 +127,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   std::vector<std::byte> header;
   write_mode(mode, !forward.outliers.empty(), vectors, header);
   const ResidualTables& tables = residual_tables();
-  const ChosenMap chosen = choose_map(histogram, tables, header);
+  const ChosenMap chosen = choose_map(histogram, tables, &header);
   header.insert(header.end(), forward.anchors.begin(), forward.anchors.end());
   if (!forward.outliers.empty()) {
     std::sort(forward.outliers.begin(), forward.outliers.end(),

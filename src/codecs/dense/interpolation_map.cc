@@ -148,48 +148,62 @@ Result<GroupTables> read_group(BitReader& in) {
   }
 }
 
-// The costs of all tables for one class's residuals.
-using Costs = std::array<std::uint32_t, ResidualTables::kPitch>;
-std::uint64_t costs_of(const ResidualHistogram::Sizes& sizes, const ResidualTables& tables,
-                       Costs& costs) {
-  costs = {};
-  std::uint64_t total = 0;
-  for (std::size_t bin = 0; bin < kCostSizes; ++bin) {
-    const std::uint32_t count = sizes[bin];
-    if (count == 0) continue;
-    total += count;
-    const std::uint32_t* const each = tables.costs(bin);
-    for (std::size_t t = 0; t < ResidualTables::kPitch; ++t) costs[t] += count * each[t];
+// One class's residuals: the sizes that occur.
+struct Occurring {
+  std::array<std::uint32_t, kCostSizes> bin, count;
+  std::size_t bins = 0;
+
+  explicit Occurring(const ResidualHistogram::Sizes& sizes) {
+    for (std::size_t b = 0; b < kCostSizes; ++b) {
+      if (sizes[b] == 0) continue;
+      bin[bins] = static_cast<std::uint32_t>(b);
+      count[bins++] = sizes[b];
+    }
   }
-  return total;
-}
+  std::uint64_t cost(const ResidualTables& tables, int table) const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < bins; ++i) {
+      sum += std::uint64_t{count[i]} * tables.costs(bin[i])[table];
+    }
+    return sum;
+  }
+};
 
 }  // namespace
 
 ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& tables,
-                     std::vector<std::byte>& bytes) {
+                     std::vector<std::byte>* bytes) {
   ChosenMap chosen;
-  BitWriter out(bytes);
+  std::vector<std::byte> none;
+  BitWriter out(bytes == nullptr ? none : *bytes);
   for (std::size_t g = 0; g < kRowGroups; ++g) {
     GroupTables group;
-    std::uint64_t side_bits = 1;
     int previous = 0;
     for (std::size_t c = 0; c < kClasses; ++c) {
-      Costs costs;
-      const std::uint64_t count = costs_of(histogram.counts[g][c], tables, costs);
-      if (count == 0) {
+      const Occurring residuals(histogram.counts[g][c]);
+      if (residuals.bins == 0) {
         group.tables[c] = previous = table_after(previous);
         continue;
       }
-      std::uint64_t least = ~std::uint64_t{0};
-      int best = 0;
-      for (int t = 0; t < kTables; ++t) {
-        const std::uint64_t side = group.used ? bits_of_step(previous, t) : 16;
-        const std::uint64_t cost =
-            std::uint64_t{costs[static_cast<std::size_t>(t)]} * histogram.sampled[g] + side * 256;
-        if (cost < least) {
-          least = cost;
-          best = t;
+      const auto cost_of = [&](int table) {
+        const std::uint64_t side = group.used ? bits_of_step(previous, table) : 17;
+        return residuals.cost(tables, table) * histogram.sampled[g] + side * 256;
+      };
+      // Up and down from the table expected, as long as it gets cheaper or nearly so.
+      const int start = group.used ? table_after(previous) : static_cast<int>(c);
+      int best = start;
+      std::uint64_t least = cost_of(start);
+      for (const int direction : {1, -1}) {
+        int misses = 0;
+        for (int t = start + direction; t >= 0 && t < kTables && misses < 3; t += direction) {
+          const std::uint64_t cost = cost_of(t);
+          if (cost < least) {
+            least = cost;
+            best = t;
+            misses = 0;
+          } else {
+            ++misses;
+          }
         }
       }
       if (!group.used) group.first = c;
@@ -198,9 +212,8 @@ ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& t
       group.tables[c] = previous = best;
       chosen.cost += least;
     }
-    chosen.cost += side_bits * 256;
     complete(group, chosen.map.ids[g]);
-    write_group(group, out);
+    if (bytes != nullptr) write_group(group, out);
   }
   return chosen;
 }

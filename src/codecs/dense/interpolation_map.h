@@ -40,9 +40,9 @@ struct ChosenMap {
   TableMap map;
   std::uint64_t cost = 0;  // 1/256 bits of the counted residuals and of the map
 };
-/// Appends the map to `bytes`; read_map is the inverse.
+/// Appends the map to `bytes`, if given; read_map is the inverse.
 ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& tables,
-                     std::vector<std::byte>& bytes);
+                     std::vector<std::byte>* bytes);
 Result<TableMap> read_map(ByteReader& reader);
 
 }  // namespace tensorpress::dense
