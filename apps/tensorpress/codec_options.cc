@@ -1,5 +1,6 @@
 #include "codec_options.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
@@ -10,11 +11,12 @@ void CodecOptions::declare(CLI::App& app) {
   const std::vector<CodecInfo> all = codecs();
   std::string names;
   for (const CodecInfo& info : all) names += text(names.empty() ? "" : "|", info.name);
-  if (!all.empty()) name_ = all.front().name;
-  app.add_option("--codec", name_, "how to compress")->option_text(text(names, " (", name_, ")"));
+  app.add_option("--codec", name_, "how to compress; the first that has the given flags if absent")
+      ->option_text(names);
 
   for (const CodecInfo& info : all) {
     for (const ParameterInfo& parameter : info.parameters) {
+      if (parameter.from_data) continue;
       const std::string flag = text("--", parameter.name);
       // Codecs may share a parameter's name; the flag then belongs to the first one's help.
       if (app.get_option_no_throw(flag) != nullptr) continue;
@@ -32,7 +34,21 @@ Result<Codec> CodecOptions::codec() const {
   std::vector<Parameter> parameters;
   parameters.reserve(values_.size());
   for (const auto& [name, value] : values_) parameters.push_back({name, value});
-  return Codec::make(name_, parameters);
+  return Codec::make(name_.empty() ? inferred_name() : name_, parameters);
+}
+
+std::string CodecOptions::inferred_name() const {
+  const std::vector<CodecInfo> all = codecs();
+  const auto takes = [](const CodecInfo& info, const std::string& name) {
+    return std::ranges::any_of(
+        info.parameters, [&](const ParameterInfo& parameter) { return parameter.name == name; });
+  };
+  for (const CodecInfo& info : all) {
+    const bool takes_all =
+        std::ranges::all_of(values_, [&](const auto& given) { return takes(info, given.first); });
+    if (takes_all) return std::string(info.name);
+  }
+  return std::string(all.front().name);
 }
 
 }  // namespace tensorpress::cli

@@ -3,13 +3,14 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "bound_options.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
 #include "progress_bar.h"
-#include "stream/writer.h"
+#include "stream/resolve.h"
 #include "stream_report.h"
 #include "tensor_options.h"
 #include "verification.h"
@@ -21,6 +22,7 @@ struct Options {
   std::string input;
   std::string output;
   CodecOptions codec;
+  BoundOptions bound;
   RawFormatOptions raw;
   ThreadsOption threads;
   std::string chunk_shape;
@@ -32,6 +34,13 @@ struct Options {
 Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
+  TRY(write.bound, options.bound.options());
+  write.bound.on_likely_fill = [](double value, const ValueRange& others) {
+    print_message(text("many elements are exactly ", value, " and the others lie between ",
+                       rounded(others.low), " and ", rounded(others.high), "; if ", value,
+                       " stands for missing data, --fill ", value,
+                       " keeps it exact and out of the range"));
+  };
   if (!options.chunk_shape.empty()) {
     TRY(write.chunk_shape, Shape::parse(options.chunk_shape));
   }
@@ -50,7 +59,9 @@ Result<StreamInfo> write_output(const Options& options, const std::string& outpu
                                 const std::optional<files::RawFormat>& raw) {
   TRY(const Codec codec, options.codec.codec());
   TRY(stream::WriteOptions write, write_options(options));
-  TRY(const auto source, about(options.input, files::open_tensor(options.input, raw)));
+  const auto access =
+      stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
+  TRY(const auto source, about(options.input, files::open_tensor(options.input, raw, access)));
   RETURN_IF_ERROR(check_output(options.input, output));
   TRY(const auto file, files::AtomicFile::create(output));
 
@@ -69,9 +80,9 @@ std::string in_one_line(const Options& options, const std::string& output, const
     return is_pipe(path) ? std::string() : text(path, ": ");
   };
   return text(named(options.input), human_bytes(info.bytes_in()), " -> ", named(output),
-              human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", l2_error ",
-              rounded(info.statistic("l2_error").value_or(0)), ", ",
-              rounded(gb_per_s(info.bytes_in(), seconds), 3), " GB/s\n");
+              human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
+              error_in_words(info), ", ", rounded(gb_per_s(info.bytes_in(), seconds), 3),
+              " GB/s\n");
 }
 
 Result<ExitStatus> run(const Options& options) {
@@ -119,6 +130,7 @@ Action declare(CLI::App& app) {
       ->option_text(" ");
   app.add_option("-o,--output", options->output, "where to; - is standard output")
       ->option_text("OUT (IN with .tpz)");
+  options->bound.declare(app);
   options->codec.declare(app);
   options->raw.declare(app);
   options->threads.declare(app);
@@ -139,8 +151,10 @@ Action declare(CLI::App& app) {
 
 Verb compress_verb() {
   return {"compress", "make a tensor smaller: .npy or raw to .tpz",
+          "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
+          "  tensorpress compress sst.npy --rel 1e-3 --fill -1e34\n"
           "  tensorpress compress x.npy --cf 4 -o x.tpz\n"
-          "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --layout triangle\n"
+          "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
           "  cat x.npy | tensorpress compress - --cf 2 > x.tpz",
           declare};
 }

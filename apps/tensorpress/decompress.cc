@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "base/region.h"
 #include "files/byte_files.h"
 #include "files/tensor_files.h"
 #include "interruption.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string output;
   bool raw = false;
   bool skip_corrupt = false;
+  std::string slice;
   std::string form = "block";
   int serialize = 1;
   ThreadsOption threads;
@@ -33,8 +35,8 @@ class Output {
  public:
   Output(std::string path, bool raw) : path_(std::move(path)), raw_(raw) {}
 
-  Result<stream::TensorSink*> create(const StreamInfo& info) {
-    TRY(file_, files::create_tensor(path_, info.dtype, info.shape, raw_));
+  Result<stream::TensorSink*> create(DType dtype, const Shape& shape) {
+    TRY(file_, files::create_tensor(path_, dtype, shape, raw_));
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
@@ -45,13 +47,45 @@ class Output {
   std::unique_ptr<files::TensorFile> file_;
 };
 
-Result<StreamInfo> read_file(const std::string& path, Output& output,
+/// Regions of a sliced tensor as regions of the result, which lacks the axes given by an index.
+class WithoutDroppedAxes : public stream::TensorSink {
+ public:
+  WithoutDroppedAxes(const Slice& slice, stream::TensorSink& sink) : slice_(slice), sink_(sink) {}
+  Result<void> write(const Region& region, const TensorView& elements) override {
+    TensorView kept = elements;
+    const Region target = slice_.without_dropped(region);
+    kept.shape = target.extent;
+    std::size_t axis = 0;
+    for (std::size_t i = 0; i < elements.shape.rank(); ++i) {
+      if (!slice_.dropped[i]) kept.strides[axis++] = elements.strides[i];
+    }
+    return sink_.write(target, kept);
+  }
+
+ private:
+  const Slice& slice_;
+  stream::TensorSink& sink_;
+};
+
+Result<void> read_slice(const stream::StreamReader& reader, const std::string& text, Output& output,
+                        const stream::ReadOptions& options) {
+  TRY(const Slice slice, parse_slice(text, reader.info().shape));
+  TRY(stream::TensorSink* const file, output.create(reader.info().dtype, slice.shape()));
+  InterruptibleTensorSink sink(*file);
+  WithoutDroppedAxes kept(slice, sink);
+  return reader.read_region(slice.region, kept, options);
+}
+
+Result<StreamInfo> read_file(const std::string& path, const std::string& slice, Output& output,
                              const stream::ReadOptions& options) {
   TRY(const auto source, files::open_bytes(path));
   TRY(const auto reader, stream::StreamReader::open(*source));
-  TRY(stream::TensorSink* const file, output.create(reader.info()));
-  InterruptibleTensorSink sink(*file);
-  auto done = reader.read_all(sink, options);
+  const auto read_all = [&]() -> Result<void> {
+    TRY(stream::TensorSink* const file, output.create(reader.info().dtype, reader.info().shape));
+    InterruptibleTensorSink sink(*file);
+    return reader.read_all(sink, options);
+  };
+  auto done = slice.empty() ? read_all() : read_slice(reader, slice, output, options);
   if (!done.ok() && done.error().code == ErrorCode::corrupt) {
     return corrupt(done.error().message, "; --skip-corrupt gets the other chunks");
   }
@@ -63,7 +97,7 @@ Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options)
   const auto input = files::standard_input();
   const auto make_sink =
       [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
-    TRY(stream::TensorSink* const file, output.create(info));
+    TRY(stream::TensorSink* const file, output.create(info.dtype, info.shape));
     return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
   };
   return stream::read_sequentially(*input, make_sink, options);
@@ -77,8 +111,9 @@ Result<StreamInfo> write_output(const Options& options, const std::string& path,
   ProgressBar bar("decompressing");
   read.progress = bar.callback();
   TRY(StreamInfo info,
-      about(options.input, is_pipe(options.input) ? read_pipe(output, read)
-                                                  : read_file(options.input, output, read)));
+      about(options.input, is_pipe(options.input)
+                               ? read_pipe(output, read)
+                               : read_file(options.input, options.slice, output, read)));
   RETURN_IF_ERROR(output.finish());
   return info;
 }
@@ -95,6 +130,9 @@ Result<ExitStatus> run(const Options& options) {
                                ? default_output(options.input, options.raw ? ".raw" : ".npy")
                                : options.output;
   RETURN_IF_ERROR(check_output(options.input, path));
+  if (!options.slice.empty() && is_pipe(options.input)) {
+    return bad_argument("--slice reads only the chunks it needs, which a pipe does not allow");
+  }
 
   std::uint64_t skipped = 0;
   stream::ReadOptions read;
@@ -133,6 +171,8 @@ Action declare(CLI::App& app) {
                  "where to: .npy, anything else is raw; - is standard output as .npy")
       ->option_text("OUT (IN with .npy)");
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
+  app.add_option("--slice", options->slice, "only this part, as in NumPy: START:STOP for each axis")
+      ->option_text("0:10,:,50:100");
   app.add_flag("--skip-corrupt", options->skip_corrupt,
                "leave out chunks that cannot be read, with a warning each; status 1 if any");
   app.add_option("--form", options->form,
@@ -151,6 +191,7 @@ Action declare(CLI::App& app) {
 Verb decompress_verb() {
   return {"decompress", "get a tensor back: .tpz to .npy or raw",
           "  tensorpress decompress x.tpz -o y.npy\n"
+          "  tensorpress decompress x.tpz --slice 0:10,:,50:100 -o part.npy\n"
           "  tensorpress decompress damaged.tpz --skip-corrupt -o rest.npy\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",
           declare};

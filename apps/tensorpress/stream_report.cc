@@ -1,5 +1,7 @@
 #include "stream_report.h"
 
+#include <cstdlib>
+
 #include "base/text.h"
 
 namespace tensorpress::cli {
@@ -39,6 +41,15 @@ Json describe(const StreamInfo& info) {
     fields["attributes"] = attributes;
   }
   return fields;
+}
+
+std::string error_in_words(const StreamInfo& info) {
+  const std::string_view limit = info.codec.parameter("limit");
+  if (limit.empty()) return text("l2_error ", rounded(info.statistic("l2_error").value_or(0)));
+  const std::string_view bound = info.codec.parameter("bound");
+  if (bound.starts_with("pw-rel")) return text("error at most ", bound.substr(7), " of each value");
+  const double number = std::strtod(std::string(limit).c_str(), nullptr);
+  return text("max_abs_error at most ", rounded(number));
 }
 
 double ratio_of(const StreamInfo& info) {

@@ -10,6 +10,9 @@ namespace tensorpress::cli {
 /// The codec's own figures (matrix_bytes, flops_compress, ...) are among the fields.
 Json describe(const StreamInfo& info);
 
+/// "max_abs_error 0.001" for codecs with a bound, "l2_error 3.1" for others.
+std::string error_in_words(const StreamInfo& info);
+
 double ratio_of(const StreamInfo& info);
 
 /// 1e9 uncompressed bytes a second.

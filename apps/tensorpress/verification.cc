@@ -1,5 +1,6 @@
 #include "verification.h"
 
+#include <cstdlib>
 #include <limits>
 #include <memory>
 
@@ -92,12 +93,37 @@ Result<StreamInfo> read_into(const std::string& path, stream::TensorSource& orig
   return reader.info();
 }
 
+/// What is wrong with the errors of a stream that promised a bound; "" when nothing is.
+std::string broken_bound(const metrics::ErrorStatistics& measured, const Codec& codec) {
+  const auto bound = Bound::parse(codec.parameter("bound"));
+  if (!bound.ok()) return {};
+  const double limit = std::strtod(std::string(codec.parameter("limit")).c_str(), nullptr);
+  if (bound->kind() == Bound::Kind::pointwise_relative) {
+    if (measured.max_pointwise_error <= bound->value()) return {};
+    return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
+                bound->value());
+  }
+  if (!(measured.max_abs_error <= limit)) {
+    return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
+  }
+  if (bound->kind() == Bound::Kind::psnr && measured.psnr_db() < bound->value()) {
+    return text("the PSNR of ", measured.psnr_db(), " dB is below ", bound->value());
+  }
+  return {};
+}
+
 Verification judge(const metrics::ErrorStatistics& measured, const std::optional<double>& ssim,
-                   const std::optional<double>& stored_l2_error) {
+                   const StreamInfo& info) {
+  const std::optional<double> stored_l2_error = info.statistic("l2_error");
   Verification result;
   Json& fields = result.fields;
   fields["max_abs_error"] = measured.max_abs_error;
   fields["max_rel_error"] = measured.max_rel_error();
+  if (const auto bound = info.codec.parameter("bound"); !bound.empty()) {
+    fields["bound"] = bound;
+    fields["limit"] = std::strtod(std::string(info.codec.parameter("limit")).c_str(), nullptr);
+    fields["max_pointwise_error"] = measured.max_pointwise_error;
+  }
   fields["psnr_db"] = measured.psnr_db();
   fields["nrmse"] = measured.nrmse();
   if (ssim) fields["ssim"] = *ssim;
@@ -108,6 +134,8 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   } else if (!(measured.l2_error() <= *stored_l2_error)) {
     result.reason =
         text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
+  } else if (auto broken = broken_bound(measured, info.codec); !broken.empty()) {
+    result.reason = std::move(broken);
   } else if (measured.mismatched_nonfinite > 0) {
     result.reason =
         text(measured.mismatched_nonfinite, " NaN or infinite values came back changed");
@@ -134,7 +162,7 @@ Result<Verification> verify_stream(const std::string& original,
   options.progress = bar.callback();
   TRY(const StreamInfo info,
       about(stream_path, read_into(stream_path, *source, comparison, options)));
-  return judge(comparison.statistics(), comparison.ssim(), info.statistic("l2_error"));
+  return judge(comparison.statistics(), comparison.ssim(), info);
 }
 
 }  // namespace tensorpress::cli

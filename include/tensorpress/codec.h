@@ -25,12 +25,14 @@ struct ParameterInfo {
   std::string_view default_value;  // "4"
   std::string_view choices;        // "1..8", "square|triangle"
   std::string_view help;
+  bool from_data = false;  // filled in when a tensor is compressed, not by users
 };
 
 struct CodecInfo {
   std::string_view name;
   std::string_view summary;
   std::span<const ParameterInfo> parameters;
+  bool error_bounded = false;  // takes a Bound (CompressOptions) and keeps it
 };
 
 struct DctChopOptions {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/parallel.h"
 #include "tensorpress/result.h"
@@ -48,6 +49,14 @@ struct StreamInfo {
 };
 
 struct CompressOptions {
+  /// What an error-bounded codec is to keep, for every element in its own type; it takes none
+  /// without. Fixed-rate codecs take no bound.
+  std::optional<Bound> bound = {};
+  /// Values that stand for no data: they come back bit-exact and never count in the range. NaN and
+  /// infinities need not be named.
+  std::vector<double> fill_values = {};
+  /// For Bound::relative when the range is known: saves a pass over the data.
+  std::optional<ValueRange> value_range = {};
   std::size_t threads = 1;
   Runner runner = {};                     // overrides `threads` when set
   std::optional<Shape> chunk_shape = {};  // chosen by the codec when absent
@@ -84,6 +93,9 @@ class Decompressor {
 
   /// `output` must have the stream's shape and dtype (see read_info); any strides.
   Result<void> decompress(std::span<const std::byte> stream, const MutableTensorView& output) const;
+  /// Only `region`, from the chunks that hold it; `output` has the region's extent as its shape.
+  Result<void> decompress(std::span<const std::byte> stream, const Region& region,
+                          const MutableTensorView& output) const;
 
  private:
   DecompressOptions options_;
@@ -103,6 +115,9 @@ struct Tensor {
 Result<StreamInfo> read_info(std::span<const std::byte> stream);
 Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
                                         const CompressOptions& options = {});
+/// compress(view, codec, Bound::relative(1e-4))
+Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                        const Bound& bound, CompressOptions options = {});
 Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options = {});
 
 }  // namespace tensorpress

@@ -57,6 +57,17 @@ class ByteReader {
     TRY(const auto bits, read<std::uint64_t>());
     return std::bit_cast<double>(bits);
   }
+  /// Seven bits a byte, lowest first, the top bit set in all but the last.
+  Result<std::uint64_t> read_varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (position_ == bytes_.size()) return truncated("a number ends after its first bytes");
+      const auto byte = static_cast<std::uint8_t>(bytes_[position_++]);
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    return corrupt("a number has more than 64 bits");
+  }
   /// A string with its length in 16 bits before it.
   Result<std::string> read_string();
   Result<std::span<const std::byte>> take(std::uint64_t count);
@@ -75,12 +86,19 @@ class ByteWriter {
     store_le(bytes_.data() + at, value);
   }
   void write_f64(double value) { write(std::bit_cast<std::uint64_t>(value)); }
+  void write_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+      bytes_.push_back(static_cast<std::byte>((value & 0x7f) | 0x80));
+    }
+    bytes_.push_back(static_cast<std::byte>(value));
+  }
   /// At most 65535 bytes; longer is an error.
   Result<void> write_string(std::string_view value);
   void append(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
 
+  std::size_t size() const { return bytes_.size(); }
   std::span<const std::byte> bytes() const { return bytes_; }
   std::vector<std::byte> take() && { return std::move(bytes_); }
 

@@ -41,6 +41,7 @@ struct CompressedChunk {
   std::uint64_t bytes = 0;
   bool raw = false;          // the payload is the elements themselves, little-endian, in C order
   double squared_error = 0;  // sum over the chunk's elements, an upper bound in the output type
+  std::uint64_t special_elements = 0;  // NaN, infinite or fill values: exact and not in the error
 };
 
 class ChunkCodec {

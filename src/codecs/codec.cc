@@ -9,13 +9,6 @@
 namespace tensorpress {
 namespace {
 
-const RegisteredCodec* find_codec(std::string_view name) {
-  for (const auto* codec : registered_codecs()) {
-    if (codec->info.name == name) return codec;
-  }
-  return nullptr;
-}
-
 std::string names_of_codecs() {
   std::string names;
   for (const auto* codec : registered_codecs())
@@ -31,6 +24,13 @@ std::string names_of_parameters(const CodecInfo& info) {
 }
 
 }  // namespace
+
+const RegisteredCodec* find_codec(std::string_view name) {
+  for (const auto* codec : registered_codecs()) {
+    if (codec->info.name == name) return codec;
+  }
+  return nullptr;
+}
 
 Result<Codec> Codec::make(std::string_view name, std::span<const Parameter> parameters) {
   const RegisteredCodec* const registered = find_codec(name);

@@ -17,6 +17,8 @@ struct RegisteredCodec {
 };
 
 std::span<const RegisteredCodec* const> registered_codecs();
+/// Nothing when there is none of that name.
+const RegisteredCodec* find_codec(std::string_view name);
 
 /// The working codec behind a Codec value.
 Result<std::unique_ptr<ChunkCodec>> create_chunk_codec(const Codec& codec);

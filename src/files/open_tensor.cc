@@ -1,6 +1,6 @@
 // Opens .npy and raw tensors: finds out what the input is, checks it against its size, and chooses
 // between random access (files), one pass (pipes in C order) and a spool (pipes in Fortran order,
-// whose first row needs the last byte).
+// whose first row needs the last byte, and pipes that are to be read twice).
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -105,7 +105,8 @@ Result<FileDescriptor> open_input(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
-                                                          const std::optional<RawFormat>& raw) {
+                                                          const std::optional<RawFormat>& raw,
+                                                          Access access) {
   const std::string name = input_name(path);
   const std::string reading = text("cannot read ", name);
   auto opened = open_input(path);
@@ -131,7 +132,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& pat
     return random_access_tensor(std::move(file), name, *layout);
   }
   if (layout->element_bytes() == 0) RETURN_IF_ERROR(check_empty(input, *layout));
-  if (layout->fortran_order) return spool(std::move(input), *layout);
+  if (layout->fortran_order || access == Access::random) return spool(std::move(input), *layout);
   return sequential_tensor(std::move(input), *layout);
 }
 

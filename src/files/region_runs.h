@@ -5,24 +5,10 @@
 #include <array>
 #include <cstdint>
 
-#include "base/errors.h"
+#include "base/region.h"
 #include "tensorpress/tensor_view.h"
 
 namespace tensorpress::files {
-
-/// A region that sticks out of the tensor, which only a caller's bug can ask for, is an error.
-inline Result<void> check_region(const Shape& shape, const Region& region) {
-  bool inside = region.extent.rank() == shape.rank();
-  for (std::size_t axis = 0; inside && axis < shape.rank(); ++axis) {
-    inside = region.origin[axis] <= shape[axis] &&
-             region.extent[axis] <= shape[axis] - region.origin[axis];
-  }
-  if (!inside) {
-    return bad_argument("a region of ", region.extent.to_string(), " lies outside the tensor of ",
-                        shape.to_string());
-  }
-  return {};
-}
 
 class RegionRuns {
  public:

@@ -15,10 +15,15 @@ struct RawFormat {
   DType dtype = DType::f32;
 };
 
+/// A pipe gives its elements once and in order; with `random` it is first copied to a temporary
+/// file.
+enum class Access { in_order, random };
+
 /// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order,
 /// little-endian, and the file must have exactly that many; without it the file must be .npy.
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
-                                                          const std::optional<RawFormat>& raw);
+                                                          const std::optional<RawFormat>& raw,
+                                                          Access access = Access::in_order);
 
 /// A tensor file being written. Nothing is visible under its name until `finish`, which syncs and
 /// renames; without finish an existing file stays as it was.

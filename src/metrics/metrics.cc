@@ -97,6 +97,7 @@ void take_out_nonfinite(Block& block, const std::byte* original, const std::byte
         continue;
       }
       statistics.max_abs_error = kInfinity;
+      statistics.max_pointwise_error = kInfinity;
       statistics.squared_error = kInfinity;
       other = value;
     }
@@ -113,6 +114,7 @@ void add_finite(const Block& block, ErrorStatistics& statistics) {
   std::array<double, kLanes> lowest{};
   std::array<double, kLanes> highest{};
   std::array<double, kLanes> worst{};
+  std::array<double, kLanes> worst_share{};
   std::array<double, kLanes> squares{};
   lowest.fill(kInfinity);
   highest.fill(-kInfinity);
@@ -123,6 +125,8 @@ void add_finite(const Block& block, ErrorStatistics& statistics) {
       lowest[lane] = value < lowest[lane] ? value : lowest[lane];
       highest[lane] = value > highest[lane] ? value : highest[lane];
       worst[lane] = error > worst[lane] ? error : worst[lane];
+      const double share = error == 0 ? 0 : error / std::abs(value);
+      worst_share[lane] = share > worst_share[lane] ? share : worst_share[lane];
       squares[lane] += error * error;
     }
   }
@@ -130,6 +134,8 @@ void add_finite(const Block& block, ErrorStatistics& statistics) {
   statistics.minimum = *std::ranges::min_element(lowest);
   statistics.maximum = *std::ranges::max_element(highest);
   statistics.max_abs_error = std::max(statistics.max_abs_error, *std::ranges::max_element(worst));
+  statistics.max_pointwise_error =
+      std::max(statistics.max_pointwise_error, *std::ranges::max_element(worst_share));
 }
 
 std::uint64_t finite_count(const ErrorStatistics& statistics) {
@@ -175,6 +181,7 @@ void ErrorStatistics::merge(const ErrorStatistics& other) {
   nonfinite += other.nonfinite;
   mismatched_nonfinite += other.mismatched_nonfinite;
   max_abs_error = std::max(max_abs_error, other.max_abs_error);
+  max_pointwise_error = std::max(max_pointwise_error, other.max_pointwise_error);
   squared_error += other.squared_error;
 }
 

@@ -19,6 +19,8 @@ struct ErrorStatistics {
   double minimum = 0;  // of the finite original
   double maximum = 0;
   double max_abs_error = 0;
+  double max_pointwise_error =
+      0;                     // |error| / |value|; infinite where 0 came back as something else
   double squared_error = 0;  // sum
 
   double value_range() const { return maximum - minimum; }

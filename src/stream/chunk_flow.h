@@ -27,7 +27,12 @@ class ChunkFeed {
   virtual bool survives_errors() const = 0;
 };
 
+/// Every chunk.
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
+                             const ReadOptions& options);
+/// Only those with these numbers, which ascend; the feed must find them.
+Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed,
+                             std::span<const std::uint64_t> numbers, TensorSink& sink,
                              const ReadOptions& options);
 
 }  // namespace tensorpress::stream

@@ -39,6 +39,22 @@ Region ChunkGrid::region(std::uint64_t number) const {
   return region;
 }
 
+std::vector<std::uint64_t> ChunkGrid::chunks_in(const Region& part) const {
+  if (part.extent.element_count() == 0) return {};
+  std::vector<std::uint64_t> numbers = {0};
+  for (std::size_t axis = 0; axis < shape_.rank(); ++axis) {
+    const std::uint64_t first = part.origin[axis] / chunk_shape_[axis];
+    const std::uint64_t last = (part.origin[axis] + part.extent[axis] - 1) / chunk_shape_[axis];
+    std::vector<std::uint64_t> finer;
+    finer.reserve(numbers.size() * static_cast<std::size_t>(last - first + 1));
+    for (const std::uint64_t number : numbers) {
+      for (std::uint64_t i = first; i <= last; ++i) finer.push_back(number * counts_[axis] + i);
+    }
+    numbers = std::move(finer);
+  }
+  return numbers;
+}
+
 bool ChunkGrid::is_sequential() const {
   if (chunk_count_ <= 1) return true;
   // Slow axes one at a time, then one axis in pieces, then all of the fast ones.

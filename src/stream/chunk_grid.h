@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tensorpress/tensor_view.h"
 
@@ -15,6 +16,8 @@ class ChunkGrid {
 
   std::uint64_t chunk_count() const { return chunk_count_; }
   Region region(std::uint64_t number) const;
+  /// The chunks that share elements with `part`, ascending.
+  std::vector<std::uint64_t> chunks_in(const Region& part) const;
   /// True when every chunk is one contiguous range of a C-order tensor and they follow each other
   /// in order.
   bool is_sequential() const;

@@ -11,6 +11,7 @@
 #include "stream/memory_io.h"
 #include "stream/plan.h"
 #include "stream/reader.h"
+#include "stream/resolve.h"
 #include "stream/writer.h"
 #include "tensorpress/stream.h"
 
@@ -118,7 +119,7 @@ Result<std::uint64_t> Compressor::bound_on_output_size(const Shape& shape, DType
   }
   const std::uint64_t offset = totals.offset();
   TRY(const auto closing, stream::encode_closing(std::move(totals).footer(), offset));
-  return offset + closing.size();
+  return offset + closing.size() + stream::kResolvedParameterBytes;
 }
 
 Result<std::uint64_t> Compressor::compress(const TensorView& input,
@@ -128,7 +129,7 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
     TRY(const auto plan, stream::plan_stream(codec_, input.dtype, input.shape, options_.chunk_shape,
                                              options_.attributes));
     const auto offsets = expected_offsets(plan);
-    if (!offsets.empty()) {
+    if (!offsets.empty() && !options_.bound) {
       TRY(const std::uint64_t length,
           compress_fixed_rate(plan, input, offsets, output, options_, isa));
       if (length != 0) return length;
@@ -137,7 +138,10 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
   stream::ViewSource source(input);
   stream::MemorySink sink(output);
   TRY(const auto info, stream::write_stream(codec_, source, sink,
-                                            {.threads = options_.threads,
+                                            {.bound = {.bound = options_.bound,
+                                                       .fill_values = options_.fill_values,
+                                                       .value_range = options_.value_range},
+                                             .threads = options_.threads,
                                              .runner = options_.runner,
                                              .chunk_shape = options_.chunk_shape,
                                              .attributes = options_.attributes}));
@@ -172,6 +176,21 @@ Result<void> Decompressor::decompress(std::span<const std::byte> stream,
   return first_error.result();
 }
 
+Result<void> Decompressor::decompress(std::span<const std::byte> stream, const Region& region,
+                                      const MutableTensorView& output) const {
+  const stream::MemorySource source(stream);
+  TRY(const auto reader, stream::StreamReader::open(source));
+  if (output.shape != region.extent || output.dtype != reader.info().dtype) {
+    return bad_argument("the region holds ", name_of(reader.info().dtype), " of shape ",
+                        region.extent.to_string(), ", the output ", name_of(output.dtype),
+                        " of shape ", output.shape.to_string());
+  }
+  stream::ViewSink sink(output);
+  return reader.read_region(
+      region, sink,
+      {.threads = options_.threads, .runner = options_.runner, .max_bytes = options_.max_bytes});
+}
+
 Result<StreamInfo> read_info(std::span<const std::byte> stream) {
   const stream::MemorySource source(stream);
   TRY(const auto reader, stream::StreamReader::open(source));
@@ -186,6 +205,12 @@ Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& co
   TRY(const std::uint64_t length, compressor.compress(input, bytes));
   bytes.resize(static_cast<std::size_t>(length));
   return bytes;
+}
+
+Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                        const Bound& bound, CompressOptions options) {
+  options.bound = bound;
+  return compress(input, codec, options);
 }
 
 Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/region.h"
 #include "stream/chunk_flow.h"
 #include "stream/chunk_work.h"
 #include "stream/section_reader.h"
@@ -82,6 +83,29 @@ Result<void> read_ancillary(SectionReader& sections, std::uint64_t end,
   }
   return {};
 }
+
+// Passes on what lies inside `part`, in its coordinates.
+class CroppingSink : public TensorSink {
+ public:
+  CroppingSink(const Region& part, TensorSink& sink) : part_(part), sink_(sink) {}
+
+  Result<void> write(const Region& region, const TensorView& elements) override {
+    Region inside{{}, region.extent}, target{{}, region.extent};
+    for (std::size_t axis = 0; axis < region.extent.rank(); ++axis) {
+      const std::uint64_t begin = std::max(region.origin[axis], part_.origin[axis]);
+      const std::uint64_t end = std::min(region.origin[axis] + region.extent[axis],
+                                         part_.origin[axis] + part_.extent[axis]);
+      inside.origin[axis] = begin - region.origin[axis];
+      target.origin[axis] = begin - part_.origin[axis];
+      inside.extent[axis] = target.extent[axis] = end - begin;
+    }
+    return sink_.write(target, elements.part(inside));
+  }
+
+ private:
+  Region part_;
+  TensorSink& sink_;
+};
 
 class IndexedFeed : public ChunkFeed {
  public:
@@ -186,6 +210,19 @@ Result<void> StreamReader::read_all(TensorSink& sink, const ReadOptions& options
     return state_->fetch(number, scratch);
   });
   return decode_in_order(state_->decoder, feed, sink, options);
+}
+
+Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
+                                       const ReadOptions& options) const {
+  RETURN_IF_ERROR(check_region(info().shape, part));
+  StreamInfo wanted = info();
+  wanted.shape = part.extent;
+  RETURN_IF_ERROR(check_decompressed_size(wanted, options.max_bytes));
+  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
+    return state_->fetch(number, scratch);
+  });
+  CroppingSink cropping(part, sink);
+  return decode_in_order(state_->decoder, feed, grid().chunks_in(part), cropping, options);
 }
 
 }  // namespace tensorpress::stream

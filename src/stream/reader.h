@@ -40,6 +40,8 @@ class StreamReader {
                           ChunkWorkspace& workspace) const;
   /// Every chunk, in order.
   Result<void> read_all(TensorSink& sink, const ReadOptions& options) const;
+  /// Only the chunks that `part` needs. The sink sees regions of a tensor of the part's own shape.
+  Result<void> read_region(const Region& part, TensorSink& sink, const ReadOptions& options) const;
 
  private:
   struct State;

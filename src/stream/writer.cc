@@ -7,6 +7,7 @@
 #include "stream/chunk_decoder.h"
 #include "stream/chunk_work.h"
 #include "stream/plan.h"
+#include "stream/resolve.h"
 #include "stream/section_reader.h"
 
 namespace tensorpress::stream {
@@ -150,8 +151,9 @@ class Writer {
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
                                 const WriteOptions& options) {
   TRY(const Isa isa, active_isa());
-  TRY(auto plan,
-      plan_stream(codec, source.dtype(), source.shape(), options.chunk_shape, options.attributes));
+  TRY(const Codec resolved, resolve_codec(codec, source, options, isa));
+  TRY(auto plan, plan_stream(resolved, source.dtype(), source.shape(), options.chunk_shape,
+                             options.attributes));
   return Writer(std::move(plan), source, sink, options).write(isa);
 }
 

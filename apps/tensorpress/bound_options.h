@@ -1,0 +1,27 @@
+// --abs, --rel, --pw-rel, --psnr, --ratio, --fill and --range: what an error-bounded codec is to
+// keep.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stream/writer.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+
+class BoundOptions {
+ public:
+  void declare(CLI::App& app);
+  /// Bound, fill values and range as given; the error says what is allowed.
+  Result<stream::BoundOptions> options() const;
+  bool given() const;
+
+ private:
+  std::optional<double> absolute_, relative_, pointwise_, psnr_, ratio_;
+  std::vector<double> fills_;
+  std::string range_;
+};
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,75 @@
+#include "codecs/bounded/bounded_codec.h"
+
+#include "base/errors.h"
+#include "codecs/bounded/chunk_coding.h"
+
+namespace tensorpress::bounded {
+namespace {
+
+// A scalar is a row of one.
+template <class View>
+View with_an_axis(const View& view) {
+  return view.shape.rank() == 0 ? View::contiguous(view.data, view.dtype, Shape{1}) : view;
+}
+
+class BoundedCodec final : public ChunkCodec {
+ public:
+  BoundedCodec(std::unique_ptr<FieldCoder> coder, Parameters parameters)
+      : coder_(std::move(coder)), parameters_(std::move(parameters)) {}
+
+  Shape preferred_chunk_shape(const Shape& shape, DType dtype) const override {
+    return shape.rank() == 0 ? shape : coder_->preferred_chunk_shape(shape, dtype);
+  }
+  std::uint64_t bound_on_output_size(const Shape& chunk_shape, DType dtype) const override {
+    return chunk_shape.element_count() * size_of(dtype);  // raw is the worst that can happen
+  }
+  std::uint64_t expected_output_size(const Shape&, DType) const override { return 0; }
+
+  Result<CompressedChunk> compress(const TensorView& chunk, std::span<std::byte> output,
+                                   ChunkWorkspace& workspace) const override {
+    if (!parameters_.limit) return internal_error("the bound has not been resolved");
+    if (const auto coded =
+            compress_chunk(*coder_, parameters_, with_an_axis(chunk), output, workspace)) {
+      return *coded;
+    }
+    return compress_raw(chunk, output, workspace);
+  }
+
+  Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
+                          ChunkWorkspace& workspace) const override {
+    workspace.checksum.update(input);
+    if (chunk.is_contiguous()) {
+      return decompress_chunk(*coder_, parameters_, input, with_an_axis(chunk), workspace);
+    }
+    const auto elements =
+        workspace.buffers[0].reserve(static_cast<std::size_t>(chunk.byte_count()));
+    const auto contiguous =
+        MutableTensorView::contiguous(elements.data(), chunk.dtype, chunk.shape);
+    RETURN_IF_ERROR(decompress_chunk(*coder_, parameters_, input, contiguous, workspace));
+    copy_elements(contiguous, chunk);
+    return {};
+  }
+
+  std::vector<Fact> facts(const Shape&, DType) const override { return {}; }
+
+ private:
+  std::unique_ptr<FieldCoder> coder_;
+  Parameters parameters_;
+};
+
+}  // namespace
+
+std::unique_ptr<ChunkCodec> make_bounded_codec(std::unique_ptr<FieldCoder> coder,
+                                               Parameters parameters) {
+  return std::make_unique<BoundedCodec>(std::move(coder), std::move(parameters));
+}
+
+Result<void> check_dtype(std::string_view codec, DType dtype) {
+  if (dtype == DType::u8 || dtype == DType::i16) {
+    return unsupported("codec ", codec, " keeps a bound on f32, f64, f16 and bf16, and this is ",
+                       name_of(dtype), "; dct-chop takes integers, or convert them to f32 first");
+  }
+  return {};
+}
+
+}  // namespace tensorpress::bounded

@@ -1,0 +1,339 @@
+// One chunk with a bound into bytes; the layout is in bounded_codec.h.
+#include <cmath>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/portable_math.h"
+#include "codecs/bounded/chunk_coding.h"
+#include "codecs/bounded/elements.h"
+#include "codecs/bounded/mask.h"
+#include "kernels/value_scan/value_scan.h"
+
+namespace tensorpress::bounded {
+namespace {
+
+// Where a patch takes its place: the share of elements above which a tighter bound is cheaper.
+constexpr std::uint64_t kPatchShare = 64;
+
+// Holes take the value before them, the first one what comes after; a chunk of nothing but holes is
+// not coded.
+template <class T>
+void fill_holes(std::span<T> values, std::span<const Hole> holes) {
+  for (const Hole& hole : holes) {
+    const auto start = static_cast<std::size_t>(hole.start);
+    const auto length = static_cast<std::size_t>(hole.length);
+    const T value = start > 0                        ? values[start - 1]
+                    : start + length < values.size() ? values[start + length]
+                                                     : T{0};
+    std::ranges::fill(values.subspan(start, length), value);
+  }
+}
+
+// One chunk of elements on its way into bytes.
+template <class Element>
+class ChunkCompression {
+ public:
+  using Value = ValueOf<Element>;
+
+  ChunkCompression(const FieldCoder& coder, const Parameters& parameters, const TensorView& chunk,
+                   ChunkWorkspace& workspace)
+      : coder_(coder),
+        parameters_(parameters),
+        workspace_(workspace),
+        shape_(chunk.shape),
+        count_(static_cast<std::size_t>(chunk.element_count())) {
+    load(chunk);
+  }
+
+  // Nothing when raw is the better form.
+  std::optional<CompressedChunk> compress(std::span<std::byte> output) {
+    scan_ = kernels::value_scan<Value>(workspace_.isa)(values_, fills_);
+    head_.write(std::uint8_t{0});  // the flags, known at the end
+    if (try_constant()) return finish(output, 0);
+    if (parameters_.pointwise() ? scan_.specials > 0 || scan_.zeros : scan_.specials > 0) {
+      take_out_specials();
+      if (special_count_ == count_) return finish(output, 0);
+      if (try_constant()) return finish(output, 0);
+    }
+    return parameters_.pointwise() ? code_logarithms(output) : code_values(output);
+  }
+
+ private:
+  void load(const TensorView& chunk) {
+    elements_ = chunk.data;
+    if (!chunk.is_contiguous()) {
+      elements_ = workspace_.buffers[kElements].reserve(count_ * sizeof(Element)).data();
+      copy_elements(chunk, MutableTensorView::contiguous(const_cast<std::byte*>(elements_),
+                                                         chunk.dtype, chunk.shape));
+    }
+    if constexpr (std::is_same_v<Element, Value>) {
+      if (reinterpret_cast<std::uintptr_t>(elements_) % alignof(Value) == 0) {
+        values_ = {reinterpret_cast<const Value*>(elements_), count_};
+      } else {
+        const auto values = workspace_.buffers[kValues].reserve_as<Value>(count_);
+        std::memcpy(values.data(), elements_, count_ * sizeof(Value));
+        values_ = values;
+      }
+    } else {
+      const auto values = workspace_.buffers[kValues].reserve_as<Value>(count_);
+      load_elements(chunk.dtype, elements_, sizeof(Element), count_, values.data());
+      values_ = values;
+    }
+    for (const double fill : parameters_.fills) {
+      Element element;
+      to_element(fill, element);
+      const auto value = static_cast<Value>(to_double(element));
+      if (value - value == Value{0}) fills_.push_back(value);
+    }
+  }
+
+  ElementBits bits_at(std::size_t i) const {
+    return load_bits<Element>(elements_ + i * sizeof(Element));
+  }
+
+  // Where one value serves for all, within the bound and with zeros kept.
+  bool try_constant() {
+    if (special_count_ == 0 && scan_.specials > 0) return false;
+    const auto low = static_cast<double>(scan_.min), high = static_cast<double>(scan_.max);
+    if (!(low <= high)) return false;
+    Element element;
+    to_element(low, element);
+    if (low != high) {
+      if (parameters_.pointwise()) return false;
+      const double middle = scan_.zeros ? 0 : low + (high - low) / 2;
+      to_element(middle, element);
+      const double stored = to_double(element);
+      // A little less than the bound, for the rounding of the two differences.
+      const double limit = *parameters_.limit * (1 - 0x1p-50);
+      if (!(high - stored <= limit && stored - low <= limit)) return false;
+    }
+    flags_ |= kConstant;
+    ByteWriter value;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&element);
+    const ElementBits bits = load_bits<Element>(bytes);
+    for (std::size_t i = 0; i < sizeof(Element); ++i) {
+      value.write(static_cast<std::uint8_t>(bits >> (8 * i)));
+    }
+    constant_ = std::move(value);
+    return true;
+  }
+
+  void take_out_specials() {
+    const auto mask = workspace_.buffers[kMask].reserve_as<std::uint8_t>(count_);
+    const bool zeros_too = parameters_.pointwise();
+    std::vector<ElementBits> special;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool is_special =
+          kernels::is_special<Value>(values_[i], fills_) || (zeros_too && values_[i] == Value{0});
+      mask[i] = is_special ? 1 : 0;
+      if (is_special) special.push_back(bits_at(i));
+    }
+    special_count_ = special.size();
+    flags_ |= kSpecials;
+    write_mask(mask, shape_, specials_);
+    write_special_values(special, sizeof(Element), specials_);
+    holes_ = holes_of(mask);
+
+    const auto clean = workspace_.buffers[kClean].reserve_as<Value>(count_);
+    std::ranges::copy(values_, clean.begin());
+    fill_holes(clean, std::span<const Hole>(holes_));
+    values_ = clean;
+  }
+
+  // The parts before the coder's bytes.
+  void write_head(const ByteWriter& extra) {
+    ByteWriter head;
+    head.write(flags_);
+    head.append(constant_.bytes());
+    head.append(specials_.bytes());
+    head.append(extra.bytes());
+    head_ = std::move(head);
+  }
+
+  // Puts the head before `coded` bytes that already lie at their place.
+  std::optional<CompressedChunk> finish(std::span<std::byte> output, std::size_t coded) {
+    if (coded == 0) write_head({});
+    if (head_.size() + coded >= count_ * sizeof(Element)) return std::nullopt;
+    std::ranges::copy(head_.bytes(), output.begin());
+    const auto payload = output.first(head_.size() + coded);
+    workspace_.checksum.update(payload);
+    return CompressedChunk{.bytes = payload.size(),
+                           .raw = false,
+                           .squared_error = squared_error(),
+                           .special_elements = special_count_};
+  }
+
+  double squared_error() const {
+    if (measured_error_) return *measured_error_;
+    if ((flags_ & kConstant) != 0 && scan_.min == scan_.max) return 0;
+    const double limit = *parameters_.limit;
+    return static_cast<double>(count_ - special_count_) * limit * limit;
+  }
+
+  std::optional<CompressedChunk> code_values(std::span<std::byte> output) {
+    flags_ |= kCoded;
+    if constexpr (std::is_same_v<Element, Value>) {
+      if (!parameters_.measured()) {
+        if (!is_codable<Value>(*parameters_.limit)) return std::nullopt;
+        write_head({});
+        const auto coded = encode(field(), coder_bound<Value>(*parameters_.limit), output);
+        return coded ? finish(output, *coded) : std::nullopt;
+      }
+    }
+    const auto bound_of = [this](std::size_t) { return *parameters_.limit; };
+    const auto value_of = [](Value decoded, std::size_t) { return static_cast<double>(decoded); };
+    if (auto chunk = code_and_check(field(), *parameters_.limit, output, {}, value_of, bound_of)) {
+      return chunk;
+    }
+    if constexpr (std::is_same_v<Element, Value>) return std::nullopt;
+    // Values that lie on a coarse grid of their own, as f16 and bf16 do: an error of half the bound
+    // rounds to the value itself or to one that is near enough.
+    flags_ |= kHalfLimit;
+    return code_and_check(field(), *parameters_.limit / 2, output, {}, value_of, bound_of);
+  }
+
+  Field<Value> field() const { return {values_, shape_, holes_, scan_.zeros}; }
+
+  std::optional<CompressedChunk> code_logarithms(std::span<std::byte> output) {
+    flags_ |= kCoded;
+    const auto mask = workspace_.buffers[kMask].reserve_as<std::uint8_t>(count_);
+    bool negative = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      mask[i] = values_[i] < Value{0} ? 1 : 0;
+      negative = negative || mask[i] != 0;
+    }
+    ByteWriter signs;
+    if (negative) {
+      flags_ |= kSigns;
+      write_mask(mask, shape_, signs);
+    }
+    // Floats hold log2|x| (up to 150) with 8e-6; finer bounds need doubles.
+    constexpr double kFinestInFloat = 0x1p-11;
+    if (std::is_same_v<Value, double> || *parameters_.limit < kFinestInFloat) {
+      flags_ |= kDoubleLogs;
+      return code_logarithms_as<double>(output, signs, mask);
+    }
+    return code_logarithms_as<float>(output, signs, mask);
+  }
+
+  template <class Log>
+  std::optional<CompressedChunk> code_logarithms_as(std::span<std::byte> output,
+                                                    const ByteWriter& signs,
+                                                    std::span<const std::uint8_t> negative) {
+    std::vector<Log> logarithms(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      logarithms[i] = static_cast<Log>(portable_log2(std::fabs(static_cast<double>(values_[i]))));
+    }
+    const double share = parameters_.bound->value();
+    return code_and_check(
+        Field<Log>{logarithms, shape_, holes_, false}, limit_of_logarithms<Log>(*parameters_.limit),
+        output, signs,
+        [&](Log decoded, std::size_t i) {
+          const double magnitude = portable_exp2(static_cast<double>(decoded));
+          return negative[i] != 0 ? -magnitude : magnitude;
+        },
+        [&](std::size_t i) {
+          return share * std::fabs(static_cast<double>(values_[i])) * (1 - 0x1p-52);
+        });
+  }
+
+  template <class T>
+  std::optional<std::size_t> encode(const Field<T>& field, double bound,
+                                    std::span<std::byte> output) {
+    if (head_.size() >= output.size()) return std::nullopt;
+    return coder_.encode(field, bound, output.subspan(head_.size()), workspace_);
+  }
+
+  // Codes, decodes again and checks in the element's own type; what is off becomes a patch. Nothing
+  // when there are too many.
+  template <class T, class ValueAt, class BoundAt>
+  std::optional<CompressedChunk> code_and_check(const Field<T>& field, double coder_limit,
+                                                std::span<std::byte> output,
+                                                const ByteWriter& signs, ValueAt value_at,
+                                                BoundAt bound_at) {
+    if (!is_codable<T>(coder_limit)) return std::nullopt;
+    const double bound = coder_bound<T>(coder_limit);
+    flags_ &= static_cast<std::uint8_t>(~kPatches);
+    write_head(signs);
+    auto coded = encode(field, bound, output);
+    if (!coded) return std::nullopt;
+
+    std::vector<T> decoded(count_);
+    const auto coded_bytes = output.subspan(head_.size(), *coded);
+    if (!coder_.decode(coded_bytes, shape_, bound, std::span(decoded), workspace_).ok()) {
+      return std::nullopt;  // a bug of the coder; raw is never wrong
+    }
+    std::vector<Patch> patches;
+    double squared = 0;
+    auto hole = holes_.begin();
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (hole != holes_.end() && i >= hole->start) {
+        if (i + 1 == hole->start + hole->length) ++hole;
+        continue;
+      }
+      Element element;
+      to_element(value_at(decoded[i], i), element);
+      const double error = std::fabs(to_double(element) - static_cast<double>(values_[i]));
+      if (error <= bound_at(i)) {
+        squared += error * error;
+      } else {
+        patches.push_back({i, bits_at(i)});
+      }
+    }
+    if (patches.size() > count_ / kPatchShare && patches.size() > 4) return std::nullopt;
+    // Summed in another order it may come out a little larger.
+    measured_error_ = squared * (1 + 1e-9);
+    if (patches.empty()) return finish(output, *coded);
+
+    ByteWriter parts = signs;
+    write_patches(patches, sizeof(Element), parts);
+    const std::vector<std::byte> moved(coded_bytes.begin(), coded_bytes.end());
+    flags_ |= kPatches;
+    write_head(parts);
+    if (head_.size() + moved.size() > output.size()) return std::nullopt;
+    std::ranges::copy(moved, output.begin() + static_cast<std::ptrdiff_t>(head_.size()));
+    return finish(output, moved.size());
+  }
+
+  const FieldCoder& coder_;
+  const Parameters& parameters_;
+  ChunkWorkspace& workspace_;
+  Shape shape_;
+  std::size_t count_;
+  const std::byte* elements_ = nullptr;  // as they are, contiguous
+  std::span<const Value> values_;
+  std::vector<Value> fills_;
+  kernels::ValueScan<Value> scan_;
+  std::vector<Hole> holes_;
+  std::size_t special_count_ = 0;
+  std::uint8_t flags_ = 0;
+  ByteWriter constant_, specials_, head_;
+  std::optional<double> measured_error_;
+};
+
+}  // namespace
+
+std::optional<CompressedChunk> compress_chunk(const FieldCoder& coder, const Parameters& parameters,
+                                              const TensorView& chunk, std::span<std::byte> output,
+                                              ChunkWorkspace& workspace) {
+  const auto compress = [&](auto element) {
+    return ChunkCompression<decltype(element)>(coder, parameters, chunk, workspace)
+        .compress(output);
+  };
+  switch (chunk.dtype) {
+    case DType::f32:
+      return compress(float{});
+    case DType::f64:
+      return compress(double{});
+    case DType::f16:
+      return compress(F16Bits{});
+    case DType::bf16:
+      return compress(Bf16Bits{});
+    case DType::u8:
+    case DType::i16:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tensorpress::bounded

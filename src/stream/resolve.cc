@@ -1,0 +1,218 @@
+#include "stream/resolve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/errors.h"
+#include "base/portable_math.h"
+#include "codecs/bounded/bounded_codec.h"
+#include "codecs/bounded/parameters.h"
+#include "codecs/registry.h"
+#include "stream/chunk_work.h"
+#include "stream/plan.h"
+#include "stream/survey.h"
+#include "stream/trial.h"
+
+namespace tensorpress::stream {
+namespace {
+
+// Half a unit in the last place, relative: what rounding to the type may add.
+double rounding_share(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 0x1p-53;
+    case DType::f16:
+      return 0x1p-11;
+    case DType::bf16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
+// The error of log2|x| within which x stays within its share of |x|.
+double pointwise_limit(double share, DType dtype) {
+  const double left = share - 1.01 * rounding_share(dtype) * (1 + share);
+  return left > 0 ? portable_log2(1 + left) : 0;
+}
+
+Result<void> check_request(const Codec& codec, const TensorSource& source,
+                           const BoundOptions& options) {
+  if (!options.bound) {
+    return bad_argument("codec ", codec.name(),
+                        " keeps an error bound and none is given: --abs E, --rel E, --pw-rel E, "
+                        "--psnr P or --ratio R (in C++ CompressOptions::bound)");
+  }
+  RETURN_IF_ERROR(options.bound->check());
+  RETURN_IF_ERROR(bounded::check_dtype(codec.name(), source.dtype()));
+  if (options.value_range) {
+    const auto& [low, high] = *options.value_range;
+    if (!std::isfinite(low) || !std::isfinite(high) || !(low <= high)) {
+      return bad_argument("a value range of ", low, " to ", high, " is none");
+    }
+  }
+  return {};
+}
+
+class Resolution {
+ public:
+  Resolution(const Codec& codec, TensorSource& source, const WriteOptions& options, Isa isa)
+      : codec_(codec), source_(source), options_(options), isa_(isa) {}
+
+  Result<Codec> resolve() {
+    TRY(const double limit, find_limit());
+    return with_limit(limit);
+  }
+
+ private:
+  Result<double> find_limit() {
+    const Bound& bound = *options_.bound.bound;
+    switch (bound.kind()) {
+      case Bound::Kind::absolute:
+        return bound.value();
+      case Bound::Kind::pointwise_relative:
+        return pointwise_limit(bound.value(), source_.dtype());
+      case Bound::Kind::relative: {
+        TRY(const double width, width_of_range());
+        return std::min(bound.value() * width, std::numeric_limits<double>::max());
+      }
+      case Bound::Kind::psnr:
+        return find_limit_for_psnr(bound.value());
+      case Bound::Kind::ratio:
+        return find_limit_for_ratio(bound.value());
+    }
+    return internal_error("an unknown kind of bound");
+  }
+
+  Result<double> width_of_range() {
+    if (options_.bound.value_range) {
+      return options_.bound.value_range->high - options_.bound.value_range->low;
+    }
+    TRY(const auto plan, plan_for_looking());
+    TRY(const Survey survey, survey_values(source_, plan.grid, options_.bound.fill_values,
+                                           runner_or_threads(options_.runner, options_.threads),
+                                           options_.threads, isa_));
+    if (survey.likely_fill && options_.bound.on_likely_fill) {
+      options_.bound.on_likely_fill(survey.likely_fill->value, survey.likely_fill->without_it);
+    }
+    return std::min(survey.range.high - survey.range.low, std::numeric_limits<double>::max());
+  }
+
+  Result<StreamPlan> plan_for_looking() {
+    if (!source_.random_access()) {
+      return bad_argument("a bound of '", options_.bound.bound->to_string(),
+                          "' needs a look at all values first, which a pipe does not allow; give "
+                          "--range LO:HI, an absolute bound or a file");
+    }
+    TRY(const Codec codec, with_limit(0));
+    return plan_stream(codec, source_.dtype(), source_.shape(), options_.chunk_shape, {});
+  }
+
+  Result<Codec> with_limit(double limit) const {
+    std::vector<Parameter> parameters(codec_.parameters().begin(), codec_.parameters().end());
+    for (Parameter& parameter : parameters) {
+      if (parameter.name == bounded::kBoundParameter.name) {
+        parameter.value = options_.bound.bound->to_string();
+      } else if (parameter.name == bounded::kLimitParameter.name) {
+        parameter.value = text(limit);
+      } else if (parameter.name == bounded::kFillParameter.name) {
+        parameter.value = bounded::fills_to_text(options_.bound.fill_values);
+      }
+    }
+    return Codec::make(codec_.name(), parameters);
+  }
+
+  Result<Trial> try_limit(double limit, const ChunkGrid& grid,
+                          std::span<const std::uint64_t> chunks) {
+    TRY(const Codec codec, with_limit(limit));
+    TRY(const auto chunk_codec, create_chunk_codec(codec));
+    return run_trial(*chunk_codec, source_, grid, chunks,
+                     runner_or_threads(options_.runner, options_.threads), options_.threads, isa_);
+  }
+
+  // A mean square error of at most e^2 is certain at a limit of e, and e^2 / 3 likely; more is
+  // gained where values are predicted better than that. The largest limit that keeps the PSNR on
+  // samples is checked on everything before it is taken.
+  Result<double> find_limit_for_psnr(double decibels) {
+    TRY(const double width, width_of_range());
+    if (width == 0) return 0.0;
+    TRY(const auto plan, plan_for_looking());
+    const double root_mean_square = width * portable_exp2(-decibels * 0.16609640474436812);
+    const double wanted = root_mean_square * root_mean_square;
+    const auto samples = sample_chunks(plan.grid, source_.dtype());
+    double low = root_mean_square, high = root_mean_square * 16;
+    for (int step = 0; step < 8; ++step) {
+      const double middle = std::sqrt(low * high);
+      TRY(const Trial trial, try_limit(middle, plan.grid, samples));
+      (trial.mean_squared_error() <= 0.99 * wanted ? low : high) = middle;
+    }
+    const auto everything = all_chunks(plan.grid);
+    while (low > root_mean_square) {
+      TRY(const Trial trial, try_limit(low, plan.grid, everything));
+      if (trial.mean_squared_error() <= wanted) return low;
+      low = std::max(low * 0.95, root_mean_square);
+    }
+    return root_mean_square * (1 - 1e-6);
+  }
+
+  Result<double> find_limit_for_ratio(double ratio) {
+    TRY(const double width, width_of_range());
+    if (width == 0) return 0.0;
+    TRY(const auto plan, plan_for_looking());
+    const auto samples = sample_chunks(plan.grid, source_.dtype());
+    double low = width * 1e-12, high = width;
+    TRY(const Trial loosest, try_limit(high, plan.grid, samples));
+    if (loosest.ratio() < ratio) {
+      return bad_argument("a ratio of ", ratio,
+                          " is out of reach: even a bound of the whole range, ", width, ", gives ",
+                          rounded(loosest.ratio()), " on samples");
+    }
+    for (int step = 0; step < 24 && high > low * 1.002; ++step) {
+      const double middle = std::sqrt(low * high);
+      TRY(const Trial trial, try_limit(middle, plan.grid, samples));
+      (trial.ratio() < ratio ? low : high) = middle;
+    }
+    return high;
+  }
+
+  const Codec& codec_;
+  TensorSource& source_;
+  const WriteOptions& options_;
+  Isa isa_;
+};
+
+}  // namespace
+
+bool needs_the_data(const Codec& codec, const BoundOptions& options) {
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  if (registered == nullptr || !registered->info.error_bounded || !options.bound) return false;
+  switch (options.bound->kind()) {
+    case Bound::Kind::absolute:
+    case Bound::Kind::pointwise_relative:
+      return false;
+    case Bound::Kind::relative:
+      return !options.value_range;
+    case Bound::Kind::psnr:
+    case Bound::Kind::ratio:
+      return true;
+  }
+  return true;
+}
+
+Result<Codec> resolve_codec(const Codec& codec, TensorSource& source, const WriteOptions& options,
+                            Isa isa) {
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
+  if (!registered->info.error_bounded) {
+    if (options.bound.bound) {
+      return bad_argument("codec ", codec.name(),
+                          " has a fixed rate and takes no bound; its error is measured and stored");
+    }
+    return codec;
+  }
+  RETURN_IF_ERROR(check_request(codec, source, options.bound));
+  return Resolution(codec, source, options, isa).resolve();
+}
+
+}  // namespace tensorpress::stream

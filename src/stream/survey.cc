@@ -1,0 +1,148 @@
+#include "stream/survey.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/elements.h"
+#include "base/errors.h"
+#include "kernels/value_scan/value_scan.h"
+#include "stream/chunk_work.h"
+
+namespace tensorpress::stream {
+namespace {
+
+constexpr std::size_t kSamples = 1 << 14;
+
+// What one chunk adds, whatever its type.
+struct Part {
+  ValueRange range{HUGE_VAL, -HUGE_VAL};
+  std::vector<double> samples;
+};
+
+class Slot {
+ public:
+  Result<void> read(TensorSource& source, const Region& region) {
+    TRY(view_, source.read(region, scratch_));
+    return {};
+  }
+
+  Part look(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+    return view_.dtype == DType::f64 ? look_as<double>(fill_values, samples, isa)
+                                     : look_as<float>(fill_values, samples, isa);
+  }
+
+ private:
+  template <class T>
+  Part look_as(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+    const auto values = contiguous_values<T>();
+    std::vector<T> fills;
+    for (const double fill : fill_values) fills.push_back(as_stored<T>(fill));
+    const auto scan = kernels::value_scan<T>(isa)(values, fills);
+    Part part;
+    part.range = {static_cast<double>(scan.min), static_cast<double>(scan.max)};
+    const std::size_t step =
+        std::max<std::size_t>(values.size() / std::max<std::size_t>(samples, 1), 1);
+    for (std::size_t i = step / 2; i < values.size(); i += step) {
+      if (!kernels::is_special<T>(values[i], fills)) {
+        part.samples.push_back(static_cast<double>(values[i]));
+      }
+    }
+    return part;
+  }
+
+  // A fill value as it is in the tensor: -1e34 in f32 is not quite -1e34.
+  template <class T>
+  T as_stored(double fill) const {
+    if constexpr (std::is_same_v<T, double>) {
+      return fill;
+    } else {
+      float value = narrowed(fill);
+      if (view_.dtype == DType::f16) value = f16_to_float(float_to_f16(value));
+      if (view_.dtype == DType::bf16) value = bf16_to_float(float_to_bf16(value));
+      return value;
+    }
+  }
+
+  template <class T>
+  std::span<const T> contiguous_values() {
+    const auto count = static_cast<std::size_t>(view_.element_count());
+    const bool same_type = view_.dtype == DType::f32 || view_.dtype == DType::f64;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(view_.data) % alignof(T) == 0;
+    if (view_.is_contiguous() && same_type && aligned) {
+      return {reinterpret_cast<const T*>(view_.data), count};
+    }
+    const std::byte* elements = view_.data;
+    if (!view_.is_contiguous()) {
+      const auto copy = MutableTensorView::contiguous(
+          elements_.reserve(static_cast<std::size_t>(view_.byte_count())).data(), view_.dtype,
+          view_.shape);
+      copy_elements(view_, copy);
+      elements = copy.data;
+    }
+    const auto values = values_.reserve_as<T>(count);
+    load_elements(view_.dtype, elements, static_cast<std::int64_t>(size_of(view_.dtype)), count,
+                  values.data());
+    return values;
+  }
+
+  TensorView view_;
+  AlignedBuffer scratch_, elements_, values_;
+};
+
+// A value that many elements share, without which the range would be a tenth or less.
+std::optional<LikelyFill> find_likely_fill(const ValueRange& range,
+                                           std::span<const double> samples) {
+  constexpr double kShareOfSamples = 0.005, kShareOfRange = 0.1;
+  for (const double extreme : {range.low, range.high}) {
+    std::size_t equal = 0;
+    ValueRange others{HUGE_VAL, -HUGE_VAL};
+    for (const double sample : samples) {
+      if (sample == extreme) {
+        ++equal;
+      } else {
+        others.low = std::min(others.low, sample);
+        others.high = std::max(others.high, sample);
+      }
+    }
+    const bool many = static_cast<double>(equal) >=
+                      std::max(8.0, kShareOfSamples * static_cast<double>(samples.size()));
+    if (many && others.low < others.high &&
+        others.high - others.low < kShareOfRange * (range.high - range.low)) {
+      return LikelyFill{extreme, others};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
+                             std::span<const double> fill_values, const Runner& runner,
+                             std::size_t threads, Isa isa) {
+  const std::uint64_t count = grid.chunk_count();
+  if (count == 0) return Survey{};
+  const std::uint64_t bytes_per_chunk =
+      grid.region(0).extent.element_count() * size_of(source.dtype());
+  std::vector<Slot> slots(chunks_in_flight(threads, count, bytes_per_chunk));
+  std::vector<Part> parts(slots.size());
+  const auto samples =
+      static_cast<std::size_t>(std::max<std::uint64_t>(kSamples / count, count < kSamples ? 1 : 0));
+  Part total;
+  for (std::uint64_t first = 0; first < count; first += slots.size()) {
+    const auto batch =
+        static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count - first));
+    for (std::size_t i = 0; i < batch; ++i) {
+      RETURN_IF_ERROR(slots[i].read(source, grid.region(first + i)));
+    }
+    runner(batch, [&](std::size_t i) { parts[i] = slots[i].look(fill_values, samples, isa); });
+    for (std::size_t i = 0; i < batch; ++i) {
+      total.range.low = std::min(total.range.low, parts[i].range.low);
+      total.range.high = std::max(total.range.high, parts[i].range.high);
+      total.samples.insert(total.samples.end(), parts[i].samples.begin(), parts[i].samples.end());
+    }
+  }
+  if (!(total.range.low <= total.range.high)) return Survey{};
+  return Survey{total.range, find_likely_fill(total.range, total.samples)};
+}
+
+}  // namespace tensorpress::stream

@@ -1,0 +1,30 @@
+// A first look at a whole tensor: its value range without NaN, infinities and fill values, and
+// whether a fill value seems to have been forgotten.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "base/cpu.h"
+#include "stream/chunk_grid.h"
+#include "stream/tensor_io.h"
+#include "tensorpress/bound.h"
+#include "tensorpress/parallel.h"
+
+namespace tensorpress::stream {
+
+struct LikelyFill {
+  double value = 0;
+  ValueRange without_it;
+};
+
+struct Survey {
+  ValueRange range;  // 0 to 0 when no value counts
+  std::optional<LikelyFill> likely_fill;
+};
+
+Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
+                             std::span<const double> fill_values, const Runner& runner,
+                             std::size_t threads, Isa isa);
+
+}  // namespace tensorpress::stream

@@ -1,0 +1,77 @@
+#include "stream/trial.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "base/errors.h"
+#include "stream/chunk_work.h"
+#include "stream/format.h"
+
+namespace tensorpress::stream {
+namespace {
+
+constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
+
+struct Slot {
+  explicit Slot(Isa isa) : workspace(isa) {}
+  ChunkWorkspace workspace;
+  AlignedBuffer scratch, output;
+  TensorView elements;
+  Result<CompressedChunk> compressed = CompressedChunk{};
+};
+
+}  // namespace
+
+Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
+                        std::span<const std::uint64_t> chunks, const Runner& runner,
+                        std::size_t threads, Isa isa) {
+  Trial trial;
+  if (chunks.empty()) return trial;
+  const std::uint64_t bytes_per_chunk =
+      2 * grid.region(0).extent.element_count() * size_of(source.dtype());
+  std::vector<std::unique_ptr<Slot>> slots(
+      chunks_in_flight(threads, chunks.size(), bytes_per_chunk));
+  for (auto& slot : slots) slot = std::make_unique<Slot>(isa);
+  for (std::size_t first = 0; first < chunks.size(); first += slots.size()) {
+    const std::size_t batch = std::min(slots.size(), chunks.size() - first);
+    for (std::size_t i = 0; i < batch; ++i) {
+      const Region region = grid.region(chunks[first + i]);
+      slots[i]->workspace.origin = region.origin;
+      TRY(slots[i]->elements, source.read(region, slots[i]->scratch));
+    }
+    runner(batch, [&](std::size_t i) {
+      Slot& slot = *slots[i];
+      const auto bound = codec.bound_on_output_size(slot.elements.shape, slot.elements.dtype);
+      slot.workspace.checksum.reset();
+      slot.compressed = codec.compress(
+          slot.elements, slot.output.reserve(static_cast<std::size_t>(bound)), slot.workspace);
+    });
+    for (std::size_t i = 0; i < batch; ++i) {
+      TRY(const CompressedChunk chunk, slots[i]->compressed);
+      trial.elements += slots[i]->elements.element_count() - chunk.special_elements;
+      trial.bytes_in += slots[i]->elements.byte_count();
+      trial.bytes_out += section_bytes(chunk.bytes);
+      trial.squared_error += chunk.squared_error;
+    }
+  }
+  return trial;
+}
+
+std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype) {
+  const std::uint64_t count = grid.chunk_count();
+  if (count == 0) return {};
+  const std::uint64_t bytes = grid.region(0).extent.element_count() * size_of(dtype);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(kSampleBytes / bytes, 1, count);
+  std::vector<std::uint64_t> chunks;
+  for (std::uint64_t i = 0; i < wanted; ++i) chunks.push_back((2 * i + 1) * count / (2 * wanted));
+  return chunks;
+}
+
+std::vector<std::uint64_t> all_chunks(const ChunkGrid& grid) {
+  std::vector<std::uint64_t> chunks(static_cast<std::size_t>(grid.chunk_count()));
+  std::iota(chunks.begin(), chunks.end(), std::uint64_t{0});
+  return chunks;
+}
+
+}  // namespace tensorpress::stream
