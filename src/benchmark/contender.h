@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "tensorpress/bound.h"
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
 
@@ -15,11 +16,8 @@ namespace tensorpress::benchmark {
 
 /// A bound as it was asked for, and what it means on one field.
 struct FieldBound {
-  bool relative = true;  // to the value range (the papers' REL); otherwise absolute
-  double requested = 0;
-  double absolute = 0;  // what every contender has to keep, in the field's unit
-
-  std::string to_string() const;  // "rel 0.001"
+  Bound requested = Bound::relative(1e-3);  // absolute, or relative to the value range
+  double absolute = 0;                      // what every contender has to keep, in the field's unit
 };
 
 /// What a contender has to compress.

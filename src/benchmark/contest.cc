@@ -85,14 +85,13 @@ Result<void> judge(Contender& contender, const LoadedField& field, std::span<std
 
 }  // namespace
 
-std::string FieldBound::to_string() const {
-  return text(relative ? "rel " : "abs ", requested);
-}
-
-FieldBound LoadedField::bound(bool relative, double requested) const {
-  return {.relative = relative,
-          .requested = requested,
-          .absolute = relative ? requested * value_range() : requested};
+Result<FieldBound> LoadedField::resolve(const Bound& bound) const {
+  RETURN_IF_ERROR(bound.check());
+  if (bound.kind() == Bound::Kind::absolute) return FieldBound{bound, bound.value()};
+  if (bound.kind() == Bound::Kind::relative) {
+    return FieldBound{bound, bound.value() * value_range()};
+  }
+  return bad_argument("the bound ", bound.to_string(), " cannot be given to other compressors");
 }
 
 Result<LoadedField> load_field(std::string name, const TensorView& view,

@@ -23,8 +23,8 @@ struct LoadedField {
   double maximum = 0;
 
   double value_range() const { return maximum - minimum; }
-  /// REL times the value range, or the absolute bound itself.
-  FieldBound bound(bool relative, double requested) const;
+  /// Absolute bounds as they are, relative ones times the value range; no other kinds.
+  Result<FieldBound> resolve(const Bound& bound) const;
 };
 
 /// Copies the tensor and looks at its values. f32 and f64 only.

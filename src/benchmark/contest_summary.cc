@@ -34,7 +34,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
   GeometricMean ratio_over, compress_over, decompress_over;
   double decibels = 0;
   for (const ContestRow& row : rows) {
-    if (row.codec != codec || row.bound.to_string() != bound) continue;
+    if (row.codec != codec || row.bound.requested.to_string() != bound) continue;
     ++mean.of;
     mean.lossless = row.lossless;
     if (!row.cannot.empty()) continue;
@@ -48,7 +48,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
     decibels += row.psnr_db;
     const auto other = std::ranges::find_if(rows, [&](const ContestRow& each) {
       return each.codec == reference && each.field == row.field && each.cannot.empty() &&
-             each.bound.to_string() == bound;
+             each.bound.requested.to_string() == bound;
     });
     if (other == rows.end()) continue;
     ratio_over.add(row.ratio / other->ratio);
@@ -72,7 +72,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
 std::vector<ContestMean> means_of(const std::vector<ContestRow>& rows, std::string_view reference) {
   std::vector<std::string> bounds, codecs;
   for (const ContestRow& row : rows) {
-    add_once(bounds, row.bound.to_string());
+    add_once(bounds, row.bound.requested.to_string());
     add_once(codecs, row.codec);
   }
   std::vector<ContestMean> means;

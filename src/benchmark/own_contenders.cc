@@ -13,26 +13,6 @@ namespace {
 
 constexpr std::string_view kDenseFast = "dense-fast";
 
-// Builds from before the error-bounded codecs have neither flag nor bound.
-template <class Info>
-bool takes_bound(const Info& info) {
-  if constexpr (requires { info.error_bounded; }) {
-    return info.error_bounded;
-  } else {
-    return false;
-  }
-}
-
-template <class Options>
-void set_bound(Options& options, const Field& field, const FieldBound& bound) {
-  if constexpr (requires { options.bound; }) {
-    using Bound = typename decltype(options.bound)::value_type;
-    options.bound =
-        bound.relative ? Bound::relative(bound.requested) : Bound::absolute(bound.requested);
-    options.fill_values.assign(field.fill_values.begin(), field.fill_values.end());
-  }
-}
-
 class OwnContender : public Contender {
  public:
   OwnContender(std::string name, Codec codec) : name_(std::move(name)), codec_(std::move(codec)) {}
@@ -42,7 +22,8 @@ class OwnContender : public Contender {
   Result<void> prepare(const Field& field, const FieldBound& bound) override {
     view_ = field.view;
     CompressOptions options;
-    set_bound(options, field, bound);
+    options.bound = bound.requested;
+    options.fill_values.assign(field.fill_values.begin(), field.fill_values.end());
     compressor_.emplace(codec_, options);
     TRY(const std::uint64_t room, compressor_->bound_on_output_size(view_.shape, view_.dtype));
     memory_ = compressed_.reserve(static_cast<std::size_t>(room));
@@ -84,7 +65,7 @@ class OwnContender : public Contender {
 std::vector<std::string> own_contender_names() {
   std::vector<std::string> names;
   for (const CodecInfo& info : codecs()) {
-    if (!takes_bound(info)) continue;
+    if (!info.error_bounded) continue;
     names.emplace_back(info.name);
     const bool has_effort = std::ranges::any_of(
         info.parameters, [](const ParameterInfo& each) { return each.name == "effort"; });
