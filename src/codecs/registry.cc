@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "codecs/ceresz/codec.h"
 #include "codecs/dct_chop/dct_chop.h"
 
 namespace tensorpress {
 
 std::span<const RegisteredCodec* const> registered_codecs() {
-  static constexpr std::array<const RegisteredCodec*, 1> kCodecs = {
+  static constexpr std::array<const RegisteredCodec*, 2> kCodecs = {
+      &ceresz::kCodec,
       &dct_chop::kCodec,
   };
   return kCodecs;

@@ -69,7 +69,7 @@ ValueScan<T> ScanMixed(const T* values, std::size_t count, std::span<const T> fi
   ValueScan<T> scan;
   for (std::size_t i = 0; i < count; i += N) {
     const auto x = hn::LoadU(d, values + i);
-    auto special = hn::Ne(hn::Sub(x, x), zero);
+    auto special = hn::Not(hn::Eq(hn::Sub(x, x), zero));
     for (const T fill : fills) special = hn::Or(special, hn::Eq(x, hn::Set(d, fill)));
     const auto upper = hn::IfThenElse(special, infinity, x);
     low = hn::Min(upper, low);
