@@ -2,6 +2,8 @@
 // memory. Timed are H5Dcreate, H5Dwrite and H5Dclose, and H5Dopen, H5Dread and H5Dclose; the empty
 // file is made beforehand.
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -56,10 +58,10 @@ class Hdf5Contender : public Contender {
     RETURN_IF_ERROR(check(field));
     input_ = field.view.data;
     type_ = field.view.dtype == DType::f32 ? *library_.native_float : *library_.native_double;
-    std::vector<hsize_t> extents(field.view.shape.extents().begin(),
-                                 field.view.shape.extents().end());
-    if (extents.empty()) extents.push_back(1);
-    const auto rank = static_cast<int>(extents.size());
+    std::array<hsize_t, kMaxRank> extents{};
+    std::ranges::copy(field.view.shape.extents(), extents.begin());
+    auto rank = static_cast<int>(field.view.shape.rank());
+    if (rank == 0) extents[static_cast<std::size_t>(rank++)] = 1;
     space_ = {library_.space_create(rank, extents.data(), nullptr), library_.space_close};
     file_access_ = {library_.properties_create(*library_.file_access), library_.properties_close};
     creation_ = {library_.properties_create(*library_.dataset_creation), library_.properties_close};
