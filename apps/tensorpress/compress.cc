@@ -153,7 +153,6 @@ Verb compress_verb() {
   return {"compress", "make a tensor smaller: .npy or raw to .tpz",
           "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
           "  tensorpress compress sst.npy --rel 1e-3 --fill -1e34\n"
-          "  tensorpress compress x.npy --cf 4 -o x.tpz\n"
           "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
           "  cat x.npy | tensorpress compress - --cf 2 > x.tpz",
           declare};

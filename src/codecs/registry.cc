@@ -4,11 +4,13 @@
 
 #include "codecs/ceresz/codec.h"
 #include "codecs/dct_chop/dct_chop.h"
+#include "codecs/dense/codec.h"
 
 namespace tensorpress {
 
 std::span<const RegisteredCodec* const> registered_codecs() {
-  static constexpr std::array<const RegisteredCodec*, 2> kCodecs = {
+  static constexpr std::array<const RegisteredCodec*, 3> kCodecs = {
+      &dense::kCodec,
       &ceresz::kCodec,
       &dct_chop::kCodec,
   };

@@ -39,7 +39,7 @@ def test_large_files_need_little_memory(tensorpress, source, shape):
 def test_chunks_that_cut_across_a_large_file_need_little_memory(tensorpress, source):
     stream, copy = (tensorpress.directory / name for name in ("x.tpz", "y.raw"))
     flags = ["--shape", "12800x12288", "--dtype", "f32", "--chunk-shape", "2048x1024", "--cf", 1]
-    assert peak_bytes(tensorpress, "compress", source, "-o", stream, *flags) < 256 * MIB
+    assert peak_bytes(tensorpress, "compress", "--codec", "dct-chop", source, "-o", stream, *flags) < 256 * MIB
     assert peak_bytes(tensorpress, "decompress", stream, "-o", copy) < 256 * MIB
     assert copy.stat().st_size == BYTES
     copy.unlink()

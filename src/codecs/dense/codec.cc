@@ -1,0 +1,112 @@
+#include "codecs/dense/codec.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/errors.h"
+#include "codecs/bounded/bounded_codec.h"
+#include "codecs/dense/interpolation.h"
+
+namespace tensorpress::dense {
+namespace {
+
+// The first byte of what a chunk's coder wrote.
+enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1 };
+
+// Long enough for tables and lane states not to matter, short enough for 64 MiB of memory a thread.
+constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 20;
+
+class Dense final : public bounded::FieldCoder {
+ public:
+  explicit Dense(Effort effort) : effort_(effort) {}
+
+  // Whole rows and planes, a power of two of them along the first axis that does not fit.
+  Shape preferred_chunk_shape(const Shape& shape, DType /*dtype*/) const override {
+    Shape chunk = shape;
+    std::uint64_t room = kChunkValues;
+    for (std::size_t axis = shape.rank(); axis-- > 0;) {
+      if (shape[axis] > room) chunk[axis] = std::bit_floor(room);
+      room = shape[axis] > room ? 1 : room / std::max<std::uint64_t>(shape[axis], 1);
+    }
+    return chunk;
+  }
+
+  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const override {
+    return encode_as(field, bound, output, workspace);
+  }
+  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const override {
+    return encode_as(field, bound, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
+                      std::span<float> output, ChunkWorkspace& workspace) const override {
+    return decode_as(input, shape, bound, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
+                      std::span<double> output, ChunkWorkspace& workspace) const override {
+    return decode_as(input, shape, bound, output, workspace);
+  }
+
+ private:
+  template <class T>
+  std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
+                                       std::span<std::byte> output,
+                                       ChunkWorkspace& workspace) const {
+    if (output.empty()) return std::nullopt;
+    const auto body = output.subspan(1);
+    const auto estimate = estimate_interpolation(field, bound, workspace);
+    output[0] = std::byte{kInterpolation};
+    const auto bytes = encode_interpolation(field, bound, estimate.mode, body, workspace);
+    return bytes ? std::optional(*bytes + 1) : std::nullopt;
+  }
+
+  template <class T>
+  Result<void> decode_as(std::span<const std::byte> input, const Shape& shape, double bound,
+                         std::span<T> output, ChunkWorkspace& workspace) const {
+    if (input.empty()) return truncated("a chunk ends before its predictor");
+    const auto body = input.subspan(1);
+    switch (static_cast<std::uint8_t>(input[0])) {
+      case kInterpolation:
+        return decode_interpolation(body, shape, bound, output, workspace);
+      default:
+        return corrupt("a chunk names predictor ", static_cast<int>(input[0]),
+                       ", which dense does not have");
+    }
+  }
+
+  Effort effort_;
+};
+
+constexpr std::array kParameters = {
+    bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
+    ParameterInfo{"effort", "best", "fast|best",
+                  "best: the better of two predictors for each chunk; fast: Lorenzo alone"}};
+
+Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
+  TRY(auto common, bounded::parse(parameters));
+  const auto effort = std::ranges::find(parameters, "effort", &Parameter::name);
+  if (effort->value != "fast" && effort->value != "best") {
+    return bad_argument("effort '", effort->value, "' is not known; dense has fast and best");
+  }
+  return bounded::make_bounded_codec(
+      make_dense(effort->value == "fast" ? Effort::fast : Effort::best), std::move(common));
+}
+
+}  // namespace
+
+std::unique_ptr<bounded::FieldCoder> make_dense(Effort effort) {
+  return std::make_unique<Dense>(effort);
+}
+
+constinit const RegisteredCodec kCodec = {
+    {.name = "dense",
+     .summary = "error-bounded, the default: Lorenzo or interpolation, interleaved rANS",
+     .parameters = kParameters,
+     .error_bounded = true},
+    create};
+
+}  // namespace tensorpress::dense

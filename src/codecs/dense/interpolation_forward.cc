@@ -1,0 +1,182 @@
+#include "codecs/dense/interpolation_forward.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tensorpress::dense {
+
+Folding fold(const Shape& shape) {
+  constexpr std::size_t kShort = 8;
+  std::vector<std::size_t> axes;
+  for (const std::uint64_t extent : shape.extents()) {
+    if (extent > 1) axes.push_back(static_cast<std::size_t>(extent));
+  }
+  Folding folding;
+  std::size_t kept = axes.size();
+  while (kept > 0 && axes[kept - 1] < kShort) --kept;
+  if (kept == 0) {  // nothing but short axes
+    for (const std::size_t axis : axes) folding.extents[2] *= axis;
+    return folding;
+  }
+  for (std::size_t i = kept; i < axes.size(); ++i) folding.components *= axes[i];
+  axes.resize(kept);
+  if (folding.components > 1) axes.insert(axes.begin(), folding.components);
+  folding.extents[2] = axes.back();
+  if (axes.size() > 1) folding.extents[1] = axes[axes.size() - 2];
+  for (std::size_t i = 0; i + 2 < axes.size(); ++i) folding.extents[0] *= axes[i];
+  return folding;
+}
+
+template <class T>
+void transpose(const T* from, std::size_t rows, std::size_t columns, T* to) {
+  for (std::size_t column = 0; column < columns; ++column) {
+    for (std::size_t row = 0; row < rows; ++row) *to++ = from[row * columns + column];
+  }
+}
+template void transpose(const float*, std::size_t, std::size_t, float*);
+template void transpose(const double*, std::size_t, std::size_t, double*);
+
+template <class T>
+std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding& folding,
+                                  ChunkWorkspace& workspace) {
+  const std::size_t count = field.values.size();
+  if (field.holes.empty() && folding.components == 1) return field.values;
+  const auto values = workspace.buffers[buffer::kValues].reserve_as<T>(count);
+  const std::size_t columns = folding.components, rows = count / columns;
+  if (columns == 1) {
+    std::copy(field.values.begin(), field.values.end(), values.begin());
+  } else {
+    transpose(field.values.data(), rows, columns, values.data());
+  }
+  for (const bounded::Hole& hole : field.holes) {
+    for (std::uint64_t i = hole.start; i < hole.start + hole.length; ++i) {
+      values[i % columns * rows + i / columns] = std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+  return values;
+}
+template std::span<const float> prepare_values(const bounded::Field<float>&, const Folding&,
+                                               ChunkWorkspace&);
+template std::span<const double> prepare_values(const bounded::Field<double>&, const Folding&,
+                                                ChunkWorkspace&);
+
+void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
+  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value | 128));
+  bytes.push_back(static_cast<std::byte>(value));
+}
+
+Result<std::uint64_t> read_varint(ByteReader& reader) {
+  std::uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    TRY(const auto byte, reader.read<std::uint8_t>());
+    value |= std::uint64_t{byte & 127u} << shift;
+    if (byte < 128) return value;
+  }
+  return corrupt("a number of a chunk has more than 64 bits");
+}
+
+template <class T>
+void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
+                              T* to) {
+  const Extents& extent = lattice.extent[lattice.levels];
+  const T step = models.anchor_step(lattice);
+  const double inverse = 1.0 / static_cast<double>(step);
+  steps_.resize(lattice.count(lattice.levels));
+  std::int64_t* at = steps_.data();
+  for (std::size_t z = 0; z < extent[0]; ++z) {
+    for (std::size_t y = 0; y < extent[1]; ++y) {
+      for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++originals, ++to) {
+        const std::int64_t predicted = predict_anchor(at, extent, z, y, x);
+        *at = predicted;
+        const double exact = static_cast<double>(*originals) * inverse;
+        if (std::abs(exact) < 0x1p50) {
+          constexpr double kRounder = kernels::InterpolationNumbers<double>::kRounder;
+          *at = static_cast<std::int64_t>((exact + kRounder) - kRounder);
+        }
+        *to = anchor_value(*at, step);
+        if (std::abs(*originals - *to) > models.bound()) {
+          outliers.push_back({lattice.position(lattice.levels, z, y, x), *originals});
+          *at = predicted;
+          *to = anchor_value(*at, step);
+        }
+        const std::uint64_t delta =
+            static_cast<std::uint64_t>(*at) - static_cast<std::uint64_t>(predicted);
+        append_varint(anchors, (delta << 1) ^ (0 - (delta >> 63)));
+      }
+    }
+  }
+}
+
+template <class T>
+bool Forward<T>::run(std::span<const T> values, const Extents& extents,
+                     const InterpolationMode& mode, double bound, std::size_t most_outliers) {
+  spans.clear();
+  outliers.clear();
+  anchors.clear();
+  const Lattice lattice(extents, mode.along);
+  const ModelSet<T> models(mode, bound, lattice);
+  auto& buffers = workspace_.buffers;
+  PassBuffers<T> passes(
+      buffers[buffer::kPasses].reserve_as<T>(PassBuffers<T>::elements_needed(lattice)), lattice);
+  const std::size_t row = extents[2] + 4 * kernels::kRowSlack;
+  const auto rows = buffers[buffer::kRow].reserve_as<T>(4 * row);
+  const std::size_t padded = lattice.padded_values();
+  const auto all_residuals =
+      buffers[buffer::kResiduals].reserve_as<std::int32_t>(padded + kernels::kRowSlack);
+  const auto all_classes =
+      buffers[buffer::kClasses].reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
+  residuals = all_residuals.first(padded);
+  classes = all_classes.first(padded);
+
+  // Every level's originals.
+  std::array<const T*, Lattice::kMaxLevels + 1> originals{};
+  originals[0] = values.data();
+  std::size_t coarser = 0;
+  for (int level = 1; level <= lattice.levels; ++level) coarser += lattice.count(level);
+  T* to = buffers[buffer::kOriginals].reserve_as<T>(coarser + 4 * kernels::kRowSlack).data();
+  for (int level = 1; level <= lattice.levels; ++level) {
+    originals[level] = to;
+    const Extents &n = lattice.extent[level - 1], &m = lattice.extent[level];
+    for (std::size_t z = 0; z < m[0]; ++z) {
+      for (std::size_t y = 0; y < m[1]; ++y, to += m[2]) {
+        const T* from =
+            originals[level - 1] +
+            ((lattice.along[0] ? 2 * z : z) * n[1] + (lattice.along[1] ? 2 * y : y)) * n[2];
+        if (lattice.along[2]) {
+          for (std::size_t x = 0; x < m[2]; ++x) to[x] = from[2 * x];
+        } else {
+          std::copy_n(from, m[2], to);
+        }
+      }
+    }
+  }
+
+  RowEncoder<T> encoder(lattice, models, kernels::interpolation_kernels<T>(workspace_.isa),
+                        {rows.first(row),
+                         rows.subspan(row, row),
+                         {reinterpret_cast<std::uint32_t*>(rows.data() + 2 * row), row},
+                         all_residuals,
+                         all_classes},
+                        spans, outliers, most_outliers);
+  T* const finest =
+      mode.average ? buffers[buffer::kFine].reserve_as<T>(values.size() + 128).data() : nullptr;
+  T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
+  if (lattice.levels == 0 && lattice.count(0) > row) return false;
+  code_anchors(lattice, models, originals[lattice.levels], coarse);
+  for (int level = lattice.levels; level >= 1; --level) {
+    T* const fine = level > 1 ? passes.level[level - 1] : finest;
+    const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;
+    const T* const originals_end = level > 1 ? originals[level - 1] + lattice.count(level - 1) + 64
+                                             : values.data() + values.size();
+    encoder.set_originals(originals[level - 1], originals_end);
+    LevelPasses<T, RowEncoder<T>> level_passes(lattice, level, mode, passes, fine, end, encoder);
+    if (!level_passes.run(coarse)) return false;
+    coarse = fine;
+  }
+  return outliers.size() <= most_outliers;
+}
+
+template class Forward<float>;
+template class Forward<double>;
+
+}  // namespace tensorpress::dense

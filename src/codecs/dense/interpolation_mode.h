@@ -1,0 +1,36 @@
+// How one chunk is interpolated: what the chooser chooses and the chunk's header says.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/interpolation/interpolation.h"
+
+namespace tensorpress::dense {
+
+/// Rows are grouped by the pass they belong to; each group has its own tables and feedback. On the
+/// finest level a group is an axis (z y x), then come the second level and all above.
+inline constexpr std::size_t kRowGroups = 5;
+inline constexpr std::size_t kWeightSets = 3;
+
+struct InterpolationMode {
+  std::array<bool, 3> along = {true, true, true};  // z y x
+  bool cubic = true;
+  bool average = false;  // over all axes along which both neighbours are known
+  bool tighten = false;  // smaller bounds on coarse levels
+  bool keep_zeros = false;
+  std::uint8_t weights = 0;
+  std::uint8_t raise = 0;   // octaves by which the first class lies higher
+  std::uint8_t shrink = 0;  // the step is 2 bound (1 - shrink / 4096): room for rounding
+  std::array<std::int8_t, kRowGroups> feedback{};  // sixteenths
+
+  bool has_feedback() const;
+};
+
+/// The model of a level (1 is the finest) and group.
+template <class T>
+kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bound, int level,
+                                        std::size_t group, bool has_planes);
+
+}  // namespace tensorpress::dense
