@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "bench_peers.h"
+#include "benchmark/raw_name.h"
 #include "benchmark/speed.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
@@ -32,9 +34,33 @@ struct Options {
   std::string study;
   std::uint64_t images = 1000;
   std::string output = "dct-energy.html";
+  bool peers = false;
+  std::vector<double> relative;  // bounds
+  std::vector<double> absolute;
+  std::vector<double> fill_values;
+  std::string plugin_path;
+  std::string html;
   bool json = false;
+  const CLI::Option* codec_option = nullptr;
+
+  /// --peers takes a list of codecs.
+  std::string codec_list() const {
+    std::string list;
+    for (const std::string& name : codec_option->results()) {
+      list += text(list.empty() ? "" : ",", name);
+    }
+    return list;
+  }
+  /// As given on the command line; empty when none was.
+  std::vector<Bound> bounds() const {
+    std::vector<Bound> all;
+    for (const double value : relative) all.push_back(Bound::relative(value));
+    for (const double value : absolute) all.push_back(Bound::absolute(value));
+    return all;
+  }
 };
 
+constexpr int kPeersRepetitions = 7;  // some peers are slow
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMatmulBytes =
     16 * kMegabyte;  // the matrix form is slow; a part of the batch will do
@@ -46,6 +72,32 @@ Result<Codec> with_parameters(const Codec& codec, std::initializer_list<Paramete
     if (slot != parameters.end()) slot->value = change.value;
   }
   return Codec::make(codec.name(), parameters);
+}
+
+bool is_error_bounded(const Codec& codec) {
+  return std::ranges::any_of(codecs(), [&](const CodecInfo& info) {
+    return info.name == codec.name() && info.error_bounded;
+  });
+}
+
+/// dct-chop when nothing was said: it needs no bound.
+Result<Codec> codec_of(const Options& options) {
+  TRY(Codec codec, options.codec.codec());
+  const bool nothing_said = options.codec_option->empty() && options.bounds().empty();
+  if (nothing_said && is_error_bounded(codec)) return Codec::make("dct-chop");
+  return codec;
+}
+
+/// One case for each bound of an error-bounded codec; one without a bound for the others.
+std::vector<std::optional<Bound>> cases_of(const Options& options) {
+  const auto bounds = options.bounds();
+  if (bounds.empty()) return {std::nullopt};
+  return {bounds.begin(), bounds.end()};
+}
+
+/// "cf 4", "rel 0.001".
+std::string setting_of(const Codec& codec, const std::optional<Bound>& bound) {
+  return bound ? bound->to_string() : text("cf ", codec.parameter("cf"));
 }
 
 Json to_json(const benchmark::Speed& speed) {
@@ -60,17 +112,16 @@ Json to_json(const benchmark::Speed& speed) {
 
 void print_heading() {
   std::puts(
-      "data         cf threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  payload "
-      "ratio");
+      "data         setting    threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  "
+      "payload ratio");
 }
 
-void print_row(const std::string& data, std::string_view cf, std::size_t threads,
+void print_row(const std::string& data, const std::string& setting, std::size_t threads,
                const benchmark::Speed& speed) {
-  std::printf("%-12s %2.*s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
-              static_cast<int>(cf.size()), cf.data(), threads, speed.memcpy_gb_per_s,
-              speed.compress_gb_per_s, speed.compress_gb_per_s / speed.memcpy_gb_per_s,
-              speed.decompress_gb_per_s, speed.decompress_gb_per_s / speed.memcpy_gb_per_s,
-              speed.payload_ratio);
+  std::printf("%-12s %-10s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
+              setting.c_str(), threads, speed.memcpy_gb_per_s, speed.compress_gb_per_s,
+              speed.compress_gb_per_s / speed.memcpy_gb_per_s, speed.decompress_gb_per_s,
+              speed.decompress_gb_per_s / speed.memcpy_gb_per_s, speed.payload_ratio);
   std::fflush(stdout);
 }
 
@@ -81,12 +132,16 @@ Result<double> matmul_speed(const Codec& codec, std::uint64_t plane, const std::
   const Shape part = benchmark::image_batch_shape(plane, 3, kMatmulBytes);
   TRY(const auto speed,
       benchmark::measure_speed(TensorView::contiguous(batch, DType::f32, part), matmul,
-                               {.threads = 1, .repetitions = 2}, buffers));
+                               {.bound = {}, .fill_values = {}, .threads = 1, .repetitions = 2},
+                               buffers));
   return speed.compress_gb_per_s;
 }
 
 Result<ExitStatus> run_planes(const Options& options) {
-  TRY(const Codec base, options.codec.codec());
+  TRY(const Codec base, codec_of(options));
+  if (is_error_bounded(base)) {
+    return bad_argument("codec ", base.name(), " depends on the data; name files to measure it on");
+  }
   benchmark::SpeedBuffers buffers, matmul_buffers;
   AlignedBuffer batch;
   Json rows = Json::array();
@@ -103,12 +158,15 @@ Result<ExitStatus> run_planes(const Options& options) {
         TRY(matmul_gb_per_s, matmul_speed(codec, plane, input.data, matmul_buffers));
       }
       for (const std::size_t threads : options.threads) {
-        TRY(const auto speed,
-            benchmark::measure_speed(
-                input, codec, {.threads = threads, .repetitions = options.repetitions}, buffers));
+        TRY(const auto speed, benchmark::measure_speed(input, codec,
+                                                       {.bound = {},
+                                                        .fill_values = {},
+                                                        .threads = threads,
+                                                        .repetitions = options.repetitions},
+                                                       buffers));
         if (!options.json) {
-          print_row(text(shape.to_string().substr(shape.to_string().find('x') + 1)), text(cf),
-                    threads, speed);
+          print_row(text(shape.to_string().substr(shape.to_string().find('x') + 1)),
+                    text("cf ", cf), threads, speed);
           continue;
         }
         Json row = {{"plane", plane},
@@ -127,35 +185,47 @@ Result<ExitStatus> run_planes(const Options& options) {
   return ExitStatus::fine;
 }
 
+/// The shape and type of a raw file: from the command line, or from its name.
+Result<std::optional<files::RawFormat>> format_of(const std::string& file, const Options& options) {
+  TRY(const auto given, options.raw.format());
+  return given ? given : benchmark::raw_format_of_name(file);
+}
+
 Result<ExitStatus> run_files(const Options& options) {
-  TRY(const Codec codec, options.codec.codec());
-  TRY(const auto raw, options.raw.format());
+  TRY(const Codec codec, codec_of(options));
   benchmark::SpeedBuffers buffers;
   Json rows = Json::array();
   if (!options.json) print_heading();
   for (const std::string& file : options.files) {
-    TRY(const auto source, files::open_tensor(file, raw));
+    TRY(const auto raw, format_of(file, options));
+    TRY(const auto source, about(file, files::open_tensor(file, raw)));
     AlignedBuffer scratch;
     TRY(const TensorView view, source->read(Region::whole(source->shape()), scratch));
     AlignedBuffer copy;
     const auto elements = MutableTensorView::contiguous(
         copy.reserve(static_cast<std::size_t>(view.byte_count())).data(), view.dtype, view.shape);
     copy_elements(view, elements);
-    for (const std::size_t threads : options.threads) {
-      TRY(const auto speed,
-          benchmark::measure_speed(
-              elements, codec, {.threads = threads, .repetitions = options.repetitions}, buffers));
-      if (!options.json) {
-        print_row(file, codec.parameter("cf"), threads, speed);
-        continue;
+    for (const auto& bound : cases_of(options)) {
+      for (const std::size_t threads : options.threads) {
+        TRY(const auto speed, benchmark::measure_speed(elements, codec,
+                                                       {.bound = bound,
+                                                        .fill_values = options.fill_values,
+                                                        .threads = threads,
+                                                        .repetitions = options.repetitions},
+                                                       buffers));
+        if (!options.json) {
+          print_row(file, setting_of(codec, bound), threads, speed);
+          continue;
+        }
+        Json row = {{"field", file},
+                    {"threads", threads},
+                    {"codec", codec.name()},
+                    {"parameters", parameters_to_json(codec)},
+                    {"bytes_in", view.byte_count()}};
+        if (bound) row["bound"] = bound->to_string();
+        row.update(to_json(speed));
+        rows.push_back(row);
       }
-      Json row = {{"field", file},
-                  {"threads", threads},
-                  {"codec", codec.name()},
-                  {"parameters", parameters_to_json(codec)},
-                  {"bytes_in", view.byte_count()}};
-      row.update(to_json(speed));
-      rows.push_back(row);
     }
   }
   if (options.json) print_json(rows, stdout);
@@ -196,6 +266,23 @@ Result<ExitStatus> run_study(const Options& options) {
   return ExitStatus::fine;
 }
 
+Result<ExitStatus> run_comparison(const Options& options) {
+  PeersOptions peers{.files = options.files,
+                     .raw = {},
+                     .codecs = options.codec_list(),
+                     .bounds = options.bounds(),
+                     .fill_values = options.fill_values,
+                     .repetitions = std::min(options.repetitions, kPeersRepetitions),
+                     .plugin_path = options.plugin_path,
+                     .html = options.html,
+                     .json = options.json};
+  if (peers.bounds.empty()) {
+    peers.bounds = {Bound::relative(1e-2), Bound::relative(1e-3), Bound::relative(1e-4)};
+  }
+  TRY(peers.raw, options.raw.format());
+  return run_peers(peers);
+}
+
 Result<ExitStatus> run(const Options& options) {
   if (!options.study.empty()) return run_study(options);
   if (options.repetitions < 1)
@@ -203,20 +290,56 @@ Result<ExitStatus> run(const Options& options) {
   for (const std::size_t threads : options.threads) {
     if (threads < 1) return bad_argument("--threads is 0; it must be at least 1");
   }
+  if (options.peers) return run_comparison(options);
+  if (!options.html.empty()) return bad_argument("--html is a page of --peers");
   return options.files.empty() ? run_planes(options) : run_files(options);
+}
+
+void declare_bounds(CLI::App& app, Options& options) {
+  CLI::Option* const relative =
+      app.add_option("--rel", options.relative, "bounds, as shares of the value range")
+          ->delimiter(',')
+          ->option_text("E,...");
+  app.add_option("--abs", options.absolute, "bounds, absolute")
+      ->delimiter(',')
+      ->option_text("E,...")
+      ->excludes(relative);
+  app.add_option("--fill", options.fill_values,
+                 "a value that stands for no data and is not in the value range; may be repeated")
+      ->option_text("V")
+      ->allow_extra_args(false);
+}
+
+void declare_peers(CLI::App& app, Options& options) {
+  constexpr const char* kGroup = "Comparison with other compressors";
+  app.add_flag("--peers", options.peers,
+               "compare our error-bounded codecs with SZ, SZ3, SPERR, ZFP and Blosc2 on FILES, one "
+               "thread, bounds --rel 1e-2,1e-3,1e-4 unless given; --codec then takes a list")
+      ->group(kGroup);
+  app.add_option("--plugin-path", options.plugin_path,
+                 "folder of hdf5plugin's filters (HDF5_PLUGIN_PATH, or what Python says)")
+      ->option_text("DIR")
+      ->group(kGroup);
+  app.add_option("--html", options.html, "write a page with plots")
+      ->option_text("PAGE")
+      ->group(kGroup);
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILES", options->files,
-                 "tensors to measure on; without any: batches of 3-channel images in f32");
+                 "tensors to measure on: .npy, or raw with --shape and --dtype or with both in the "
+                 "name (wmag_91x91x91.f32); without any: batches of 3-channel images in f32");
   options->codec.declare(app);
+  options->codec_option = app.get_option("--codec");
   app.add_option("--planes", options->planes, "side lengths of the images")->delimiter(',');
   app.add_option("--cfs", options->chop_factors, "chop factors to run through")->delimiter(',');
   app.add_option("--threads", options->threads, "numbers of threads to run with")->delimiter(',');
   app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB");
   app.add_option("--repetitions", options->repetitions,
                  "turns of memcpy, compress, decompress; the best counts");
+  declare_bounds(app, *options);
+  declare_peers(app, *options);
   app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
   options->raw.declare(app);
   app.add_option("--study", options->study,
@@ -232,8 +355,8 @@ Action declare(CLI::App& app) {
 Verb bench_verb() {
   return {"bench", "measure speed beside memcpy, or run a study",
           "  tensorpress bench --codec dct-chop --json\n"
-          "  tensorpress bench --planes 256 --cfs 2,4 --layout triangle\n"
-          "  tensorpress bench x.npy --cf 4\n"
+          "  tensorpress bench x.npy --codec dense --rel 1e-3\n"
+          "  tensorpress bench fields/*.f32 --peers --html peers.html\n"
           "  tensorpress bench --study dct-energy photo.png --output figure3.html",
           declare};
 }

@@ -1,24 +1,17 @@
 #include "benchmark/speed.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <vector>
 
 #include "base/errors.h"
+#include "benchmark/stopwatch.h"
 #include "tensorpress/parallel.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::benchmark {
 namespace {
-
-template <class Work>
-double seconds_of(Work work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 void parallel_memcpy(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t threads) {
   if (threads <= 1) {
@@ -38,8 +31,11 @@ Result<Speed> measure_speed(const TensorView& input, const Codec& codec,
                             const SpeedOptions& options, SpeedBuffers& buffers) {
   if (!input.is_contiguous()) return bad_argument("speed is measured on contiguous tensors");
   const auto bytes = static_cast<std::size_t>(input.byte_count());
-  const Compressor compressor(
-      codec, {.threads = options.threads, .runner = {}, .chunk_shape = {}, .attributes = {}});
+  CompressOptions compress_options;
+  compress_options.bound = options.bound;
+  compress_options.fill_values = options.fill_values;
+  compress_options.threads = options.threads;
+  const Compressor compressor(codec, compress_options);
   const Decompressor decompressor({.threads = options.threads, .runner = {}});
   TRY(const std::uint64_t bound, compressor.bound_on_output_size(input.shape, input.dtype));
   const auto compressed = buffers.compressed.reserve(static_cast<std::size_t>(bound));

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "base/aligned_buffer.h"
+#include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
@@ -14,6 +17,8 @@
 namespace tensorpress::benchmark {
 
 struct SpeedOptions {
+  std::optional<Bound> bound = {};  // for codecs that take one
+  std::vector<double> fill_values = {};
   std::size_t threads = 1;
   int repetitions = 11;
 };

@@ -129,8 +129,8 @@ std::string axes(const Plot& plot, const Mapping& x, const Mapping& y) {
   return out;
 }
 
-std::string drawn(const Series& series, std::size_t number, const Plot& plot, const Mapping& x,
-                  const Mapping& y) {
+std::string drawn(const Series& series, const Plot& plot, const Mapping& x, const Mapping& y) {
+  const std::size_t look = series.look.value_or(0);
   std::string path;
   std::string markers;
   for (const Point& point : series.points) {
@@ -142,14 +142,14 @@ std::string drawn(const Series& series, std::size_t number, const Plot& plot, co
                                  ? point.note
                                  : text(series.name, ": ", plot.x.label, " ", rounded(point.x),
                                         ", ", plot.y.label, " ", rounded(point.y));
-    markers += marker(number, px, py, note);
+    markers += marker(look, px, py, note);
     if (!point.label.empty()) {
       markers += words(px + 6, py + 15, "start", "class=\"soft\" font-size=\"12\"", point.label);
     }
   }
-  const std::string polyline = series.line && !path.empty() ? text("<polyline points=\"", path,
-                                                                   "\" ", stroke(number), " />\n")
-                                                            : "";
+  const std::string polyline = series.line && !path.empty()
+                                   ? text("<polyline points=\"", path, "\" ", stroke(look), " />\n")
+                                   : "";
   return polyline + markers;
 }
 
@@ -167,18 +167,19 @@ Legend legend(const std::vector<Series>& series) {
   }
   double x = kLeft;
   double y = kLegendTop;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const double width = 50 + kLetter * static_cast<double>(series[i].name.size());
+  for (const Series& each : series) {
+    const double width = 50 + kLetter * static_cast<double>(each.name.size());
     if (x > kLeft && x + width > kRight) {
       x = kLeft;
       y += kLegendRow;
     }
-    if (series[i].line) {
+    const std::size_t look = each.look.value_or(0);
+    if (each.line) {
       legend.svg += text("<polyline points=\"", at(x), ",", at(y - 5), " ", at(x + 28), ",",
-                         at(y - 5), "\" ", stroke(i), " />\n");
+                         at(y - 5), "\" ", stroke(look), " />\n");
     }
-    legend.svg += marker(i, x + 14, y - 5, "");
-    legend.svg += words(x + 34, y, "start", "font-size=\"14\"", series[i].name);
+    legend.svg += marker(look, x + 14, y - 5, "");
+    legend.svg += words(x + 34, y, "start", "font-size=\"14\"", each.name);
     x += width;
   }
   legend.bottom = y + 10;
@@ -192,14 +193,19 @@ std::string plot_svg(const Plot& plot) {
   const Mapping any_y{.logarithmic = plot.y.logarithmic};
   std::vector<double> xs;
   std::vector<double> ys;
-  for (const Series& series : plot.series) {
-    for (const Point& point : series.points) {
+  std::vector<Series> shown;
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    const std::size_t before = xs.size();
+    for (const Point& point : plot.series[i].points) {
       if (!any_x.shows(point.x) || !any_y.shows(point.y)) continue;
       xs.push_back(point.x);
       ys.push_back(point.y);
     }
+    if (xs.size() == before) continue;
+    shown.push_back(plot.series[i]);
+    if (!shown.back().look) shown.back().look = i;
   }
-  const Legend names = legend(plot.series);
+  const Legend names = legend(shown);
   std::string out = text("<svg viewBox=\"0 0 ", kWidth, " ", at(names.bottom),
                          "\" role=\"img\" aria-label=\"", escape(plot.title), "\">\n");
   out += words(kLeft, 18, "start", "font-size=\"15\" font-weight=\"600\"", plot.title);
@@ -211,9 +217,7 @@ std::string plot_svg(const Plot& plot) {
   const Mapping x = fit(plot.x, xs, kLeft, kRight);
   const Mapping y = fit(plot.y, ys, kBottom, kTop);
   out += axes(plot, x, y);
-  for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    out += drawn(plot.series[i], i, plot, x, y);
-  }
+  for (const Series& series : shown) out += drawn(series, plot, x, y);
   return out + names.svg + "</svg>\n";
 }
 

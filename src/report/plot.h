@@ -3,6 +3,8 @@
 // tells its numbers when the pointer rests on it.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,9 @@ struct Series {
   std::string name;
   std::vector<Point> points = {};
   bool line = true;  // false: markers only
+  /// Colour, marker and dash; the place in the plot when absent. For series that come back in
+  /// several plots, some of them without points.
+  std::optional<std::size_t> look = {};
 };
 
 struct Plot {
@@ -34,7 +39,7 @@ struct Plot {
 };
 
 /// Points that an axis cannot show (not finite, or not positive on a logarithmic one) are left
-/// out. A plot without any point says so.
+/// out, and so is a series without any other. A plot without any point says so.
 std::string plot_svg(const Plot& plot);
 
 }  // namespace tensorpress::report
