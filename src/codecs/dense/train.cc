@@ -164,7 +164,8 @@ class LorenzoTrainer::Clusters {
         const std::size_t e = escape[i < 4 ? i
                                            : static_cast<std::size_t>(kernels::rans_escape_of(
                                                  static_cast<int>(i) - 128))];
-        bits_[table][i] = kernels::kRansBits - std::log2(double{frequencies[own ? i : e]} + 0.0) +
+        bits_[table][i] = kernels::kRansBits -
+                          std::log2(static_cast<double>(frequencies[own ? i : e])) +
                           (own ? 0 : kernels::kRansEscapeBits[e]);
       }
     }
