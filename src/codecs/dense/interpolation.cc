@@ -108,7 +108,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   for (const RowSpan& span : forward.spans) group_sizes[span.group] += span.count;
   std::array<std::size_t, kRowGroups> period{};
   for (std::size_t g = 0; g < kRowGroups; ++g) {
-    period[g] = group_sizes[g] > 98304 ? std::bit_ceil(group_sizes[g] / 49152) : 1;
+    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
     histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
   }
   std::size_t offset = 0;
