@@ -134,11 +134,11 @@ class Chooser {
       }
       anchor_bytes += forward_.anchors.size();
       outliers += forward_.outliers.size();
-      const Lattice lattice(sample_.block, mode.along);
+      const Lattice lattice(sample_.block, mode);
       anchors += lattice.count(lattice.levels);
     }
     // Blocks have more coarsest values than the chunk.
-    const Lattice whole(sample_.chunk, mode.along);
+    const Lattice whole(sample_.chunk, mode);
     const double share =
         static_cast<double>(whole.count(whole.levels)) /
         static_cast<double>(sample_.chunk[0] * sample_.chunk[1] * sample_.chunk[2]);
@@ -233,6 +233,9 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   }
   const double ulp = static_cast<double>(largest) * std::numeric_limits<T>::epsilon();
   mode.shrink = static_cast<std::uint8_t>(std::min(80.0, std::ceil(4096 * 2.2 * ulp / bound)));
+  const double steps = static_cast<double>(largest) / bound;
+  const double limit = kernels::InterpolationNumbers<T>::kResidualLimit;
+  mode.level_limit = steps < limit / 2 ? 0 : steps < limit * 0x1p8 ? 2 : 3;
   const auto values = prepare_values(field, folding, workspace);
   const auto sample = take_sample(values, folding.extents, workspace);
   return Chooser<T>(sample, bound, mode, workspace).choose();

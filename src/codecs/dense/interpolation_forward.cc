@@ -113,7 +113,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   spans.clear();
   outliers.clear();
   anchors.clear();
-  const Lattice lattice(extents, mode.along);
+  const Lattice lattice(extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.buffers;
   PassBuffers<T> passes(

@@ -28,9 +28,9 @@ namespace tensorpress::dense {
 using Extents = std::array<std::size_t, 3>;  // z y x
 
 struct Lattice {
-  static constexpr int kMaxLevels = 6;
+  static constexpr int kMaxLevels = kLevelLimits[0];
 
-  Lattice(const Extents& chunk, const std::array<bool, 3>& interpolated);
+  Lattice(const Extents& chunk, const InterpolationMode& mode);
 
   std::array<bool, 3> along;
   int levels = 0;
