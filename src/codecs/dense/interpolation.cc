@@ -1,6 +1,7 @@
 // A chunk:
 //   u8      axes z y x (bits 0-2), cubic (3), weights (4-5), average (6), tighten (7)
-//   u8      keep_zeros (0), feedback (1), outliers (2), raise (3), log2 of rANS vectors (4-5)
+//   u8      keep_zeros (0), feedback (1), outliers (2), raise (3), log2 of rANS vectors (4-5),
+//           limit of levels (6-7)
 //   u8      shrink
 //   u8      raise, if bit 3; 5 i8 feedback, if bit 1
 //   bits    table map (interpolation_map.cc)
@@ -29,9 +30,9 @@ void write_mode(const InterpolationMode& mode, bool outliers, std::size_t vector
   bytes.push_back(static_cast<std::byte>(
       bit(mode.along[0], 0) | bit(mode.along[1], 1) | bit(mode.along[2], 2) | bit(mode.cubic, 3) |
       unsigned{mode.weights} << 4 | bit(mode.average, 6) | bit(mode.tighten, 7)));
-  bytes.push_back(static_cast<std::byte>(bit(mode.keep_zeros, 0) | bit(feedback, 1) |
-                                         bit(outliers, 2) | bit(mode.raise != 0, 3) |
-                                         static_cast<unsigned>(vectors / 2) << 4));
+  bytes.push_back(static_cast<std::byte>(
+      bit(mode.keep_zeros, 0) | bit(feedback, 1) | bit(outliers, 2) | bit(mode.raise != 0, 3) |
+      static_cast<unsigned>(vectors / 2) << 4 | unsigned{mode.level_limit} << 6));
   bytes.push_back(static_cast<std::byte>(mode.shrink));
   if (mode.raise != 0) bytes.push_back(static_cast<std::byte>(mode.raise));
   if (feedback) {
@@ -57,8 +58,9 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   mode.tighten = (first & 128) != 0;
   mode.keep_zeros = (second & 1) != 0;
   result.outliers = (second & 4) != 0;
-  result.vectors = std::size_t{1} << (second >> 4);
-  if (second >= 48 || mode.weights >= kWeightSets) {
+  result.vectors = std::size_t{1} << ((second >> 4) & 3);
+  mode.level_limit = second >> 6;
+  if (result.vectors > kernels::kRansMaxVectors || mode.weights >= kWeightSets) {
     return corrupt("an interpolated chunk has mode ", first, " ", second);
   }
   if ((second & 8) != 0) {
@@ -108,7 +110,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   for (const RowSpan& span : forward.spans) group_sizes[span.group] += span.count;
   std::array<std::size_t, kRowGroups> period{};
   for (std::size_t g = 0; g < kRowGroups; ++g) {
-    period[g] = group_sizes[g] > 98304 ? std::bit_ceil(group_sizes[g] / 49152) : 1;
+    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
     histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
   }
   std::size_t offset = 0;
@@ -226,7 +228,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk names axes that ", shape.to_string(), " does not have");
   }
   TRY(const auto map, read_map(reader));
-  const Lattice lattice(folding.extents, mode.along);
+  const Lattice lattice(folding.extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace.buffers;
   PassBuffers<T> passes(

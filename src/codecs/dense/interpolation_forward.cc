@@ -77,18 +77,22 @@ Result<std::uint64_t> read_varint(ByteReader& reader) {
 
 template <class T>
 void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
-                              T* to) {
+                              T first_value, T* to) {
   const Extents& extent = lattice.extent[lattice.levels];
   const T step = models.anchor_step(lattice);
   const double inverse = 1.0 / static_cast<double>(step);
   steps_.resize(lattice.count(lattice.levels));
   std::int64_t* at = steps_.data();
+  // A hole takes the last value before it: interpolation between a coast and nothing would spoil
+  // the rows along the coast.
+  T present = first_value;
   for (std::size_t z = 0; z < extent[0]; ++z) {
     for (std::size_t y = 0; y < extent[1]; ++y) {
       for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++originals, ++to) {
         const std::int64_t predicted = predict_anchor(at, extent, z, y, x);
         *at = predicted;
-        const double exact = static_cast<double>(*originals) * inverse;
+        if (!std::isnan(*originals)) present = *originals;
+        const double exact = static_cast<double>(present) * inverse;
         if (std::abs(exact) < 0x1p50) {
           constexpr double kRounder = kernels::InterpolationNumbers<double>::kRounder;
           *at = static_cast<std::int64_t>((exact + kRounder) - kRounder);
@@ -113,7 +117,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   spans.clear();
   outliers.clear();
   anchors.clear();
-  const Lattice lattice(extents, mode.along);
+  const Lattice lattice(extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.buffers;
   PassBuffers<T> passes(
@@ -162,7 +166,9 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
       mode.average ? buffers[buffer::kFine].reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
-  code_anchors(lattice, models, originals[lattice.levels], coarse);
+  const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });
+  code_anchors(lattice, models, originals[lattice.levels], first == values.end() ? T(0) : *first,
+               coarse);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;

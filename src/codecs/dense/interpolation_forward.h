@@ -55,7 +55,8 @@ class Forward {
   std::vector<std::byte> anchors;  // varints
 
  private:
-  void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals, T* to);
+  void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
+                    T first_value, T* to);
 
   ChunkWorkspace& workspace_;
   std::vector<std::int64_t> steps_;

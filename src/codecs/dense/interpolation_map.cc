@@ -180,11 +180,11 @@ ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& t
     GroupTables group;
     int previous = 0;
     for (std::size_t c = 0; c < kClasses; ++c) {
-      const Occurring residuals(histogram.counts[g][c]);
-      if (residuals.bins == 0) {
+      if (((histogram.used[g] >> c) & 1) == 0) {
         group.tables[c] = previous = table_after(previous);
         continue;
       }
+      const Occurring residuals(histogram.counts[g][c]);
       const auto cost_of = [&](int table) {
         const std::uint64_t side = group.used ? bits_of_step(previous, table) : 17;
         return residuals.cost(tables, table) * histogram.sampled[g] + side * 256;

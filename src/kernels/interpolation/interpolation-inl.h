@@ -212,7 +212,7 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
   const auto step = hn::Set(d, model.step);
   const auto inverse_step = hn::Set(d, model.inverse_step);
   const auto bound = hn::Set(d, model.bound);
-  const auto limit = hn::Set(d, static_cast<T>(kResidualLimit));
+  const auto limit = hn::Set(d, InterpolationNumbers<T>::kResidualLimit);
   const auto zero_radius = hn::Set(d, model.step * T(kZeroRadius));
   std::size_t found = 0;
   for (std::size_t i = 0; i < row.count; i += N) {
