@@ -122,6 +122,28 @@ void Pack(const Word<T>* HWY_RESTRICT differences, size_t blocks, const PackTabl
   }
 }
 
+/// What a value that the table does not decode adds to the quantum and to the position.
+template <class T>
+struct Rare {
+  Word<T> difference;
+  uint32_t bits;
+};
+
+template <class T>
+HWY_NOINLINE Rare<T> TakeRare(const uint8_t* from, uint32_t position, uint64_t window,
+                              const UnpackTable& table) {
+  if ((window & 1) == 0) {
+    const uint32_t start = position + 1;
+    uint64_t raw = Load64(from + (start >> 3)) >> (start & 7);
+    if (sizeof(T) == 8 && (start & 7) != 0) {
+      raw |= Load64(from + (start >> 3) + 8) << (64 - (start & 7));
+    }
+    return {static_cast<Word<T>>(raw), kEscapeBits<T>};
+  }
+  const FoundSymbol found = find_symbol(window >> 1, table);
+  return {Word<T>{found.symbol} - table.first, 1 + found.length};
+}
+
 /// One block on its way: several are decoded in turns, so that their look-ups overlap.
 template <class T>
 struct Lane {
@@ -132,22 +154,6 @@ struct Lane {
 
   /// At least 57 bits.
   HWY_INLINE uint64_t Window() const { return Load64(from + (position >> 3)) >> (position & 7); }
-
-  HWY_NOINLINE void TakeRare(uint64_t window, const UnpackTable& table) {
-    if ((window & 1) == 0) {
-      const uint32_t start = position + 1;
-      uint64_t raw = Load64(from + (start >> 3)) >> (start & 7);
-      if (sizeof(T) == 8 && (start & 7) != 0) {
-        raw |= Load64(from + (start >> 3) + 8) << (64 - (start & 7));
-      }
-      quantum += static_cast<Word<T>>(raw);
-      position += kEscapeBits<T>;
-      return;
-    }
-    const FoundSymbol found = find_symbol(window >> 1, table);
-    quantum += Word<T>{found.symbol} - table.first;
-    position += 1 + found.length;
-  }
 
   /// Two values: at most 50 bits of the window when neither is rare.
   HWY_INLINE void TakeTwo(size_t i, const uint32_t* entries, uint64_t mask,
@@ -160,7 +166,9 @@ struct Lane {
       position += length;
       window >>= length;
     } else {
-      TakeRare(window, table);
+      const Rare<T> rare = TakeRare<T>(from, position, window, table);
+      quantum += rare.difference;
+      position += rare.bits;
       window = Window();
     }
     to[i] = quantum;
@@ -169,7 +177,9 @@ struct Lane {
       quantum += static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
       position += entry >> 1 & 63;
     } else {
-      TakeRare(window, table);
+      const Rare<T> rare = TakeRare<T>(from, position, window, table);
+      quantum += rare.difference;
+      position += rare.bits;
     }
     to[i + 1] = quantum;
   }
