@@ -3,14 +3,16 @@
 #include <array>
 
 #include "codecs/ceresz/codec.h"
+#include "codecs/ceresz2/codec.h"
 #include "codecs/dct_chop/dct_chop.h"
 #include "codecs/dense/codec.h"
 
 namespace tensorpress {
 
 std::span<const RegisteredCodec* const> registered_codecs() {
-  static constexpr std::array<const RegisteredCodec*, 3> kCodecs = {
+  static constexpr std::array<const RegisteredCodec*, 4> kCodecs = {
       &dense::kCodec,
+      &ceresz2::kCodec,
       &ceresz::kCodec,
       &dct_chop::kCodec,
   };

@@ -4,16 +4,28 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "codecs/chunk_codec.h"
 #include "tensorpress/codec.h"
 
 namespace tensorpress {
 
+/// A first pass over the data for a codec with parameters that come from it: every chunk is
+/// compressed with `codec`, whose output is thrown away, and then `parameters` knows.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+  virtual const ChunkCodec& codec() const = 0;
+  virtual Result<std::vector<Parameter>> parameters() const = 0;
+};
+
 struct RegisteredCodec {
   CodecInfo info;
   /// Parameters are complete and in the order of info.parameters; the error says what is allowed.
   Result<std::unique_ptr<ChunkCodec>> (*create)(std::span<const Parameter> parameters);
+  /// Gives nothing when these parameters leave nothing to learn; absent for most codecs.
+  Result<std::unique_ptr<Learner>> (*learn)(std::span<const Parameter> parameters) = nullptr;
 };
 
 std::span<const RegisteredCodec* const> registered_codecs();

@@ -55,6 +55,12 @@ Result<void> check_request(const Codec& codec, const TensorSource& source,
   return {};
 }
 
+Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  if (registered == nullptr || registered->learn == nullptr) return std::unique_ptr<Learner>();
+  return registered->learn(codec.parameters());
+}
+
 class Resolution {
  public:
   Resolution(const Codec& codec, TensorSource& source, const WriteOptions& options, Isa isa)
@@ -62,10 +68,23 @@ class Resolution {
 
   Result<Codec> resolve() {
     TRY(const double limit, find_limit());
-    return with_limit(limit);
+    TRY(const Codec codec, with_limit(limit));
+    return learn(codec);
   }
 
  private:
+  // What the codec wants to know of the data beyond its bound.
+  Result<Codec> learn(const Codec& codec) {
+    TRY(const auto learner, learner_of(codec));
+    if (!learner) return codec;
+    TRY(const auto plan, plan_for_looking());
+    RETURN_IF_ERROR(run_trial(learner->codec(), source_, plan.grid, all_chunks(plan.grid),
+                              runner_or_threads(options_.runner, options_.threads),
+                              options_.threads, isa_));
+    TRY(const auto learned, learner->parameters());
+    return Codec::make(codec.name(), learned);
+  }
+
   Result<double> find_limit() {
     const Bound& bound = *options_.bound.bound;
     switch (bound.kind()) {
@@ -187,6 +206,8 @@ class Resolution {
 bool needs_the_data(const Codec& codec, const BoundOptions& options) {
   const RegisteredCodec* const registered = find_codec(codec.name());
   if (registered == nullptr || !registered->info.error_bounded || !options.bound) return false;
+  const auto learner = learner_of(codec);
+  if (learner.ok() && *learner) return true;
   switch (options.bound->kind()) {
     case Bound::Kind::absolute:
     case Bound::Kind::pointwise_relative:

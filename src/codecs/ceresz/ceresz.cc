@@ -20,6 +20,7 @@
 #include "base/errors.h"
 #include "codecs/ceresz/block.h"
 #include "codecs/ceresz/chunk_shape.h"
+#include "codecs/ceresz/chunk_slack.h"
 #include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress {
@@ -45,23 +46,13 @@ BlockCoding<T> coding(Isa isa) {
   }
 }
 
-/// Every 64th value decides; what it misses is stored raw.
-template <class T>
-unsigned choose_slack(std::span<const T> values, double bound) {
-  T largest = 0;
-  for (std::size_t i = 0; i < values.size(); i += 64) {
-    largest = std::max(largest, std::abs(values[i]));
-  }
-  return kernels::bitplane::slack_for(bound, largest);
-}
-
 template <class T>
 std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
                                         std::span<std::byte> output, Isa isa) {
   const std::size_t whole = values.size() / kBlockValues;
   const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   if (output.size() < 1 + blocks) return std::nullopt;
-  const unsigned slack = choose_slack(values, bound);
+  const unsigned slack = ceresz::choose_slack(values, bound);
   const Quantizer<T> quantizer = kernels::bitplane::make_quantizer<T>(bound, slack);
   const BlockCoding<T> kernel = coding<T>(isa);
   output[0] = static_cast<std::byte>(slack);

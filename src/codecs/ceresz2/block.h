@@ -1,0 +1,57 @@
+// What CereSZ-II does with one block of 32 values, as pure functions of that block: what a
+// processing element of a simulated wafer runs, and what the kernels are compared with.
+// Quantization and prediction are those of codecs/ceresz/block.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "codecs/ceresz/block.h"
+#include "codecs/ceresz2/codebook.h"
+
+namespace tensorpress::ceresz2 {
+
+using ceresz::kBlockValues;
+using ceresz::make_quantizer;
+using ceresz::Quantizer;
+using kernels::bitplane::Word;
+
+/// A block as the stream holds it: the count of bits, then the bits; `words` of 4 bytes in all.
+template <class T>
+struct CodedBlock {
+  std::uint32_t words = 0;
+  std::array<std::byte, kernels::huffman::kPackedRoom<T>> bytes{};
+  std::vector<std::uint32_t> outliers;  // which of its values are stored elsewhere, as they are
+};
+
+template <class T>
+CodedBlock<T> encode_block(std::span<const T, kBlockValues> values, const Quantizer<T>& quantizer,
+                           const Codebook& book) {
+  const auto coding = kernels::huffman::reference_coding<T>();
+  CodedBlock<T> block;
+  std::array<Word<T>, kBlockValues> differences;
+  coding.predict(values.data(), 1, quantizer, differences.data(), 0, block.outliers);
+  coding.pack(differences.data(), 1, book.pack_table(), block.bytes.data(), &block.words);
+  return block;
+}
+
+/// False when the bits are not those of 32 values. Outliers keep what the value before them is.
+template <class T>
+bool decode_block(const CodedBlock<T>& block, const Quantizer<T>& quantizer, const Codebook& book,
+                  std::span<T, kBlockValues> values) {
+  const auto coding = kernels::huffman::reference_coding<T>();
+  std::array<Word<T>, kBlockValues> shifted;
+  shifted.fill(kernels::bitplane::kMagicBits<T>);
+  const auto bit_count = load_le<std::uint32_t>(block.bytes.data());
+  const kernels::huffman::PackedBlock packed{block.bytes.data() + 4, bit_count, 0};
+  if (bit_count != 0 && coding.unpack(&packed, 1, book.unpack_table(), shifted.data()) != 1) {
+    return false;
+  }
+  coding.reconstruct(shifted.data(), kBlockValues, quantizer, values.data());
+  return true;
+}
+
+}  // namespace tensorpress::ceresz2

@@ -1,0 +1,345 @@
+// Codec ceresz2: blocks of 32 values, each prequantized, predicted within the block and written
+// with a Huffman code that is known beforehand (Song et al., the CereSZ-II paper). A chunk is
+//
+//   u64       slack in the low 8 bits (make_quantizer), the number of outliers above
+//   u32[...]  the ceil(values / 32) blocks (kernels/huffman/huffman.h), nothing between them
+//   u32[...]  positions of the outliers in the chunk, ascending
+//   T[...]    their values as they are
+//
+// all little-endian. Outliers are values that would not come back within the bound; in their block
+// they repeat the quantum before them. The last block is filled up with copies of the last value.
+//
+// The encoder works as the wafer does: blocks are coded side by side in memory of their own, then
+// their places are computed in three stages (block_offsets.h) and they are moved there.
+#include "codecs/ceresz2/ceresz2.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/errors.h"
+#include "codecs/ceresz/chunk_shape.h"
+#include "codecs/ceresz/chunk_slack.h"
+#include "codecs/ceresz2/block_offsets.h"
+#include "kernels/huffman/huffman.h"
+#include "kernels/stream_copy/stream_copy.h"
+
+namespace tensorpress {
+namespace {
+
+using ceresz2::Codebook;
+using kernels::bitplane::kMagicBits;
+using kernels::huffman::BlockCoding;
+using kernels::huffman::kBlockValues;
+using kernels::huffman::kEscapeBits;
+using kernels::huffman::kPackedRoom;
+using kernels::huffman::PackedBlock;
+using kernels::huffman::Quantizer;
+using kernels::huffman::Word;
+
+constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 16;
+constexpr std::size_t kHeadBytes = 8;
+// Blocks that are worked on together: what they need stays in the first-level cache.
+constexpr ceresz2::Mesh kMesh = {.width = 8, .height = 8};
+constexpr std::size_t kBatch = kMesh.width * kMesh.height;
+
+/// Calls visit(blocks, first value's position, count of blocks) for batches of whole blocks; the
+/// last block is a filled-up copy.
+template <class T, class Visit>
+bool for_each_batch(std::span<const T> values, const Visit& visit) {
+  const std::size_t whole = values.size() / kBlockValues;
+  for (std::size_t block = 0; block < whole; block += kBatch) {
+    const std::size_t at = block * kBlockValues;
+    if (!visit(values.data() + at, at, std::min(kBatch, whole - block))) return false;
+  }
+  const auto rest = values.subspan(whole * kBlockValues);
+  if (rest.empty()) return true;
+  T padded[kBlockValues];
+  std::copy(rest.begin(), rest.end(), padded);
+  std::fill(padded + rest.size(), padded + kBlockValues, rest.back());
+  return visit(padded, whole * kBlockValues, std::size_t{1});
+}
+
+/// The copies that fill the last block are no outliers of the chunk.
+void drop_padding(std::size_t values, std::vector<std::uint32_t>& outliers) {
+  while (!outliers.empty() && outliers.back() >= values) outliers.pop_back();
+}
+
+template <class T>
+struct EncoderMemory {
+  Word<T> differences[kBatch * kBlockValues];
+  std::byte packed[kBatch * kPackedRoom<T>];
+  std::uint32_t words[kBatch];
+  std::uint64_t sums[kBatch];
+  std::uint64_t offsets[kBatch];
+};
+
+template <class T>
+std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
+                                        const Codebook& book, std::span<std::byte> output,
+                                        ChunkWorkspace& workspace) {
+  if (values.size() > UINT32_MAX - kBlockValues || output.size() < kHeadBytes) return std::nullopt;
+  const unsigned slack = ceresz::choose_slack(values, bound);
+  const auto quantizer = kernels::bitplane::make_quantizer<T>(bound, slack);
+  const auto table = book.pack_table();
+  const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(workspace.isa);
+  auto& memory =
+      workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<EncoderMemory<T>>(1)[0];
+  std::vector<std::uint32_t> outliers;
+  std::size_t used = kHeadBytes;
+  const bool fits = for_each_batch(values, [&](const T* from, std::size_t at, std::size_t blocks) {
+    kernel.predict(from, blocks, quantizer, memory.differences, static_cast<std::uint32_t>(at),
+                   outliers);
+    kernel.pack(memory.differences, blocks, table, memory.packed, memory.words);
+    const std::size_t bytes = 4 * ceresz2::block_offsets(std::span(memory.words).first(blocks),
+                                                         kMesh, memory.sums, memory.offsets);
+    if (bytes > output.size() - used) return false;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::byte* const packed = memory.packed + block * kPackedRoom<T>;
+      std::byte* const place = output.data() + used + 4 * memory.offsets[block];
+      // Most blocks are short: a copy of fixed size may spill over what follows, never the output.
+      constexpr std::size_t kShort = 64;
+      const std::size_t length = 4 * memory.words[block];
+      if (length <= kShort && place + kShort <= output.data() + output.size()) {
+        std::memcpy(place, packed, kShort);
+      } else {
+        std::memcpy(place, packed, length);
+      }
+    }
+    used += bytes;
+    return true;
+  });
+  drop_padding(values.size(), outliers);
+  if (!fits || outliers.size() * (4 + sizeof(T)) > output.size() - used) return std::nullopt;
+  store_le(output.data(), std::uint64_t{outliers.size()} << 8 | slack);
+  for (const std::uint32_t position : outliers) {
+    store_le(output.data() + used, position);
+    used += 4;
+  }
+  for (const std::uint32_t position : outliers) {
+    store_le(output.data() + used, std::bit_cast<Word<T>>(values[position]));
+    used += sizeof(T);
+  }
+  return used;
+}
+
+/// The chunk's parts, with their sizes checked.
+struct Parts {
+  unsigned slack = 0;
+  std::span<const std::byte> blocks;
+  std::span<const std::byte> positions;
+  std::span<const std::byte> values;
+};
+
+Result<Parts> split(std::span<const std::byte> input, std::size_t values,
+                    std::size_t element_bytes) {
+  if (input.size() < kHeadBytes) return truncated("ceresz2: the chunk ends in its first 8 bytes");
+  const auto head = load_le<std::uint64_t>(input.data());
+  Parts parts;
+  parts.slack = static_cast<unsigned>(head & 0xFF);
+  const std::uint64_t outliers = head >> 8;
+  if (parts.slack >= kernels::bitplane::kSlacks) {
+    return corrupt("ceresz2: there is no slack ", parts.slack);
+  }
+  const auto rest = input.subspan(kHeadBytes);
+  if (outliers > values || outliers > rest.size() / (4 + element_bytes)) {
+    return corrupt("ceresz2: ", outliers, " outliers in a chunk of ", values, " values and ",
+                   input.size(), " bytes");
+  }
+  const auto count = static_cast<std::size_t>(outliers);
+  const std::size_t block_bytes = rest.size() - count * (4 + element_bytes);
+  parts.blocks = rest.first(block_bytes);
+  parts.positions = rest.subspan(block_bytes, 4 * count);
+  parts.values = rest.subspan(block_bytes + 4 * count);
+  return parts;
+}
+
+template <class T>
+struct DecoderMemory {
+  Word<T> shifted[kBatch * kBlockValues];
+  T values[kBatch * kBlockValues];
+  std::byte tail[2 * kPackedRoom<T>];
+};
+
+/// Walks from block to block by their counts.
+template <class T>
+class BlockWalk {
+ public:
+  /// The last bytes are read from a copy with zeros behind it: look-ups reach further than blocks.
+  BlockWalk(std::span<const std::byte> bytes, std::byte* tail) : bytes_(bytes), tail_(tail) {
+    const std::size_t length = std::min(bytes.size(), kPackedRoom<T>);
+    tail_start_ = bytes.size() - length;
+    if (length > 0) std::memcpy(tail, bytes.data() + tail_start_, length);
+    std::memset(tail + length, 0, kPackedRoom<T>);
+  }
+
+  Result<PackedBlock> next(std::size_t number) {
+    if (bytes_.size() - at_ < 4) return truncated("ceresz2: the chunk ends before block ", number);
+    const auto bits = load_le<std::uint32_t>(bytes_.data() + at_);
+    const std::size_t length = 4 * ((std::size_t{bits} + 31) / 32);
+    const std::size_t start = at_ + 4;
+    if (bits > kBlockValues * kEscapeBits<T> || length > bytes_.size() - start) {
+      return corrupt("ceresz2: block ", number, " claims ", bits, " bits");
+    }
+    at_ = start + length;
+    // Blocks that begin in the tail have room for all they may read.
+    const std::byte* const from =
+        start >= tail_start_ ? tail_ + (start - tail_start_) : bytes_.data() + start;
+    return PackedBlock{from, bits, 0};
+  }
+  std::size_t left() const { return bytes_.size() - at_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::byte* tail_;
+  std::size_t tail_start_ = 0;
+  std::size_t at_ = 0;
+};
+
+/// Values of one batch to their place, past the cache if wanted.
+template <class T>
+void place_values(DecoderMemory<T>& memory, std::size_t count, const Quantizer<T>& quantizer,
+                  const BlockCoding<T>& kernel, const ChunkWorkspace& workspace, T* to) {
+  if (!workspace.stream_stores) {
+    kernel.reconstruct(memory.shifted, count, quantizer, to);
+  } else if (reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
+    kernel.reconstruct_streaming(memory.shifted, count, quantizer, to);
+  } else {
+    kernel.reconstruct(memory.shifted, count, quantizer, memory.values);
+    kernels::stream_copy(workspace.isa)(reinterpret_cast<const std::byte*>(memory.values),
+                                        reinterpret_cast<std::byte*>(to), count * sizeof(T));
+  }
+}
+
+template <class T>
+Result<void> put_outliers(const Parts& parts, std::span<T> values) {
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < parts.positions.size() / 4; ++i) {
+    const auto position = load_le<std::uint32_t>(parts.positions.data() + 4 * i);
+    if (position < next || position >= values.size()) {
+      return corrupt("ceresz2: outlier ", i, " is said to be value ", position, " of ",
+                     values.size());
+    }
+    next = std::uint64_t{position} + 1;
+    values[position] = std::bit_cast<T>(load_le<Word<T>>(parts.values.data() + sizeof(T) * i));
+  }
+  return {};
+}
+
+template <class T>
+Result<void> decode_chunk(std::span<const std::byte> input, double bound, const Codebook& book,
+                          std::span<T> values, ChunkWorkspace& workspace) {
+  TRY(const Parts parts, split(input, values.size(), sizeof(T)));
+  const auto quantizer = kernels::bitplane::make_quantizer<T>(bound, parts.slack);
+  const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(workspace.isa);
+  auto& memory =
+      workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<DecoderMemory<T>>(1)[0];
+  BlockWalk<T> walk(parts.blocks, memory.tail);
+  const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
+  for (std::size_t first = 0; first < blocks; first += kBatch) {
+    PackedBlock packed[kBatch];
+    std::size_t count = 0;
+    const std::size_t in_batch = std::min(kBatch, blocks - first);
+    for (std::size_t i = 0; i < in_batch; ++i) {
+      TRY(PackedBlock block, walk.next(first + i));
+      if (block.bit_count == 0) {
+        std::fill_n(memory.shifted + i * kBlockValues, kBlockValues, kMagicBits<T>);
+        continue;
+      }
+      block.slot = static_cast<std::uint32_t>(i);
+      packed[count++] = block;
+    }
+    const std::size_t right = kernel.unpack(packed, count, book.unpack_table(), memory.shifted);
+    if (right < count) {
+      return corrupt("ceresz2: the bits of block ", first + packed[right].slot,
+                     " are not those of 32 values");
+    }
+    const std::size_t at = first * kBlockValues;
+    place_values(memory, std::min(in_batch * kBlockValues, values.size() - at), quantizer, kernel,
+                 workspace, values.data() + at);
+  }
+  if (walk.left() != 0) {
+    return corrupt("ceresz2: ", walk.left(), " bytes follow the last block");
+  }
+  return put_outliers(parts, values);
+}
+
+template <class T>
+void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& counts) {
+  const auto quantizer =
+      kernels::bitplane::make_quantizer<T>(bound, ceresz::choose_slack(values, bound));
+  const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(detected_isa());
+  const auto symbols = static_cast<Word<T>>(counts.counts.size());
+  const Word<T> first = symbols / 2;
+  std::vector<Word<T>> differences(kBatch * kBlockValues);
+  std::vector<std::uint32_t> outliers;
+  for_each_batch(values, [&](const T* from, std::size_t at, std::size_t blocks) {
+    kernel.predict(from, blocks, quantizer, differences.data(), static_cast<std::uint32_t>(at),
+                   outliers);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const auto of_block = std::span(differences).subspan(block * kBlockValues, kBlockValues);
+      ++counts.blocks;
+      if (std::ranges::all_of(of_block, [](Word<T> d) { return d == 0; })) {
+        ++counts.zero_blocks;
+        continue;
+      }
+      for (const Word<T> difference : of_block) {
+        const Word<T> symbol = difference + first;
+        ++(symbol < symbols ? counts.counts[static_cast<std::size_t>(symbol)] : counts.escapes);
+      }
+    }
+    return true;
+  });
+  drop_padding(values.size(), outliers);
+  counts.outliers += outliers.size();
+}
+
+class Ceresz2 final : public bounded::FieldCoder {
+ public:
+  explicit Ceresz2(Codebook book) : book_(std::move(book)) {}
+
+  Shape preferred_chunk_shape(const Shape& shape, DType) const override {
+    return ceresz::consecutive_chunk_shape(shape, kChunkValues);
+  }
+  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const override {
+    return encode_chunk(field.values, bound, book_, output, workspace);
+  }
+  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const override {
+    return encode_chunk(field.values, bound, book_, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape&, double bound,
+                      std::span<float> output, ChunkWorkspace& workspace) const override {
+    return decode_chunk(input, bound, book_, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape&, double bound,
+                      std::span<double> output, ChunkWorkspace& workspace) const override {
+    return decode_chunk(input, bound, book_, output, workspace);
+  }
+
+ private:
+  Codebook book_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<bounded::FieldCoder>> make_ceresz2(std::string_view codebook) {
+  TRY(Codebook book,
+      Codebook::from_text(codebook == "default" ? ceresz2::kDefaultCodebookText : codebook));
+  return std::unique_ptr<bounded::FieldCoder>(std::make_unique<Ceresz2>(std::move(book)));
+}
+
+namespace ceresz2 {
+
+void count_deltas(const bounded::Field<float>& field, double bound, DeltaCounts& counts) {
+  count_chunk(field.values, bound, counts);
+}
+void count_deltas(const bounded::Field<double>& field, double bound, DeltaCounts& counts) {
+  count_chunk(field.values, bound, counts);
+}
+
+}  // namespace ceresz2
+}  // namespace tensorpress

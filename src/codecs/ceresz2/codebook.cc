@@ -1,0 +1,177 @@
+#include "codecs/ceresz2/codebook.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/errors.h"
+#include "codecs/ceresz2/code_lengths.h"
+
+namespace tensorpress::ceresz2 {
+namespace {
+
+using kernels::huffman::kMaxCodeBits;
+using kernels::huffman::kMaxSymbols;
+using kernels::huffman::UnpackTable;
+
+Result<void> check_count(std::size_t symbols) {
+  if (symbols < kFewestSymbols || symbols > kMaxSymbols) {
+    return bad_argument("a codebook of ", symbols, " symbols; ", kFewestSymbols, " to ",
+                        kMaxSymbols, " are possible, ", kDefaultSymbols, " are usual");
+  }
+  return {};
+}
+
+/// Codes in units of the longest possible one must fill the whole: 2^24 of them.
+Result<void> check_prefix_code(std::span<const std::uint8_t> lengths) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 1 || lengths[i] > kMaxCodeBits) {
+      return bad_argument("symbol ", i, " of the codebook has a code of ", unsigned{lengths[i]},
+                          " bits; every symbol needs one of 1 to ", kMaxCodeBits);
+    }
+    sum += std::uint64_t{1} << (kMaxCodeBits - lengths[i]);
+  }
+  constexpr std::uint64_t kWhole = std::uint64_t{1} << kMaxCodeBits;
+  if (sum != kWhole) {
+    return bad_argument("the codebook's lengths are no prefix code: 2^-length adds up to ",
+                        rounded(static_cast<double>(sum) / static_cast<double>(kWhole), 6),
+                        sum > kWhole ? ", more" : ", less",
+                        " than 1; build it with `tensorpress codebook build`");
+  }
+  return {};
+}
+
+/// So many bits that longer codes are rare, as the lengths themselves foretell.
+unsigned choose_index_bits(std::span<const std::uint8_t> lengths) {
+  constexpr unsigned kFewest = 11, kMost = 15;
+  constexpr std::uint64_t kRare = (std::uint64_t{1} << kMaxCodeBits) / 128;
+  for (unsigned bits = kFewest; bits < kMost; ++bits) {
+    std::uint64_t longer = 0;
+    for (const std::uint8_t length : lengths) {
+      if (length > bits) longer += std::uint64_t{1} << (kMaxCodeBits - length);
+    }
+    if (longer <= kRare) return bits;
+  }
+  return kMost;
+}
+
+}  // namespace
+
+Result<Codebook> Codebook::from_lengths(std::span<const std::uint8_t> lengths) {
+  RETURN_IF_ERROR(check_count(lengths.size()));
+  RETURN_IF_ERROR(check_prefix_code(lengths));
+  Codebook book;
+  book.lengths_.assign(lengths.begin(), lengths.end());
+  book.pack_entries_.resize(lengths.size());
+  UnpackTable& unpack = book.unpack_;
+  unpack.first = book.symbols() / 2;
+  unpack.index_bits = choose_index_bits(lengths);
+  book.unpack_entries_.resize(std::size_t{1} << unpack.index_bits);
+  std::uint32_t code = 0;  // the next one, of `length` bits
+  for (unsigned length = 1; length <= kMaxCodeBits; ++length) {
+    code <<= 1;
+    unpack.offsets[length] = code - static_cast<std::uint32_t>(book.symbols_by_code_.size());
+    for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol) {
+      if (lengths[symbol] != length) continue;
+      const std::uint32_t outgoing = kernels::huffman::reversed(code, length);
+      book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
+      book.symbols_by_code_.push_back(static_cast<std::uint16_t>(symbol));
+      const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1) << 1 | 1;
+      for (std::size_t i = outgoing; length <= unpack.index_bits && i < book.unpack_entries_.size();
+           i += std::size_t{1} << length) {
+        book.unpack_entries_[i] = entry;
+      }
+      ++code;
+    }
+    unpack.limits[length] = code << (kMaxCodeBits - length);
+  }
+  unpack.entries = book.unpack_entries_.data();
+  unpack.symbols = book.symbols_by_code_.data();
+  return book;
+}
+
+Result<Codebook> Codebook::from_counts(std::span<const std::uint64_t> counts) {
+  RETURN_IF_ERROR(check_count(counts.size()));
+  // Symbols that were not seen get codes too: together they weigh next to nothing.
+  constexpr std::uint64_t kMostWeight = std::uint64_t{1} << 40;
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : counts) {
+    total = count > UINT64_MAX - total ? UINT64_MAX : total + count;
+  }
+  unsigned down = 0, up = 0;
+  while (total >> down > kMostWeight) ++down;
+  while (total != 0 && up < 16 && total << (up + 1) <= kMostWeight) ++up;
+  std::vector<std::uint64_t> weights;
+  for (const std::uint64_t count : counts) {
+    weights.push_back(std::max<std::uint64_t>(count >> down << up, 1));
+  }
+  return from_lengths(limited_code_lengths(weights, kMaxCodeBits));
+}
+
+Result<Codebook> Codebook::from_probabilities(std::span<const double> probabilities) {
+  double sum = 0;
+  for (const double probability : probabilities) {
+    if (!(probability >= 0) || std::isinf(probability)) {
+      return bad_argument("a probability of ", probability, " in a codebook");
+    }
+    sum += probability;
+  }
+  if (!(sum > 0) || std::isinf(sum)) return bad_argument("a codebook of impossible symbols only");
+  std::vector<std::uint64_t> counts;
+  for (const double probability : probabilities) {
+    counts.push_back(static_cast<std::uint64_t>(probability / sum * 0x1p40));
+  }
+  return from_counts(counts);
+}
+
+Result<Codebook> Codebook::from_text(std::string_view text) {
+  std::vector<std::uint8_t> lengths;
+  for (std::size_t i = 0; i < text.size();) {
+    const char letter = text[i];
+    if (letter < 'A' || letter >= static_cast<char>('A' + kMaxCodeBits)) {
+      return bad_argument("a codebook's text has letters A to X and numbers, but at ", i,
+                          " it has '", letter >= ' ' && letter <= '~' ? letter : '?', "'");
+    }
+    std::size_t times = 0;
+    for (++i; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+      times = times * 10 + static_cast<std::size_t>(text[i] - '0');
+      if (times > kMaxSymbols) break;
+    }
+    lengths.resize(std::min<std::size_t>(lengths.size() + std::max<std::size_t>(times, 1),
+                                         std::size_t{kMaxSymbols} + 1),
+                   static_cast<std::uint8_t>(letter - 'A' + 1));
+    if (lengths.size() > kMaxSymbols) break;
+  }
+  return from_lengths(lengths);
+}
+
+std::string Codebook::to_text() const {
+  std::string out;
+  for (std::size_t i = 0; i < lengths_.size();) {
+    std::size_t times = 1;
+    while (i + times < lengths_.size() && lengths_[i + times] == lengths_[i]) ++times;
+    out += static_cast<char>('A' + lengths_[i] - 1);
+    if (times > 1) append_text(out, times);
+    i += times;
+  }
+  return out;
+}
+
+double Codebook::expected_bits(std::span<const double> weights) const {
+  double bits = 0, sum = 0;
+  for (std::size_t i = 0; i < std::min(weights.size(), lengths_.size()); ++i) {
+    bits += weights[i] * lengths_[i];
+    sum += weights[i];
+  }
+  return sum > 0 ? bits / sum : 0;
+}
+
+kernels::huffman::PackTable Codebook::pack_table() const {
+  return {pack_entries_.data(), symbols(), symbols() / 2};
+}
+
+Codebook Codebook::standard() {
+  return std::move(from_text(kDefaultCodebookText).value());
+}
+
+}  // namespace tensorpress::ceresz2
