@@ -129,6 +129,7 @@ Result<void> write_page(const std::string& path, const std::string& page) {
 Result<ExitStatus> run_peers(const PeersOptions& options) {
   if (options.files.empty()) return bad_argument("--peers needs files to compare on");
   TRY(const Contenders contenders, contenders_of(options));
+  benchmark::keep_freed_memory();
   std::vector<ContestRow> rows;
   if (!options.json) std::fputs(report::contest_text_heading().c_str(), stdout);
   for (const std::string& file : options.files) {

@@ -17,16 +17,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Peers allocate as they go. Freed memory is kept, so that they are not charged for fresh pages in
-/// every turn; our own contenders have their buffers beforehand.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-  mallopt(M_TOP_PAD, 64 << 20);
-#endif
-}
-
 template <class T>
 void look_at_values(std::span<const T> values, LoadedField& field) {
   double low = kInfinity, high = -kInfinity;
@@ -85,6 +75,14 @@ Result<void> judge(Contender& contender, const LoadedField& field, std::span<std
 
 }  // namespace
 
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
 Result<FieldBound> LoadedField::resolve(const Bound& bound) const {
   RETURN_IF_ERROR(bound.check());
   if (bound.kind() == Bound::Kind::absolute) return FieldBound{bound, bound.value()};
@@ -118,7 +116,6 @@ Result<LoadedField> load_field(std::string name, const TensorView& view,
 std::vector<ContestRow> run_contest(const LoadedField& field, const FieldBound& bound,
                                     std::span<const std::unique_ptr<Contender>> contenders,
                                     const ContestOptions& options) {
-  keep_freed_memory();
   const auto bytes = static_cast<std::size_t>(field.view.byte_count());
   AlignedBuffer memory;
   const auto output = memory.reserve(bytes);

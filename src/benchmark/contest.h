@@ -33,12 +33,12 @@ Result<LoadedField> load_field(std::string name, const TensorView& view,
 
 /// One contender on one field; names as everywhere (DESIGN: one statistic, one name).
 struct ContestRow {
-  std::string field;
-  std::string codec;
-  FieldBound bound;
+  std::string field = {};
+  std::string codec = {};
+  FieldBound bound = {};
   std::size_t threads = 1;
   bool lossless = false;
-  std::string cannot;  // why there are no figures; "" when there are
+  std::string cannot = {};  // why there are no figures; "" when there are
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   double ratio = 0;
@@ -57,6 +57,10 @@ struct ContestOptions {
   int repetitions = 7;         // turns at least
   double least_seconds = 0.1;  // small fields get more turns, up to ten times as many
 };
+
+/// Peers allocate as they go. From here on the process keeps freed memory, so that they are not
+/// charged for fresh pages in every turn; our own contenders have their buffers beforehand.
+void keep_freed_memory();
 
 /// A row for every contender, in their order.
 std::vector<ContestRow> run_contest(const LoadedField& field, const FieldBound& bound,

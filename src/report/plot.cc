@@ -21,7 +21,7 @@ constexpr double kTop = 36;
 constexpr double kBottom = 316;
 constexpr double kLegendTop = 380;
 constexpr double kLegendRow = 22;
-constexpr double kLetter = 7.4;  // mean width of a letter at 14 units
+constexpr double kLetter = 8.0;  // mean width of a letter at 14 units
 constexpr std::size_t kSeriesColors = 7;
 constexpr std::array<const char*, 4> kDashes = {"", "8 4", "2 4", "10 4 2 4"};
 

@@ -56,7 +56,7 @@ class House:
         python = folder / ".venv" / "bin" / "python"
         python.parent.mkdir(parents=True)
         shutil.copy(self.tool("pytest", TEST_RUNNER), python)
-        for name in ("test", "demo", "bench"):
+        for name in ("test", "demo", "bench", "peers"):
             checksum = hashlib.sha256((folder / "requirements" / f"{name}.txt").read_bytes()).hexdigest()
             (folder / ".venv" / f"installed-{name}").write_text(f"{checksum}  -\n")
 
@@ -115,6 +115,15 @@ def test_changed_presets_are_configured_again(house):
     (house.folder / "CMakePresets.json").write_text("{}")
     house.run("build", MISSING="")
     assert len(house.calls("cmake")) == 1
+
+
+def test_bench_installs_hdf5_and_zfp_only_for_peers_and_configures_a_build_that_lacked_them(house):
+    house.run("bench", "x.npy", MISSING="libhdf5-dev libzfp-dev")
+    assert house.calls("apt-get") == [] and len(house.calls("cmake")) == 1
+    (house.folder / "build" / "CMakeCache.txt").write_text("TENSORPRESS_HDF5_INCLUDE_DIR:PATH=TENSORPRESS_HDF5_INCLUDE_DIR-NOTFOUND\n")
+    result = house.run("bench", "x.npy", "--peers", MISSING="libhdf5-dev libzfp-dev")
+    assert result.returncode == 0, result.stderr
+    assert house.calls("apt-get")[-1].endswith("libhdf5-dev libzfp-dev") and len(house.calls("cmake")) == 1
 
 
 @pytest.mark.parametrize("arguments, explanation", [
