@@ -73,6 +73,7 @@ Json parameters_to_json(const Codec& codec) {
   Json parameters = Json::object();
   for (const Parameter& parameter : codec.parameters()) {
     const std::string& value = parameter.value;
+    if (value.empty()) continue;
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool whole = error == std::errc{} && end == value.data() + value.size();
