@@ -55,37 +55,47 @@ TEST(Lorenzo, DifferencesAreTheReferencesAndIntegrateBack) {
   }
 }
 
-TEST(Lorenzo, QuantizationFindsTheSameOutliersEverywhere) {
+template <class T>
+void compare_conversions(std::size_t count) {
   std::mt19937 random(5);
-  std::uniform_real_distribution<float> uniform(-1000, 1000);
-  for (const std::size_t count : {1u, 15u, 16u, 17u, 100u, 1000u}) {
-    std::vector<float> x(count);
-    for (auto& value : x) value = uniform(random);
-    // A limit below half a step: many outliers.
-    const LorenzoQuantizer quantizer{10, 0.1f, 0.045f};
-    std::vector<std::int32_t> expected(count + 1);
-    std::vector<std::uint32_t> expected_outliers(count);
-    const std::size_t found = lorenzo_reference().quantize(
-        x.data(), count, quantizer, expected.data() + 1, 50, expected_outliers.data(), count);
-    for (std::size_t i = 0; i < found; ++i) {
-      const std::size_t at = expected_outliers[i] - 50;
-      EXPECT_EQ(expected[at + 1], expected[at]);
-    }
-    for (const Isa isa : usable_isas()) {
-      std::vector<std::int32_t> q(count + 1);
-      std::vector<std::uint32_t> outliers(count);
-      EXPECT_EQ(lorenzo_kernels(isa).quantize(x.data(), count, quantizer, q.data() + 1, 50,
-                                              outliers.data(), count),
-                found);
-      EXPECT_EQ(q, expected);
-      EXPECT_EQ(outliers, expected_outliers);
-      EXPECT_EQ(lorenzo_kernels(isa).max_magnitude(x.data(), count),
-                lorenzo_reference().max_magnitude(x.data(), count));
-      std::vector<float> back(count), reference(count);
-      lorenzo_kernels(isa).scale(q.data(), back.data(), count, 0.1f);
-      lorenzo_reference().scale(q.data(), reference.data(), count, 0.1f);
-      EXPECT_EQ(back, reference);
-    }
+  std::uniform_real_distribution<T> uniform(-1000, 1000);
+  std::vector<T> x(count);
+  for (auto& value : x) value = uniform(random);
+  // A limit below half a step: many outliers.
+  const LorenzoQuantizer<T> quantizer{10, T(0.1), T(0.045)};
+  const auto truth = lorenzo_reference();
+  const auto& reference = conversions_of<T>(truth);
+  std::vector<std::int32_t> expected(count + 1);
+  std::vector<std::uint32_t> expected_outliers(count);
+  const std::size_t found = reference.quantize(x.data(), count, quantizer, expected.data() + 1, 50,
+                                               expected_outliers.data(), count);
+  for (std::size_t i = 0; i < found; ++i) {
+    const std::size_t at = expected_outliers[i] - 50;
+    EXPECT_EQ(expected[at + 1], expected[at]);
+  }
+  for (const Isa isa : usable_isas()) {
+    const auto kernels = lorenzo_kernels(isa);
+    const auto& conversions = conversions_of<T>(kernels);
+    std::vector<std::int32_t> q(count + 1);
+    std::vector<std::uint32_t> outliers(count);
+    EXPECT_EQ(
+        conversions.quantize(x.data(), count, quantizer, q.data() + 1, 50, outliers.data(), count),
+        found);
+    EXPECT_EQ(q, expected);
+    EXPECT_EQ(outliers, expected_outliers);
+    EXPECT_EQ(conversions.max_magnitude(x.data(), count), reference.max_magnitude(x.data(), count));
+    q = random_quanta(count, 6);
+    std::vector<T> back(count), expected_back(count);
+    conversions.scale(q.data(), back.data(), count, T(0.1));
+    reference.scale(q.data(), expected_back.data(), count, T(0.1));
+    EXPECT_EQ(back, expected_back);
+  }
+}
+
+TEST(Lorenzo, QuantizationFindsTheSameOutliersEverywhere) {
+  for (const std::size_t count : {1u, 3u, 7u, 8u, 15u, 16u, 17u, 100u, 1000u}) {
+    compare_conversions<float>(count);
+    compare_conversions<double>(count);
   }
 }
 

@@ -23,7 +23,8 @@ struct Header {
   std::int64_t first = 0;
 };
 
-Result<Header> read_header(ByteReader& reader, double bound, bool must_be_wide) {
+template <class T>
+Result<Header> read_header(ByteReader& reader, double bound) {
   TRY(const auto mode, reader.read<std::uint8_t>());
   TRY(const auto shrink, reader.read<std::uint8_t>());
   TRY(const auto first, read_number(reader));
@@ -33,10 +34,10 @@ Result<Header> read_header(ByteReader& reader, double bound, bool must_be_wide) 
   const int vectors = mode >> 5 & 3;
   header.vectors = vectors == 0 ? 0 : 1 << (vectors - 1);
   header.wide = (mode & 0x80) != 0;
-  if (header.axes.x_order > 2 || (must_be_wide && !header.wide)) {
+  if (header.axes.x_order > 2) {
     return corrupt("a Lorenzo chunk has the mode ", int{mode}, ", which does not exist");
   }
-  header.step = step_of(bound, shrink, header.wide);
+  header.step = step_of<T>(bound, shrink, header.wide);
   header.first = unzigzag64(first);
   return header;
 }
@@ -146,8 +147,9 @@ class BlockDecoder {
   std::size_t group_ = 0;
 };
 
+template <class T>
 Result<void> decode_narrow(const Header& header, std::span<const std::byte> coded, const Fold& fold,
-                           std::span<float> output, ChunkWorkspace& workspace) {
+                           std::span<T> output, ChunkWorkspace& workspace) {
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   BlockDecoder blocks(fold, header.log2_block, workspace);
   const auto q = workspace.buffers[kQuanta].reserve_as<std::int32_t>(blocks.padded_count());
@@ -162,8 +164,8 @@ Result<void> decode_narrow(const Header& header, std::span<const std::byte> code
       std::int32_t* const start = q.data() + r * fold.nx;
       kernels.integrate(start, fold.nx, neighbours(fold, header.axes, r, start));
     }
-    kernels.scale(q.data() + at, output.data() + at, rows * fold.nx,
-                  static_cast<float>(header.step));
+    kernels::conversions_of<T>(kernels).scale(q.data() + at, output.data() + at, rows * fold.nx,
+                                              static_cast<T>(header.step));
   }
   return blocks.finish();
 }
@@ -229,7 +231,7 @@ Result<void> decode_lorenzo(std::span<const std::byte> input, const Shape& shape
   const Fold fold = fold_of(shape);
   ENSURE(fold.count() == output.size() && !output.empty());
   ByteReader reader(input);
-  TRY(const auto header, read_header(reader, bound, std::is_same_v<T, double>));
+  TRY(const auto header, read_header<T>(reader, bound));
   TRY(const auto outliers, read_outliers<T>(reader, output.size()));
   int shift = 0;
   std::span<const std::byte> low;
@@ -244,11 +246,10 @@ Result<void> decode_lorenzo(std::span<const std::byte> input, const Shape& shape
     return corrupt("bytes follow a chunk without differences");
   if (header.wide) {
     RETURN_IF_ERROR(decode_wide(header, shift, low, coded, fold, output, workspace));
-  } else if constexpr (std::is_same_v<T, float>) {
+  } else {
     if (header.vectors == 0) {
       const auto q = static_cast<std::int32_t>(header.first);
-      std::fill(output.begin(), output.end(),
-                static_cast<float>(q) * static_cast<float>(header.step));
+      std::fill(output.begin(), output.end(), static_cast<T>(q) * static_cast<T>(header.step));
     } else {
       RETURN_IF_ERROR(decode_narrow(header, coded, fold, output, workspace));
     }

@@ -22,11 +22,12 @@ struct Outliers {
 };
 
 // Quanta and differences strip by strip, while they are in cache. False: too many outliers.
-bool narrow_differences(const bounded::Field<float>& field, double bound, const LorenzoPlan& plan,
+template <class T>
+bool narrow_differences(const bounded::Field<T>& field, double bound, const LorenzoPlan& plan,
                         ChunkWorkspace& workspace, std::span<std::int32_t> d, Outliers& outliers) {
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   const Fold fold = fold_of(field.shape);
-  const auto quantizer = narrow_quantizer(bound, plan.step);
+  const auto quantizer = quantizer_of<T>(bound, plan.step);
   const auto memory =
       workspace.buffers[kQuanta].reserve_as<std::int32_t>(fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
@@ -35,7 +36,7 @@ bool narrow_differences(const bounded::Field<float>& field, double bound, const 
   for (std::size_t row = 0; row < fold.rows(); row += strip) {
     const std::size_t rows = std::min(strip, fold.rows() - row);
     const std::size_t at = row * fold.nx;
-    outliers.count += kernels.quantize(
+    outliers.count += kernels::conversions_of<T>(kernels).quantize(
         field.values.data() + at, rows * fold.nx, quantizer, q + at, static_cast<std::uint32_t>(at),
         outliers.indices.data() + outliers.count, outliers.indices.size() - outliers.count);
     if (outliers.count > outliers.indices.size()) return false;
@@ -52,7 +53,7 @@ template <class T>
 bool wide_differences(const bounded::Field<T>& field, double bound, const LorenzoPlan& plan,
                       ChunkWorkspace& workspace, std::span<std::int64_t> d, Outliers& outliers) {
   const Fold fold = fold_of(field.shape);
-  const auto quantizer = wide_quantizer(bound, plan.step);
+  const auto quantizer = quantizer_of<double>(bound, plan.step);
   const auto memory =
       workspace.buffers[kQuanta].reserve_as<std::int64_t>(fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
@@ -107,7 +108,7 @@ std::optional<LorenzoDifferences> lorenzo_differences(const bounded::Field<T>& f
       d[i] = static_cast<std::int32_t>(wide[i] >> result.shift);
     }
     result.wide = wide;
-  } else if constexpr (std::is_same_v<T, float>) {
+  } else {
     if (!narrow_differences(field, bound, plan, workspace, d, outliers)) return std::nullopt;
     result.first = std::exchange(d[0], 0);
   }

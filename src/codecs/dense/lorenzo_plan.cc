@@ -12,8 +12,10 @@
 namespace tensorpress::dense {
 namespace {
 
-// Beyond this many steps the rounding of float(q) * step would cost more than wide quanta do.
-constexpr double kNarrowQuanta = 1 << 17;
+// Beyond this many steps the rounding of float(q) * step would cost more than wide quanta do;
+// doubles do not care, but their differences have to fit the largest scale.
+template <class T>
+constexpr double kNarrowQuanta = sizeof(T) == 4 ? 1 << 17 : 1 << 24;
 constexpr double kWideQuanta = 0x1p50;
 
 std::uint8_t shrink_code(double margin) {
@@ -49,7 +51,8 @@ struct Segment {
   alignas(64) std::array<std::array<Q, kSegment + 32>, 4> q;
 };
 
-void quantize_stretch(const float* x, std::size_t count, const kernels::LorenzoQuantizer& quantizer,
+template <class T>
+void quantize_stretch(const T* x, std::size_t count, const kernels::LorenzoQuantizer<T>& quantizer,
                       std::int32_t* q) {
   for (std::size_t i = 0; i < count; ++i) kernels::lorenzo::quantize_value(x[i], quantizer, q[i]);
 }
@@ -188,52 +191,43 @@ void choose(const bounded::Field<T>& field, const Fold& fold, const Quantizer& q
 
 }  // namespace
 
-double step_of(double bound, std::uint8_t shrink, bool wide) {
-  const double step = 2 * bound * (1 - shrink_of(shrink));
-  return wide ? step : static_cast<double>(static_cast<float>(step));
-}
-
-kernels::LorenzoQuantizer narrow_quantizer(double bound, double step) {
-  // x - q step is rounded only where it is far from the bound, but a bound between two floats
-  // must not be taken for the upper one: hence the float below the one below it.
-  float limit = static_cast<float>(bound);
-  if (static_cast<double>(limit) > bound) limit = std::nextafterf(limit, 0);
-  limit = std::nextafterf(limit, 0);
-  return {static_cast<float>(1 / step), static_cast<float>(step), limit};
-}
-
-WideQuantizer wide_quantizer(double bound, double step) {
-  return {1 / step, step, std::nextafter(bound, 0)};
+template <class T>
+kernels::LorenzoQuantizer<T> quantizer_of(double bound, double step) {
+  // x - q step is rounded only where it is far from the bound, but a bound between two numbers
+  // must not be taken for the upper one: hence the number below the one below it.
+  T limit = static_cast<T>(bound);
+  if (static_cast<double>(limit) > bound) limit = std::nextafter(limit, T{0});
+  limit = std::nextafter(limit, T{0});
+  return {static_cast<T>(1 / step), static_cast<T>(step), limit};
 }
 
 template <class T>
 std::optional<LorenzoPlan> plan_lorenzo(const bounded::Field<T>& field, double bound,
                                         const LorenzoModel& model, Isa isa) {
   const auto kernels = kernels::lorenzo_kernels(isa);
-  double largest = 0;
-  if constexpr (std::is_same_v<T, float>) {
-    largest = kernels.max_magnitude(field.values.data(), field.values.size());
-  } else {
-    for (const T value : field.values) largest = std::max(largest, std::fabs(value));
-  }
+  const double largest =
+      kernels::conversions_of<T>(kernels).max_magnitude(field.values.data(), field.values.size());
   const double quanta = largest / (2 * bound);
   LorenzoPlan plan;
-  plan.wide = std::is_same_v<T, double> || quanta > kNarrowQuanta;
+  plan.wide = quanta > kNarrowQuanta<T>;
   if (quanta > kWideQuanta) return std::nullopt;
   // Roundings of the quotient and of the product, in units of the bound.
-  const double narrow_margin = 1.01 * 0x1p-22 * quanta;
-  const double wide_margin = 1.01 * quanta * (0x1p-51 + (std::is_same_v<T, float> ? 0x1p-23 : 0));
+  constexpr double kUnit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+  const double narrow_margin = 1.01 * 4 * kUnit * quanta;
+  const double wide_margin = 1.01 * quanta * (0x1p-51 + 2 * kUnit);
   plan.shrink = shrink_code(plan.wide ? wide_margin : narrow_margin);
-  plan.step = step_of(bound, plan.shrink, plan.wide);
+  plan.step = step_of<T>(bound, plan.shrink, plan.wide);
   const Fold fold = fold_of(field.shape);
   if (plan.wide) {
-    choose<std::int64_t>(field, fold, wide_quantizer(bound, plan.step), model, kernels, plan);
-  } else if constexpr (std::is_same_v<T, float>) {
-    choose<std::int32_t>(field, fold, narrow_quantizer(bound, plan.step), model, kernels, plan);
+    choose<std::int64_t>(field, fold, quantizer_of<double>(bound, plan.step), model, kernels, plan);
+  } else {
+    choose<std::int32_t>(field, fold, quantizer_of<T>(bound, plan.step), model, kernels, plan);
   }
   return plan;
 }
 
+template kernels::LorenzoQuantizer<float> quantizer_of(double, double);
+template kernels::LorenzoQuantizer<double> quantizer_of(double, double);
 template std::optional<LorenzoPlan> plan_lorenzo(const bounded::Field<float>&, double,
                                                  const LorenzoModel&, Isa);
 template std::optional<LorenzoPlan> plan_lorenzo(const bounded::Field<double>&, double,

@@ -17,11 +17,15 @@ constexpr double shrink_of(std::uint8_t code) {
   return code < 128 ? code / 4096.0 : (code - 112) / 512.0;
 }
 
-/// A float for narrow chunks, so that float(q) * step is what both sides compute.
-double step_of(double bound, std::uint8_t shrink, bool wide);
+/// A float for narrow chunks of floats, so that float(q) * step is what both sides compute.
+template <class T>
+double step_of(double bound, std::uint8_t shrink, bool wide) {
+  const double step = 2 * bound * (1 - shrink_of(shrink));
+  return wide ? step : static_cast<double>(static_cast<T>(step));
+}
 
 struct LorenzoPlan {
-  bool wide = false;  // 64-bit quanta, reconstruction in double
+  bool wide = false;  // 64-bit quanta, computed with in double
   std::uint8_t shrink = 0;
   double step = 0;
   LorenzoAxes axes;
@@ -34,15 +38,10 @@ template <class T>
 std::optional<LorenzoPlan> plan_lorenzo(const bounded::Field<T>& field, double bound,
                                         const LorenzoModel& model, Isa isa);
 
-/// Narrow chunks quantize with floats, wide ones with doubles.
-kernels::LorenzoQuantizer narrow_quantizer(double bound, double step);
-
-struct WideQuantizer {
-  double inverse = 0;
-  double step = 0;
-  double limit = 0;
-};
-WideQuantizer wide_quantizer(double bound, double step);
+/// Narrow chunks compute in their own type, wide ones in double.
+template <class T>
+kernels::LorenzoQuantizer<T> quantizer_of(double bound, double step);
+using WideQuantizer = kernels::LorenzoQuantizer<double>;
 
 inline constexpr double kWideRounder = 0x1.8p52;
 

@@ -23,29 +23,51 @@ using VI = hn::Vec<DI>;
 
 inline constexpr std::size_t kLanes = hn::MaxLanes(DI());
 
-float MaxMagnitude(const float* x, std::size_t count) {
-  const DF df;
-  auto a = hn::Zero(df), b = hn::Zero(df);
+// As many doubles as there are lanes in half a vector of floats: both kinds have 2 N values a step.
+template <class T>
+using DT = hn::CappedTag<T, 32 / sizeof(T)>;
+template <class T>
+inline constexpr std::size_t kLanesOf = hn::MaxLanes(DT<T>());
+
+template <class T>
+T MaxMagnitude(const T* x, std::size_t count) {
+  const DT<T> d;
+  constexpr std::size_t N = kLanesOf<T>;
+  auto a = hn::Zero(d), b = hn::Zero(d);
   std::size_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    a = hn::Max(a, hn::Abs(hn::LoadU(df, x + i)));
-    b = hn::Max(b, hn::Abs(hn::LoadU(df, x + i + kLanes)));
+  for (; i + 2 * N <= count; i += 2 * N) {
+    a = hn::Max(a, hn::Abs(hn::LoadU(d, x + i)));
+    b = hn::Max(b, hn::Abs(hn::LoadU(d, x + i + N)));
   }
-  float largest = hn::GetLane(hn::MaxOfLanes(df, hn::Max(a, b)));
+  T largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
   for (; i < count; ++i) largest = std::max(largest, std::fabs(x[i]));
   return largest;
 }
 
-std::size_t Quantize(const float* x, std::size_t count, const LorenzoQuantizer& quantizer,
+template <class V>
+HWY_INLINE void StoreQuanta(hn::CappedTag<float, 8>, V shifted, std::int32_t* q) {
+  const DI di;
+  const auto bias = hn::Set(di, static_cast<std::int32_t>(lorenzo::kRounderBits<float>));
+  hn::StoreU(hn::Sub(hn::BitCast(di, shifted), bias), di, q);
+}
+template <class V>
+HWY_INLINE void StoreQuanta(hn::CappedTag<double, 4> d, V shifted, std::int32_t* q) {
+  const hn::RebindToUnsigned<decltype(d)> d64;
+  const hn::Rebind<std::uint32_t, decltype(d)> d32;
+  const hn::RebindToSigned<decltype(d32)> di32;
+  hn::StoreU(hn::BitCast(di32, hn::TruncateTo(d32, hn::BitCast(d64, shifted))), di32, q);
+}
+
+template <class T>
+std::size_t Quantize(const T* x, std::size_t count, const LorenzoQuantizer<T>& quantizer,
                      std::int32_t* q, std::uint32_t first, std::uint32_t* outliers,
                      std::size_t capacity) {
-  const DF df;
-  const DI di;
-  const auto inverse = hn::Set(df, quantizer.inverse);
-  const auto step = hn::Set(df, quantizer.step);
-  const auto limit = hn::Set(df, quantizer.limit);
-  const auto rounder = hn::Set(df, lorenzo::kRounder);
-  const auto bias = hn::Set(di, static_cast<std::int32_t>(lorenzo::kRounderBits));
+  const DT<T> d;
+  constexpr std::size_t N = kLanesOf<T>;
+  const auto inverse = hn::Set(d, quantizer.inverse);
+  const auto step = hn::Set(d, quantizer.step);
+  const auto limit = hn::Set(d, quantizer.limit);
+  const auto rounder = hn::Set(d, lorenzo::kRounder<T>);
   std::size_t found = 0;
   const auto mend = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
@@ -56,17 +78,17 @@ std::size_t Quantize(const float* x, std::size_t count, const LorenzoQuantizer& 
     }
   };
   std::size_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    const auto a = hn::LoadU(df, x + i);
-    const auto b = hn::LoadU(df, x + i + kLanes);
+  for (; i + 2 * N <= count; i += 2 * N) {
+    const auto a = hn::LoadU(d, x + i);
+    const auto b = hn::LoadU(d, x + i + N);
     const auto shifted_a = hn::Add(hn::Mul(a, inverse), rounder);
     const auto shifted_b = hn::Add(hn::Mul(b, inverse), rounder);
     const auto error_a = hn::Abs(hn::Sub(a, hn::Mul(hn::Sub(shifted_a, rounder), step)));
     const auto error_b = hn::Abs(hn::Sub(b, hn::Mul(hn::Sub(shifted_b, rounder), step)));
-    hn::StoreU(hn::Sub(hn::BitCast(di, shifted_a), bias), di, q + i);
-    hn::StoreU(hn::Sub(hn::BitCast(di, shifted_b), bias), di, q + i + kLanes);
-    if (HWY_UNLIKELY(!hn::AllTrue(df, hn::Le(hn::Max(error_a, error_b), limit)))) {
-      mend(i, i + 2 * kLanes);
+    StoreQuanta(d, shifted_a, q + i);
+    StoreQuanta(d, shifted_b, q + i + N);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(hn::Max(error_a, error_b), limit)))) {
+      mend(i, i + 2 * N);
     }
   }
   mend(i, count);
@@ -158,15 +180,21 @@ void Integrate(std::int32_t* d, std::size_t count, const LorenzoRow<std::int32_t
   IntegrateRow<false, false>(d, count, row);
 }
 
-void Scale(const std::int32_t* q, float* x, std::size_t count, float step) {
-  const DF df;
-  const DI di;
-  const auto factor = hn::Set(df, step);
+HWY_INLINE auto LoadReals(hn::CappedTag<float, 8> d, const std::int32_t* q) {
+  return hn::ConvertTo(d, hn::LoadU(DI(), q));
+}
+HWY_INLINE auto LoadReals(hn::CappedTag<double, 4> d, const std::int32_t* q) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::int32_t, decltype(d)>(), q));
+}
+
+template <class T>
+void Scale(const std::int32_t* q, T* x, std::size_t count, T step) {
+  const DT<T> d;
+  constexpr std::size_t N = kLanesOf<T>;
+  const auto factor = hn::Set(d, step);
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(hn::Mul(hn::ConvertTo(df, hn::LoadU(di, q + i)), factor), df, x + i);
-  }
-  for (; i < count; ++i) x[i] = static_cast<float>(q[i]) * step;
+  for (; i + N <= count; i += N) hn::StoreU(hn::Mul(LoadReals(d, q + i), factor), d, x + i);
+  for (; i < count; ++i) x[i] = static_cast<T>(q[i]) * step;
 }
 
 template <class V>
@@ -209,7 +237,11 @@ void Cells(const std::int32_t* d, std::size_t blocks, int log2_block, std::uint1
 }
 
 LorenzoKernels GetLorenzoKernels() {
-  return {MaxMagnitude, Quantize, Difference, Integrate, Scale, Cells};
+  return {{MaxMagnitude<float>, Quantize<float>, Scale<float>},
+          {MaxMagnitude<double>, Quantize<double>, Scale<double>},
+          Difference,
+          Integrate,
+          Cells};
 }
 
 }  // namespace HWY_NAMESPACE

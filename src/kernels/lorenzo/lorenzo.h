@@ -22,10 +22,26 @@ struct LorenzoRow {
   Q left = 0;     // what stands before the first value (after subtracting the other neighbours)
 };
 
+template <class T>
 struct LorenzoQuantizer {
-  float inverse = 0;  // of the step
-  float step = 0;
-  float limit = 0;  // largest accepted |x - q step|
+  T inverse = 0;  // of the step
+  T step = 0;
+  T limit = 0;  // largest accepted |x - q step|
+};
+
+template <class T>
+struct LorenzoConversions {
+  /// Largest |x|.
+  T (*max_magnitude)(const T* x, std::size_t count);
+  /// q = round(x * inverse), which must be below 2^22 for floats and 2^30 for doubles. Where
+  /// q * step is further than `limit` from x, q becomes the q before it (q[-1] must be readable)
+  /// and the index, counted from `first`, is appended to `outliers` while they are fewer than
+  /// `capacity`. Returns how many there were.
+  std::size_t (*quantize)(const T* x, std::size_t count, const LorenzoQuantizer<T>& quantizer,
+                          std::int32_t* q, std::uint32_t first, std::uint32_t* outliers,
+                          std::size_t capacity);
+  /// x = q * step.
+  void (*scale)(const std::int32_t* q, T* x, std::size_t count, T step);
 };
 
 /// Blocks of 16 or 32 differences are told apart by two features: the sum of |d| in half octaves
@@ -35,24 +51,25 @@ inline constexpr std::size_t kBlockLengths = 64;
 inline constexpr std::size_t kBlockCells = kBlockSums * kBlockLengths;
 
 struct LorenzoKernels {
-  /// Largest |x|.
-  float (*max_magnitude)(const float* x, std::size_t count);
-  /// q = round(x * inverse), which must be below 2^22. Where q * step is further than `limit` from
-  /// x, q becomes the q before it (q[-1] must be readable) and the index, counted from `first`, is
-  /// appended to `outliers` while they are fewer than `capacity`. Returns how many there were.
-  std::size_t (*quantize)(const float* x, std::size_t count, const LorenzoQuantizer& quantizer,
-                          std::int32_t* q, std::uint32_t first, std::uint32_t* outliers,
-                          std::size_t capacity);
+  LorenzoConversions<float> floats;
+  LorenzoConversions<double> doubles;
   /// Differences of one row.
   void (*difference)(const std::int32_t* q, std::int32_t* d, std::size_t count,
                      const LorenzoRow<std::int32_t>& row);
   /// And back, in place.
   void (*integrate)(std::int32_t* d, std::size_t count, const LorenzoRow<std::int32_t>& row);
-  /// x = q * step.
-  void (*scale)(const std::int32_t* q, float* x, std::size_t count, float step);
   /// The cell of each block of 2^log2_block values.
   void (*cells)(const std::int32_t* d, std::size_t blocks, int log2_block, std::uint16_t* result);
 };
+
+template <class T>
+const LorenzoConversions<T>& conversions_of(const LorenzoKernels& kernels) {
+  if constexpr (sizeof(T) == 4) {
+    return kernels.floats;
+  } else {
+    return kernels.doubles;
+  }
+}
 
 LorenzoKernels lorenzo_kernels(Isa isa);
 LorenzoKernels lorenzo_reference();

@@ -3,13 +3,15 @@
 namespace tensorpress::kernels {
 namespace {
 
-float max_magnitude(const float* x, std::size_t count) {
-  float largest = 0;
+template <class T>
+T max_magnitude(const T* x, std::size_t count) {
+  T largest = 0;
   for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(x[i]));
   return largest;
 }
 
-std::size_t quantize(const float* x, std::size_t count, const LorenzoQuantizer& quantizer,
+template <class T>
+std::size_t quantize(const T* x, std::size_t count, const LorenzoQuantizer<T>& quantizer,
                      std::int32_t* q, std::uint32_t first, std::uint32_t* outliers,
                      std::size_t capacity) {
   std::size_t found = 0;
@@ -31,8 +33,9 @@ void integrate(std::int32_t* d, std::size_t count, const LorenzoRow<std::int32_t
   lorenzo::integrate_row(d, 0, count, row);
 }
 
-void scale(const std::int32_t* q, float* x, std::size_t count, float step) {
-  for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(q[i]) * step;
+template <class T>
+void scale(const std::int32_t* q, T* x, std::size_t count, T step) {
+  for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<T>(q[i]) * step;
 }
 
 void cells(const std::int32_t* d, std::size_t blocks, int log2_block, std::uint16_t* result) {
@@ -46,7 +49,11 @@ void cells(const std::int32_t* d, std::size_t blocks, int log2_block, std::uint1
 }  // namespace
 
 LorenzoKernels lorenzo_reference() {
-  return {max_magnitude, quantize, difference, integrate, scale, cells};
+  return {{max_magnitude<float>, quantize<float>, scale<float>},
+          {max_magnitude<double>, quantize<double>, scale<double>},
+          difference,
+          integrate,
+          cells};
 }
 
 }  // namespace tensorpress::kernels

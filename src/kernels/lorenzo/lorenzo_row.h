@@ -55,14 +55,21 @@ void integrate_row(Q* d, std::size_t from, std::size_t count, const LorenzoRow<Q
   }
 }
 
-inline constexpr float kRounder = 0x1.8p23f;  // adding and subtracting it rounds to integers
-inline constexpr std::uint32_t kRounderBits = 0x4B400000u;
+/// Adding and subtracting it rounds to integers.
+template <class T>
+inline constexpr T kRounder = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
+/// The lower 32 bits of its representation.
+template <class T>
+inline constexpr std::uint32_t kRounderBits = sizeof(T) == 4 ? 0x4B400000u : 0u;
 
 /// One value; false if its quantum does not keep the bound.
-inline bool quantize_value(float x, const LorenzoQuantizer& quantizer, std::int32_t& q) {
-  const float shifted = x * quantizer.inverse + kRounder;
-  q = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) - kRounderBits);
-  return std::fabs(x - (shifted - kRounder) * quantizer.step) <= quantizer.limit;
+template <class T>
+bool quantize_value(T x, const LorenzoQuantizer<T>& quantizer, std::int32_t& q) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const T shifted = x * quantizer.inverse + kRounder<T>;
+  const auto low = static_cast<std::uint32_t>(std::bit_cast<Bits>(shifted));
+  q = static_cast<std::int32_t>(low - kRounderBits<T>);
+  return std::fabs(x - (shifted - kRounder<T>)*quantizer.step) <= quantizer.limit;
 }
 
 struct BlockFeatures {
