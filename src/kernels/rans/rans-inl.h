@@ -127,7 +127,7 @@ HWY_INLINE void DecodeGroup(RansDecoder& decoder, const RansTables& tables, cons
         split[v] = hn::GatherIndex(du, tables.low_bit_split(), hn::BitCast(di, id));
       }
     } else {
-      index = hn::Or(index, hn::Set(du, std::uint32_t{ids[0]} << kRansBits));
+      index = hn::Or(index, hn::Set(du, tables.first_same()[ids[0]] << kRansBits));
     }
     const VU entry = hn::GatherIndex(du, tables.decode_entries(), hn::BitCast(di, index));
     const VU quotient = hn::ShiftRight<kRansBits>(x[v]);
@@ -276,7 +276,7 @@ HWY_INLINE void EncodeGroup(RansEncoder& encoder, const RansTables& tables, cons
         symbols[v] = hn::Shr(value, hn::BitCast(di, hn::Add(rest, merged)));
       }
     } else {
-      base = hn::Set(du, std::uint32_t{ids[0]} << 8);
+      base = hn::Set(du, tables.first_same()[ids[0]] << 8);
       if constexpr (kLowBits) {
         if (group_rest != 0) {
           x[v] = MakeRoom(x[v], hn::Set(du, 0xFFFFFFFFu >> group_rest), next);
