@@ -48,9 +48,14 @@ std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding&
   } else {
     transpose(field.values.data(), rows, columns, values.data());
   }
+  constexpr T kNothing = std::numeric_limits<T>::quiet_NaN();
   for (const bounded::Hole& hole : field.holes) {
+    if (columns == 1) {
+      std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(hole.start), hole.length, kNothing);
+      continue;
+    }
     for (std::uint64_t i = hole.start; i < hole.start + hole.length; ++i) {
-      values[i % columns * rows + i / columns] = std::numeric_limits<T>::quiet_NaN();
+      values[i % columns * rows + i / columns] = kNothing;
     }
   }
   return values;

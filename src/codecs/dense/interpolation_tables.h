@@ -20,9 +20,9 @@ struct ResidualShape {
   std::vector<std::uint16_t> frequencies;
 };
 
-inline constexpr std::size_t kPlainTables = 25;  // by rising mean
+inline constexpr std::size_t kPlainTables = 31;  // by rising mean
 inline constexpr std::size_t kHalvedShapes = 2;
-inline constexpr std::size_t kMostLowBits = 18;
+inline constexpr std::size_t kMostLowBits = 16;
 inline constexpr std::size_t kResidualTables = kPlainTables + kHalvedShapes * kMostLowBits;
 /// Sizes of residuals that the cost tables tell apart: 0 to 31, then half octaves.
 inline constexpr std::size_t kCostSizes = 84;

@@ -1,6 +1,6 @@
-// Trained tables of the Lorenzo coder as runs {count, number}. Generated: `tensorpress codebook build --codec dense` over
-// the training side of bench/dense_split.json at REL 1e-2, 1e-3 and 1e-4, three rounds. Do not edit:
-// streams are written with exactly these.
+// Trained tables of the Lorenzo coder as runs {count, number}. Generated: `tensorpress codebook
+// build --codec dense` over the training side of bench/dense_split.json at REL 1e-2, 1e-3 and 1e-4,
+// three rounds. Do not edit: streams are written with exactly these.
 // clang-format off
 #include "codecs/dense/lorenzo_model.h"
 
