@@ -33,6 +33,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
   GeometricMean ratio, bits, compress, decompress, memcpy;
   GeometricMean ratio_over, compress_over, decompress_over;
   double decibels = 0;
+  std::size_t inexact = 0;
   for (const ContestRow& row : rows) {
     if (row.codec != codec || row.bound.requested.to_string() != bound) continue;
     ++mean.of;
@@ -45,7 +46,10 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
     compress.add(row.compress_gb_per_s);
     decompress.add(row.decompress_gb_per_s);
     memcpy.add(row.memcpy_gb_per_s);
-    decibels += row.psnr_db;
+    if (std::isfinite(row.psnr_db)) {
+      decibels += row.psnr_db;
+      ++inexact;
+    }
     const auto other = std::ranges::find_if(rows, [&](const ContestRow& each) {
       return each.codec == reference && each.field == row.field && each.cannot.empty() &&
              each.bound.requested.to_string() == bound;
@@ -60,7 +64,8 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
   mean.compress_gb_per_s = compress.value();
   mean.decompress_gb_per_s = decompress.value();
   mean.memcpy_gb_per_s = memcpy.value();
-  mean.psnr_db = decibels / static_cast<double>(mean.fields);
+  mean.psnr_db = inexact > 0 ? decibels / static_cast<double>(inexact)
+                             : std::numeric_limits<double>::infinity();
   mean.ratio_over_reference = ratio_over.value();
   mean.compress_over_reference = compress_over.value();
   mean.decompress_over_reference = decompress_over.value();

@@ -22,7 +22,9 @@ struct ContestMean {
   double compress_gb_per_s = 0;
   double decompress_gb_per_s = 0;
   double memcpy_gb_per_s = 0;
-  double psnr_db = 0;  // arithmetic: decibels are logarithms already; infinite if one copy is exact
+  /// Arithmetic, since decibels are logarithms already; over the copies that are not exact,
+  /// infinite when all are.
+  double psnr_db = 0;
   // Against the reference on the fields that both could compress; NaN without any.
   double ratio_over_reference = 0;
   double compress_over_reference = 0;

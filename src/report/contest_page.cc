@@ -226,7 +226,8 @@ std::string contest_html(const std::vector<ContestRow>& rows) {
   }
   page.add(plots(mean_figures, codecs));
   page.paragraph(
-      "Points are geometric means over fields (PSNR: arithmetic), one for each bound. A compressor "
+      "Points are geometric means over fields (PSNR: arithmetic, without exact copies), one for "
+      "each bound. A compressor "
       "that cannot take some of the fields has its mean over the others.");
   page.add(html_of(means_table(means)));
   for (const std::string& field : fields) {

@@ -142,11 +142,13 @@ TEST(Contest, WhoCannotSaysWhy) {
 TEST(Contest, MeansAreGeometricAndLeaveOutWhatCouldNotBe) {
   std::vector<ContestRow> rows(3);
   rows[0] = {.field = "a", .codec = "x", .ratio = 2, .bits_per_value = 1};
-  rows[1] = {.field = "b", .codec = "x", .ratio = 8, .bits_per_value = 1};
+  rows[1] = {.field = "b", .codec = "x", .ratio = 8, .bits_per_value = 1, .psnr_db = 60};
+  rows[0].psnr_db = std::numeric_limits<double>::infinity();
   rows[2] = {.field = "c", .codec = "x", .cannot = "why"};
   const auto means = means_of(rows, "sz3");
   ASSERT_EQ(means.size(), 1u);
   EXPECT_NEAR(means[0].ratio, 4, 1e-12);
+  EXPECT_EQ(means[0].psnr_db, 60);
   EXPECT_EQ(means[0].fields, 2u);
   EXPECT_EQ(means[0].of, 3u);
   EXPECT_TRUE(std::isnan(means[0].ratio_over_reference));
