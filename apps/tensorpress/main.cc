@@ -17,21 +17,15 @@
 
 namespace tensorpress::cli {
 
-<<<<<<< HEAD
-Verb bench_verb(), compress_verb(), decompress_verb(), demo_verb(), info_verb(), reproduce_verb(),
-=======
 Verb bench_verb(), codebook_verb(), compress_verb(), decompress_verb(), demo_verb(), info_verb(),
->>>>>>> ceresz
+    reproduce_verb(), verify_verb();
     verify_verb();
 
 namespace {
 
 constexpr std::array kVerbs = {compress_verb, decompress_verb, info_verb, verify_verb,
-<<<<<<< HEAD
-                               bench_verb,    reproduce_verb,  demo_verb};
-=======
-                               bench_verb,    codebook_verb,   demo_verb};
->>>>>>> ceresz
+constexpr std::array kVerbs = {compress_verb, decompress_verb, info_verb,      verify_verb,
+                               bench_verb,    codebook_verb,   reproduce_verb, demo_verb};
 
 struct DeclaredVerb {
   CLI::App* app;
