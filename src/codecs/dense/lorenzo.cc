@@ -5,7 +5,7 @@
 namespace tensorpress::dense {
 
 Shape lorenzo_chunk_shape(const Shape& shape) {
-  constexpr std::uint64_t kMost = 1u << 20;
+  constexpr std::uint64_t kMost = 1u << 18;
   Shape chunk = shape;
   std::uint64_t room = kMost;
   for (std::size_t axis = shape.rank(); axis-- > 0;) {

@@ -34,7 +34,7 @@ template <class T>
 double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
                              ChunkWorkspace& workspace);
 
-/// Whole rows or planes, at most 2^20 values.
+/// Whole rows or planes, at most 2^18 values: as good as 2^20 in ratio.
 Shape lorenzo_chunk_shape(const Shape& shape);
 
 /// `dense --effort fast`, for those who need a FieldCoder.

@@ -145,7 +145,10 @@ template <class T>
 double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
                              ChunkWorkspace& workspace) {
   const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-  return plan ? plan->bits : 8.0 * sizeof(T);
+  if (!plan) return 8.0 * sizeof(T);
+  const double count = static_cast<double>(field.values.size());
+  const int vectors = 1 << (vector_code(plan->bits * count / 8) - 1);
+  return plan->bits + (64 * vectors + 8) * 8 / count;
 }
 
 template std::optional<std::size_t> encode_lorenzo(const bounded::Field<float>&, double,
