@@ -38,7 +38,7 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
   for (std::size_t axis = 0; axis < 3; ++axis) {
     sample.block[axis] = std::min(chunk[axis], most[axis]);
   }
-  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 40, 12000, 32000);
+  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 64, 12000, 32000);
   sample.blocks =
       std::max<std::size_t>(1, (wanted + sample.block_count() / 2) / sample.block_count());
   const auto copy = workspace.buffers[buffer::kSample].reserve_as<T>(
@@ -68,9 +68,10 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
 template <class T>
 class Chooser {
  public:
-  Chooser(const Sample<T>& sample, double bound, const InterpolationMode& start,
+  /// `zero_bits` is what it takes to list a field's zeros, per value of the field.
+  Chooser(const Sample<T>& sample, double bound, const InterpolationMode& start, double zero_bits,
           ChunkWorkspace& workspace)
-      : sample_(sample), bound_(bound), forward_(workspace), best_(start) {}
+      : sample_(sample), bound_(bound), zero_bits_(zero_bits), forward_(workspace), best_(start) {}
 
   InterpolationEstimate choose() {
     for (std::size_t axis = 0; axis < 3; ++axis) best_.along[axis] = sample_.chunk[axis] > 1;
@@ -82,6 +83,11 @@ class Chooser {
       mode.weights = weights;
       return mode;
     };
+    if (best_.keep_zeros && zero_bits_ < bits_per_value() / 2) {
+      InterpolationMode mode = best_;
+      mode.keep_zeros = false;
+      try_mode(mode);
+    }
     try_mode(linear(best_, 0));
     choose_axes();
     if (best_.cubic) {
@@ -148,6 +154,7 @@ class Chooser {
                    std::min(1.0, share * static_cast<double>(sample_.values.size()) /
                                      static_cast<double>(anchors));
     result.bits += static_cast<double>(outliers) * (8.0 * sizeof(T) + 10);
+    if (!mode.keep_zeros) result.bits += zero_bits_ * static_cast<double>(sample_.values.size());
     for (const auto& group : histogram.counts) {
       for (const std::uint32_t count : group.back()) result.saturated += count;
     }
@@ -214,6 +221,7 @@ class Chooser {
 
   const Sample<T>& sample_;
   double bound_;
+  double zero_bits_;
   Forward<T> forward_;
   InterpolationMode best_;
   Run least_;
@@ -238,8 +246,14 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const double limit = kernels::InterpolationNumbers<T>::kResidualLimit;
   mode.level_limit = steps < limit / 2 ? 0 : steps < limit * 0x1p8 ? 2 : 3;
   const auto values = prepare_values(field, folding, workspace);
+  double zero_bits = 0;
+  if (field.has_zeros) {
+    std::vector<std::byte> zeros;
+    append_zeros(zero_runs(values), zeros);
+    zero_bits = 8.0 * static_cast<double>(zeros.size()) / static_cast<double>(values.size());
+  }
   const auto sample = take_sample(values, folding.extents, workspace);
-  return Chooser<T>(sample, bound, mode, workspace).choose();
+  return Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
 }
 
 template InterpolationEstimate estimate_interpolation(const bounded::Field<float>&, double,

@@ -70,6 +70,32 @@ void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
   bytes.push_back(static_cast<std::byte>(value));
 }
 
+template <class T>
+std::vector<ZeroRun> zero_runs(std::span<const T> values) {
+  std::vector<ZeroRun> runs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != 0) continue;
+    if (!runs.empty() && runs.back().start + runs.back().length == i) {
+      ++runs.back().length;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  return runs;
+}
+template std::vector<ZeroRun> zero_runs(std::span<const float>);
+template std::vector<ZeroRun> zero_runs(std::span<const double>);
+
+void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes) {
+  append_varint(bytes, runs.size());
+  std::uint64_t end = 0;
+  for (const ZeroRun& run : runs) {
+    append_varint(bytes, run.start - end);
+    append_varint(bytes, run.length);
+    end = run.start + run.length;
+  }
+}
+
 Result<std::uint64_t> read_varint(ByteReader& reader) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
