@@ -92,6 +92,9 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
     return bad_argument("--symbols is ", options.symbols, "; it must be ", ceresz2::kFewestSymbols,
                         " to ", kernels::huffman::kMaxSymbols);
   }
+  if (options.output.empty() && !options.text) {
+    return bad_argument("say where the codebook goes: -o FILE.json");
+  }
   TRY(const auto sets, options.data.count(options.symbols));
   std::vector<const benchmark::DeltaDistribution*> all;
   for (const auto& set : sets) all.push_back(&set);
@@ -100,7 +103,6 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
     std::printf("%s\n", book.to_text().c_str());
     return ExitStatus::fine;
   }
-  if (options.output.empty()) return bad_argument("say where the codebook goes: -o FILE.json");
   RETURN_IF_ERROR(files::write_codebook(options.output, book, command_of(options)));
   return ExitStatus::fine;
 }

@@ -206,6 +206,16 @@ std::string codebook_study_text(const CodebookStudy& study, const std::string& b
     for (const CodeSize& size : set.sizes) out += padded(fixed(size.ratio, 2), 7);
     out += '\n';
   }
+  if (!study.sets.empty() && study.sets.front().static_ratio > 0) {
+    out += text("\nRatio with the static codebook and with the best one of as many symbols\n",
+                left("data set", width), "  static  dynamic     loss\n");
+    for (const StudiedSet& set : study.sets) {
+      out += text(left(set.name, width), padded(fixed(set.static_ratio, 2), 8),
+                  padded(fixed(set.dynamic_ratio, 2), 9),
+                  padded(fixed(100 * (1 - set.static_ratio / set.dynamic_ratio), 1), 7), " %\n");
+    }
+    out += kPaperTable;
+  }
   if (study.draws.empty()) return out;
   out +=
       "\nLoss of a static codebook against the best one, on the data sets it was not trained on\n"
