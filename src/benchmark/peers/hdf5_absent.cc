@@ -8,8 +8,8 @@ Peers find_hdf5_peers(const std::vector<std::string>& names, const std::string& 
   std::string listed;
   for (const std::string& name : names) listed += text(listed.empty() ? "" : ", ", name);
   Peers peers;
-  peers.missing.push_back(text("this program was built without HDF5, which ", listed,
-                               " need: apt-get install libhdf5-dev, then build again"));
+  peers.missing.push_back(text("this program was built without HDF5, needed for ", listed,
+                               ": apt-get install libhdf5-dev, then build again"));
   return peers;
 }
 
