@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
@@ -14,9 +13,6 @@ namespace {
 
 // The first byte of what a chunk's coder wrote.
 enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1 };
-
-// Long enough for tables and lane states not to matter, short enough for 64 MiB of memory a thread.
-constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 20;
 
 // Up to here both predictors are tried; beyond, samples choose.
 constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
@@ -30,15 +26,8 @@ class Dense final : public bounded::FieldCoder {
  public:
   explicit Dense(Effort effort) : effort_(effort) {}
 
-  // Whole rows and planes, a power of two of them along the first axis that does not fit.
   Shape preferred_chunk_shape(const Shape& shape, DType /*dtype*/) const override {
-    Shape chunk = shape;
-    std::uint64_t room = kChunkValues;
-    for (std::size_t axis = shape.rank(); axis-- > 0;) {
-      if (shape[axis] > room) chunk[axis] = std::bit_floor(room);
-      room = shape[axis] > room ? 1 : room / std::max<std::uint64_t>(shape[axis], 1);
-    }
-    return chunk;
+    return lorenzo_chunk_shape(shape);
   }
 
   std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
