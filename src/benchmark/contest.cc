@@ -77,9 +77,11 @@ Result<void> judge(Contender& contender, const LoadedField& field, std::span<std
 
 void keep_freed_memory() {
 #ifdef __GLIBC__
+  // NOLINTBEGIN(concurrency-mt-unsafe): called before anything is measured, on the only thread.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_TOP_PAD, 64 << 20);
+  // NOLINTEND(concurrency-mt-unsafe)
 #endif
 }
 

@@ -48,9 +48,16 @@ std::string answer_of(const std::string& python, const char* question) {
   return out.substr(0, out.find('\n'));
 }
 
+/// "" when it is not set.
+std::string from_environment(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): on the only thread
+  return value == nullptr ? "" : value;
+}
+
 std::vector<std::string> pythons() {
   std::vector<std::string> found;
-  if (const char* active = std::getenv("VIRTUAL_ENV")) found.push_back(text(active, "/bin/python"));
+  const std::string active = from_environment("VIRTUAL_ENV");
+  if (!active.empty()) found.push_back(text(active, "/bin/python"));
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   for (auto folder = program.parent_path(); folder.has_relative_path();
@@ -68,7 +75,8 @@ std::vector<std::string> pythons() {
 
 std::string find_plugin_path(const std::string& given) {
   if (!given.empty()) return given;
-  if (const char* path = std::getenv("HDF5_PLUGIN_PATH")) return path;
+  std::string path = from_environment("HDF5_PLUGIN_PATH");
+  if (!path.empty()) return path;
   for (const std::string& python : pythons()) {
     const std::string package = answer_of(python, kQuestion);
     if (!package.empty()) return text(package, "/plugins");
