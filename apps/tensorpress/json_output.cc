@@ -10,7 +10,14 @@ namespace tensorpress::cli {
 namespace {
 
 std::string in_words(const std::string& name, const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) {
+    // A codebook among a codec's parameters has hundreds of characters; --json has all of them.
+    constexpr std::size_t kLongest = 100, kShown = 40;
+    const auto whole = value.get<std::string>();
+    return whole.size() <= kLongest
+               ? whole
+               : text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
+  }
   if (value.is_number_float()) return rounded(value.get<double>(), 6);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_null()) return "none";
