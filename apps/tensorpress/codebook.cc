@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "benchmark/codebook_study.h"
+#include "benchmark/dense_training.h"
 #include "files/byte_files.h"
 #include "files/codebook_file.h"
 #include "json_output.h"
@@ -107,11 +108,38 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
   return ExitStatus::fine;
 }
 
+/// The static tables of dense are source code, because streams do not carry them.
+Result<ExitStatus> build_dense(const BuildOptions& options) {
+  if (options.output.empty()) {
+    return bad_argument("say where the tables go: -o FOLDER, for lorenzo_tables.cc and ",
+                        "interpolation_shapes.txt");
+  }
+  if (options.data.absolute) return bad_argument("dense learns from relative bounds; use --rel");
+  benchmark::DenseTrainingOptions training;
+  if (options.data.relative) training.relative_bounds = {*options.data.relative};
+  training.fill_values = options.data.fill_values;
+  TRY(training.raw, options.data.raw.format());
+  std::vector<std::string> files;
+  for (const std::string& set : options.data.sets) {
+    for (std::string& field : CLI::detail::split(set, ',')) files.push_back(std::move(field));
+  }
+  TRY(const auto tables, benchmark::train_dense(files, training));
+  const std::filesystem::path folder = options.output;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"lorenzo_tables.cc", &tables.lorenzo}, {"interpolation_shapes.txt", &tables.interpolation}};
+  for (const auto& [name, source] : parts) {
+    TRY(const auto file, files::AtomicFile::create((folder / name).string()));
+    RETURN_IF_ERROR(file->append(std::as_bytes(std::span(*source))));
+    RETURN_IF_ERROR(file->finish());
+  }
+  return ExitStatus::fine;
+}
+
 struct CodecBuilder {
   const char* codec;
   Result<ExitStatus> (*build)(const BuildOptions& options);
 };
-constexpr CodecBuilder kBuilders[] = {{"ceresz2", build_ceresz2}};
+constexpr CodecBuilder kBuilders[] = {{"ceresz2", build_ceresz2}, {"dense", build_dense}};
 
 Result<ExitStatus> run_build(const BuildOptions& options) {
   std::string known;
@@ -263,9 +291,11 @@ Action declare(CLI::App& app) {
   auto build = std::make_shared<BuildOptions>();
   CLI::App* const build_app = app.add_subcommand("build", "make a codebook from data sets");
   build->data.declare(*build_app);
-  build_app->add_option("--codec", build->codec, "the codec it is for: ceresz2");
+  build_app->add_option("--codec", build->codec,
+                        "the codec it is for: ceresz2, or dense (its trained tables as source)");
   build_app->add_option("--symbols", build->symbols, "differences that get a code (2000)");
-  build_app->add_option("-o,--output", build->output, "where it goes: FILE.json");
+  build_app->add_option("-o,--output", build->output,
+                        "where it goes: FILE.json; for dense a folder");
   build_app->add_flag("--text", build->text, "print it as a stream's header holds it");
 
   auto show = std::make_shared<ShowOptions>();
@@ -295,7 +325,7 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 Verb codebook_verb() {
-  return {"codebook", "build, show and study the static codebooks of ceresz2",
+  return {"codebook", "build, show and study the static tables of ceresz2 and dense",
           "  tensorpress codebook build wind.npy temp.npy,salt.npy --rel 1e-4 -o book.json\n"
           "  tensorpress codebook show default\n"
           "  tensorpress codebook study *.npy --rel 1e-4 --html study.html\n",

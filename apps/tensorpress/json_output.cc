@@ -14,7 +14,7 @@ std::string in_words(const std::string& name, const Json& value) {
     // A codebook among a codec's parameters has hundreds of characters; --json has all of them.
     constexpr std::size_t kLongest = 100, kShown = 40;
     const auto whole = value.get<std::string>();
-    return whole.size() <= kLongest
+    return name != "codebook" || whole.size() <= kLongest
                ? whole
                : text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
   }
