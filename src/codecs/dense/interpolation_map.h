@@ -16,7 +16,7 @@ namespace tensorpress::dense {
 
 /// map[group][class] is a rANS table; 16-byte rows for the kernels.
 struct TableMap {
-  alignas(64) std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kRowGroups> ids{};
+  alignas(16) std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kRowGroups> ids{};
 };
 
 /// Residuals by group, class and size, the large ones in half octaves.
