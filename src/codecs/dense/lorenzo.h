@@ -16,6 +16,7 @@
 #include <span>
 
 #include "codecs/bounded/field_coder.h"
+#include "codecs/dense/lorenzo_plan.h"
 
 namespace tensorpress::dense {
 
@@ -24,12 +25,20 @@ template <class T>
 std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
                                           std::span<std::byte> output, ChunkWorkspace& workspace);
 
+/// The same with a plan made before (lorenzo_plan.h), for those who compared it with other coders.
+template <class T>
+std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
+                                          const LorenzoPlan& plan, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace);
+
 /// `input` is what encode_lorenzo wrote for that shape and bound, or hostile bytes.
 template <class T>
 Result<void> decode_lorenzo(std::span<const std::byte> input, const Shape& shape, double bound,
                             std::span<T> output, ChunkWorkspace& workspace);
 
-/// Bits a value, from samples; what encode_lorenzo would choose its axes by.
+/// Bits a value that a chunk of `count` values will take by its plan, states and header included.
+double expected_bits(const LorenzoPlan& plan, std::size_t count);
+/// Those of the plan that encode_lorenzo would make.
 template <class T>
 double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
                              ChunkWorkspace& workspace);

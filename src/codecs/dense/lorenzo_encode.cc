@@ -101,18 +101,26 @@ int vector_code(double expected_bytes) {
 template <class T>
 std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
                                           std::span<std::byte> output, ChunkWorkspace& workspace) {
+  const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
+  if (!plan) return std::nullopt;
+  return encode_lorenzo(field, bound, *plan, output, workspace);
+}
+
+template <class T>
+std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
+                                          const LorenzoPlan& plan, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace) {
   const LorenzoModel& model = LorenzoModel::standard();
   const std::size_t count = field.values.size();
-  const auto plan = plan_lorenzo(field, bound, model, workspace.isa);
-  if (!plan || count > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  const auto differences = lorenzo_differences(field, bound, *plan, workspace);
+  if (count > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  const auto differences = lorenzo_differences(field, bound, plan, workspace);
   if (!differences) return std::nullopt;
-  const ClassOrder order(fold_of(field.shape), plan->log2_block);
+  const ClassOrder order(fold_of(field.shape), plan.log2_block);
   const std::span<const std::int32_t> d = differences->values;
 
   const auto cells = workspace.buffers[kClassBuffer].reserve_as<std::uint16_t>(2 * order.blocks());
   kernels::lorenzo_kernels(workspace.isa)
-      .cells(d.data(), order.blocks(), plan->log2_block, cells.data());
+      .cells(d.data(), order.blocks(), plan.log2_block, cells.data());
   const std::span<std::uint8_t> classes(
       reinterpret_cast<std::uint8_t*>(cells.data() + order.blocks()), order.blocks());
   bool any = false;
@@ -121,40 +129,49 @@ std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double
     any |= classes[block] != 0;
   }
 
-  const int vectors = any ? vector_code(plan->bits * static_cast<double>(count) / 8) : 0;
+  const int vectors = any ? vector_code(plan.bits * static_cast<double>(count) / 8) : 0;
   SpanWriter writer(output);
-  writer.byte(static_cast<std::uint8_t>(plan->axes.x_order | int{plan->axes.y} << 2 |
-                                        int{plan->axes.z} << 3 | (plan->log2_block - 4) << 4 |
-                                        vectors << 5 | int{plan->wide} << 7));
-  writer.byte(plan->shrink);
+  writer.byte(static_cast<std::uint8_t>(plan.axes.x_order | int{plan.axes.y} << 2 |
+                                        int{plan.axes.z} << 3 | (plan.log2_block - 4) << 4 |
+                                        vectors << 5 | int{plan.wide} << 7));
+  writer.byte(plan.shrink);
   writer.number(zigzag64(differences->first));
   write_outliers(field, differences->outliers, writer);
-  if (plan->wide) {
+  if (plan.wide) {
     writer.byte(static_cast<std::uint8_t>(differences->shift));
     if (differences->shift > 0) pack_low_bits(differences->wide, differences->shift, writer);
   }
   if (!writer.fits()) return std::nullopt;
   if (!any) return writer.size();
-  const auto coded = encode_blocks(d, order, plan->log2_block, std::size_t{1} << (vectors - 1),
+  const auto coded = encode_blocks(d, order, plan.log2_block, std::size_t{1} << (vectors - 1),
                                    classes, writer.rest(), workspace);
   if (!coded) return std::nullopt;
   return writer.size() + *coded;
+}
+
+double expected_bits(const LorenzoPlan& plan, std::size_t count) {
+  const double values = static_cast<double>(count);
+  const int vectors = 1 << (vector_code(plan.bits * values / 8) - 1);
+  return plan.bits + (64 * vectors + 8) * 8 / values;
 }
 
 template <class T>
 double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
                              ChunkWorkspace& workspace) {
   const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-  if (!plan) return 8.0 * sizeof(T);
-  const double count = static_cast<double>(field.values.size());
-  const int vectors = 1 << (vector_code(plan->bits * count / 8) - 1);
-  return plan->bits + (64 * vectors + 8) * 8 / count;
+  return plan ? expected_bits(*plan, field.values.size()) : 8.0 * sizeof(T);
 }
 
 template std::optional<std::size_t> encode_lorenzo(const bounded::Field<float>&, double,
                                                    std::span<std::byte>, ChunkWorkspace&);
 template std::optional<std::size_t> encode_lorenzo(const bounded::Field<double>&, double,
                                                    std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_lorenzo(const bounded::Field<float>&, double,
+                                                   const LorenzoPlan&, std::span<std::byte>,
+                                                   ChunkWorkspace&);
+template std::optional<std::size_t> encode_lorenzo(const bounded::Field<double>&, double,
+                                                   const LorenzoPlan&, std::span<std::byte>,
+                                                   ChunkWorkspace&);
 template double estimate_lorenzo_bits(const bounded::Field<float>&, double, ChunkWorkspace&);
 template double estimate_lorenzo_bits(const bounded::Field<double>&, double, ChunkWorkspace&);
 
