@@ -7,6 +7,7 @@
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/dense/interpolation.h"
 #include "codecs/dense/lorenzo.h"
+#include "codecs/dense/lorenzo_plan.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -54,48 +55,54 @@ class Dense final : public bounded::FieldCoder {
   std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    if (output.empty()) return std::nullopt;
-    if (effort_ == Effort::fast) return encode_with(kLorenzo, field, bound, output, workspace);
-    if (field.values.size() <= kTryBothValues)
-      return encode_smaller(field, bound, output, workspace);
-    const auto interpolation = estimate_interpolation(field, bound, workspace);
-    const double lorenzo = estimate_lorenzo_bits(field, bound, workspace);
-    if (lorenzo < kLorenzoAdvantage * interpolation.bits_per_value) {
-      return encode_with(kLorenzo, field, bound, output, workspace);
+    const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
+    if (effort_ == Effort::fast) return by_lorenzo(field, bound, plan, output, workspace);
+    const auto estimate = estimate_interpolation(field, bound, workspace);
+    if (field.values.size() <= kTryBothValues) {
+      return by_both(field, bound, estimate.mode, plan, output, workspace);
     }
-    if (const auto bytes =
-            encode_with(kInterpolation, field, bound, output, workspace, &interpolation.mode)) {
-      return bytes;
+    if (plan &&
+        expected_bits(*plan, field.values.size()) < kLorenzoAdvantage * estimate.bits_per_value) {
+      return by_lorenzo(field, bound, plan, output, workspace);
     }
-    return encode_with(kLorenzo, field, bound, output, workspace);
+    const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
+    return bytes ? bytes : by_lorenzo(field, bound, plan, output, workspace);
   }
 
-  // Both ways; samples of a small chunk say too little.
+  // The smaller of the two; samples of a small chunk say too little.
   template <class T>
-  std::optional<std::size_t> encode_smaller(const bounded::Field<T>& field, double bound,
-                                            std::span<std::byte> output,
-                                            ChunkWorkspace& workspace) const {
-    const auto mode = estimate_interpolation(field, bound, workspace).mode;
-    const auto interpolated = encode_with(kInterpolation, field, bound, output, workspace, &mode);
+  std::optional<std::size_t> by_both(const bounded::Field<T>& field, double bound,
+                                     const InterpolationMode& mode,
+                                     const std::optional<LorenzoPlan>& plan,
+                                     std::span<std::byte> output, ChunkWorkspace& workspace) const {
+    const auto interpolated = by_interpolation(field, bound, mode, output, workspace);
     const auto other =
         workspace.buffers[kOtherBytes].reserve(interpolated ? *interpolated - 1 : output.size());
-    const auto predicted = encode_with(kLorenzo, field, bound, other, workspace);
+    const auto predicted = by_lorenzo(field, bound, plan, other, workspace);
     if (!predicted) return interpolated;
     std::ranges::copy(other.first(*predicted), output.begin());
     return predicted;
   }
 
   template <class T>
-  std::optional<std::size_t> encode_with(Predictor predictor, const bounded::Field<T>& field,
-                                         double bound, std::span<std::byte> output,
-                                         ChunkWorkspace& workspace,
-                                         const InterpolationMode* mode = nullptr) const {
+  std::optional<std::size_t> by_interpolation(const bounded::Field<T>& field, double bound,
+                                              const InterpolationMode& mode,
+                                              std::span<std::byte> output,
+                                              ChunkWorkspace& workspace) const {
     if (output.empty()) return std::nullopt;
-    output[0] = std::byte{predictor};
-    const auto body = output.subspan(1);
-    const auto bytes = predictor == kInterpolation
-                           ? encode_interpolation(field, bound, *mode, body, workspace)
-                           : encode_lorenzo(field, bound, body, workspace);
+    output[0] = std::byte{kInterpolation};
+    const auto bytes = encode_interpolation(field, bound, mode, output.subspan(1), workspace);
+    return bytes ? std::optional(*bytes + 1) : std::nullopt;
+  }
+
+  template <class T>
+  std::optional<std::size_t> by_lorenzo(const bounded::Field<T>& field, double bound,
+                                        const std::optional<LorenzoPlan>& plan,
+                                        std::span<std::byte> output,
+                                        ChunkWorkspace& workspace) const {
+    if (!plan || output.empty()) return std::nullopt;
+    output[0] = std::byte{kLorenzo};
+    const auto bytes = encode_lorenzo(field, bound, *plan, output.subspan(1), workspace);
     return bytes ? std::optional(*bytes + 1) : std::nullopt;
   }
 
