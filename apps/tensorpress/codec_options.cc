@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/text.h"
+#include "base/errors.h"
+#include "files/codebook_file.h"
 
 namespace tensorpress::cli {
 
@@ -33,7 +34,14 @@ void CodecOptions::declare(CLI::App& app) {
 Result<Codec> CodecOptions::codec() const {
   std::vector<Parameter> parameters;
   parameters.reserve(values_.size());
-  for (const auto& [name, value] : values_) parameters.push_back({name, value});
+  for (const auto& [name, value] : values_) {
+    parameters.push_back({name, value});
+    // A stream must not depend on a file: it carries the codebook itself.
+    if (name == "codebook" && value.ends_with(".json")) {
+      TRY(const auto file, files::read_codebook(value));
+      parameters.back().value = file.book.to_text();
+    }
+  }
   return Codec::make(name_.empty() ? inferred_name() : name_, parameters);
 }
 

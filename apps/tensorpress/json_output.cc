@@ -10,7 +10,14 @@ namespace tensorpress::cli {
 namespace {
 
 std::string in_words(const std::string& name, const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) {
+    // A codebook among a codec's parameters has hundreds of characters; --json has all of them.
+    constexpr std::size_t kLongest = 100, kShown = 40;
+    const auto whole = value.get<std::string>();
+    return name != "codebook" || whole.size() <= kLongest
+               ? whole
+               : text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
+  }
   if (value.is_number_float()) return rounded(value.get<double>(), 6);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_null()) return "none";
@@ -73,6 +80,7 @@ Json parameters_to_json(const Codec& codec) {
   Json parameters = Json::object();
   for (const Parameter& parameter : codec.parameters()) {
     const std::string& value = parameter.value;
+    if (value.empty()) continue;
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool whole = error == std::errc{} && end == value.data() + value.size();

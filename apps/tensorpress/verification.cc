@@ -122,7 +122,7 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   if (const auto bound = info.codec.parameter("bound"); !bound.empty()) {
     fields["bound"] = bound;
     fields["limit"] = std::strtod(std::string(info.codec.parameter("limit")).c_str(), nullptr);
-    fields["max_pointwise_error"] = measured.max_pointwise_error;
+    if (bound.starts_with("pw-rel")) fields["max_pointwise_error"] = measured.max_pointwise_error;
   }
   fields["psnr_db"] = measured.psnr_db();
   fields["nrmse"] = measured.nrmse();

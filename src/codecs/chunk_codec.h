@@ -19,6 +19,15 @@
 
 namespace tensorpress {
 
+/// What a first look at a chunk's values found (kernels/value_scan), so that a codec need not look
+/// again. -0 counts as 0.
+struct ChunkHint {
+  double min = 0;  // of ordinary values; above max when there are none
+  double max = 0;
+  std::uint64_t specials = 0;  // NaN, infinite and fill values
+  bool zeros = false;
+};
+
 /// One thread's memory for the duration of a stream.
 struct ChunkWorkspace {
   explicit ChunkWorkspace(Isa use) : isa(use), checksum(use) {}
@@ -29,6 +38,8 @@ struct ChunkWorkspace {
   /// How a decoder is to compute, where it has a choice ("form" "matmul"); its fast way when
   /// absent.
   std::span<const Parameter> method;
+  /// Of the chunk that is compressed, when there was a first look.
+  const ChunkHint* hint = nullptr;
   /// Where the chunk lies in the tensor, for messages.
   std::array<std::uint64_t, kMaxRank> origin{};
   /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller

@@ -4,6 +4,11 @@
 #pragma once
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
+// Highway's own assertions (on in debug and sanitizer builds) call into its library, which we do
+// not link.
+#ifndef HWY_IS_DEBUG_BUILD
+#  define HWY_IS_DEBUG_BUILD 0
+#endif
 
 // Bodies of -inl.h files stand between #if TENSORPRESS_SIMD_TARGET and #endif.
 #define TENSORPRESS_SIMD_TARGET (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)

@@ -1,11 +1,12 @@
 #include "stream/chunk_flow.h"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
 #include <vector>
 
 #include "base/errors.h"
 #include "stream/chunk_work.h"
+#include "stream/in_order.h"
 #include "stream/section_reader.h"
 
 namespace tensorpress::stream {
@@ -20,6 +21,7 @@ struct Slot {
   FetchedChunk fetched;
   MutableTensorView output;
   Result<void> outcome;
+  bool lost = false;  // neither this chunk nor a later one can be found
 };
 
 class Flow {
@@ -38,41 +40,29 @@ class Flow {
         runner_(runner_or_threads(options.runner, options.threads)) {}
 
   Result<void> run(Isa isa) {
-    std::vector<std::unique_ptr<Slot>> slots(
-        chunks_in_flight(options_.threads, count_, decoder_.working_bytes()));
-    for (auto& slot : slots) {
-      slot = std::make_unique<Slot>(isa);
-      slot->workspace.method = options_.method;
+    std::deque<Slot> slots;
+    const std::size_t in_flight =
+        chunks_in_flight(options_.threads, count_, decoder_.working_bytes());
+    for (std::size_t i = 0; i < in_flight; ++i) {
+      slots.emplace_back(isa);
+      slots.back().workspace.method = options_.method;
     }
-    for (std::uint64_t first = 0; first < count_; first += slots.size()) {
-      const auto in_flight =
-          static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count_ - first));
-      RETURN_IF_ERROR(decode_batch(std::span(slots).first(in_flight), first));
-    }
-    return {};
+    return in_order(
+        count_, slots, runner_,
+        [&](Slot& slot, std::uint64_t i) -> Result<void> {
+          // Its error is never seen: that of the chunk before comes first.
+          if (lost_) return corrupt("chunk ", number_of_(i), " comes after one that is lost");
+          slot.outcome = fetch(slot, number_of_(i));
+          slot.lost = lost_ = !slot.outcome.ok() && !feed_.survives_errors();
+          return {};
+        },
+        [&](Slot& slot, std::uint64_t i) {
+          if (slot.outcome.ok()) slot.outcome = decode(slot, number_of_(i));
+        },
+        [&](Slot& slot, std::uint64_t i) { return deliver(slot, number_of_(i), !slot.lost); });
   }
 
  private:
-  Result<void> decode_batch(std::span<const std::unique_ptr<Slot>> slots, std::uint64_t first) {
-    bool lost = false;  // a later chunk cannot be found any more
-    std::size_t fetched = 0;
-    while (fetched < slots.size() && !lost) {
-      Slot& slot = *slots[fetched];
-      slot.outcome = fetch(slot, number_of_(first + fetched));
-      lost = !slot.outcome.ok() && !feed_.survives_errors();
-      ++fetched;
-    }
-    runner_(fetched, [&](std::size_t i) {
-      Slot& slot = *slots[i];
-      if (slot.outcome.ok()) slot.outcome = decode(slot, number_of_(first + i));
-    });
-    for (std::size_t i = 0; i < fetched; ++i) {
-      const bool may_skip = !(lost && i + 1 == fetched);
-      RETURN_IF_ERROR(deliver(*slots[i], number_of_(first + i), may_skip));
-    }
-    return {};
-  }
-
   Result<void> fetch(Slot& slot, std::uint64_t number) {
     TRY(slot.fetched, feed_.fetch(number, slot.payload));
     return {};
@@ -115,6 +105,7 @@ class Flow {
   const ReadOptions& options_;
   Runner runner_;
   std::uint64_t elements_done_ = 0;
+  bool lost_ = false;
 };
 
 }  // namespace

@@ -25,14 +25,11 @@ inline Runner runner_or_threads(const Runner& runner, std::size_t threads) {
   return runner ? runner : thread_runner(threads);
 }
 
-/// How many chunks to hold at once: several for each thread, as threads are started anew for every
-/// batch.
+/// How many chunks to hold at once, when each thread has one.
 inline std::size_t chunks_in_flight(std::size_t threads, std::uint64_t chunk_count,
                                     std::uint64_t bytes_per_chunk) {
-  constexpr std::uint64_t kChunksPerThread = 4;
   const std::uint64_t fitting = kWorkingSetBytes / std::max<std::uint64_t>(bytes_per_chunk, 1);
-  const std::uint64_t wanted =
-      threads > 1 ? kChunksPerThread * std::min<std::uint64_t>(threads, 1024) : 1;
+  const std::uint64_t wanted = std::min<std::uint64_t>(threads, 1024);
   const std::uint64_t useful = std::min({wanted, chunk_count, fitting});
   return static_cast<std::size_t>(std::max<std::uint64_t>(useful, 1));
 }

@@ -151,8 +151,12 @@ Result<std::vector<std::byte>> encode_header(const Header& header) {
   for (const auto extent : header.shape.extents()) writer.write(extent);
   for (const auto extent : header.chunk_shape.extents()) writer.write(extent);
   RETURN_IF_ERROR(write_text(writer, header.codec.name()));
-  writer.write(static_cast<std::uint16_t>(header.codec.parameters().size()));
-  for (const auto& parameter : header.codec.parameters()) {
+  // An empty value says nothing that leaving it out does not say.
+  const auto is_said = [](const Parameter& parameter) { return !parameter.value.empty(); };
+  const auto parameters = header.codec.parameters();
+  writer.write(static_cast<std::uint16_t>(std::ranges::count_if(parameters, is_said)));
+  for (const auto& parameter : parameters) {
+    if (!is_said(parameter)) continue;
     RETURN_IF_ERROR(write_text(writer, parameter.name));
     RETURN_IF_ERROR(write_text(writer, parameter.value));
   }

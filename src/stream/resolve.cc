@@ -66,10 +66,11 @@ class Resolution {
   Resolution(const Codec& codec, TensorSource& source, const WriteOptions& options, Isa isa)
       : codec_(codec), source_(source), options_(options), isa_(isa) {}
 
-  Result<Codec> resolve() {
+  Result<ResolvedCodec> resolve() {
     TRY(const double limit, find_limit());
-    TRY(const Codec codec, with_limit(limit));
-    return learn(codec);
+    TRY(const Codec unlearned, with_limit(limit));
+    TRY(Codec codec, learn(unlearned));
+    return ResolvedCodec{std::move(codec), std::move(hints_)};
   }
 
  private:
@@ -109,12 +110,13 @@ class Resolution {
       return options_.bound.value_range->high - options_.bound.value_range->low;
     }
     TRY(const auto plan, plan_for_looking());
-    TRY(const Survey survey, survey_values(source_, plan.grid, options_.bound.fill_values,
-                                           runner_or_threads(options_.runner, options_.threads),
-                                           options_.threads, isa_));
+    TRY(Survey survey, survey_values(source_, plan.grid, options_.bound.fill_values,
+                                     runner_or_threads(options_.runner, options_.threads),
+                                     options_.threads, isa_));
     if (survey.likely_fill && options_.bound.on_likely_fill) {
       options_.bound.on_likely_fill(survey.likely_fill->value, survey.likely_fill->without_it);
     }
+    hints_ = std::move(survey.chunks);
     return std::min(survey.range.high - survey.range.low, std::numeric_limits<double>::max());
   }
 
@@ -199,6 +201,7 @@ class Resolution {
   TensorSource& source_;
   const WriteOptions& options_;
   Isa isa_;
+  std::vector<ChunkHint> hints_;
 };
 
 }  // namespace
@@ -221,8 +224,8 @@ bool needs_the_data(const Codec& codec, const BoundOptions& options) {
   return true;
 }
 
-Result<Codec> resolve_codec(const Codec& codec, TensorSource& source, const WriteOptions& options,
-                            Isa isa) {
+Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
+                                    const WriteOptions& options, Isa isa) {
   const RegisteredCodec* const registered = find_codec(codec.name());
   if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
   if (!registered->info.error_bounded) {
@@ -230,7 +233,7 @@ Result<Codec> resolve_codec(const Codec& codec, TensorSource& source, const Writ
       return bad_argument("codec ", codec.name(),
                           " has a fixed rate and takes no bound; its error is measured and stored");
     }
-    return codec;
+    return ResolvedCodec{codec};
   }
   RETURN_IF_ERROR(check_request(codec, source, options.bound));
   return Resolution(codec, source, options, isa).resolve();

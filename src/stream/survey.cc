@@ -7,17 +7,12 @@
 #include "base/errors.h"
 #include "kernels/value_scan/value_scan.h"
 #include "stream/chunk_work.h"
+#include "stream/in_order.h"
 
 namespace tensorpress::stream {
 namespace {
 
 constexpr std::size_t kSamples = 1 << 14;
-
-// What one chunk adds, whatever its type.
-struct Part {
-  ValueRange range{HUGE_VAL, -HUGE_VAL};
-  std::vector<double> samples;
-};
 
 class Slot {
  public:
@@ -26,28 +21,34 @@ class Slot {
     return {};
   }
 
-  Part look(std::span<const double> fill_values, std::size_t samples, Isa isa) {
-    return view_.dtype == DType::f64 ? look_as<double>(fill_values, samples, isa)
-                                     : look_as<float>(fill_values, samples, isa);
+  void look(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+    if (view_.dtype == DType::f64) {
+      look_as<double>(fill_values, samples, isa);
+    } else {
+      look_as<float>(fill_values, samples, isa);
+    }
   }
+
+  const ChunkHint& hint() const { return hint_; }
+  std::span<const double> samples() const { return samples_; }
 
  private:
   template <class T>
-  Part look_as(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+  void look_as(std::span<const double> fill_values, std::size_t samples, Isa isa) {
     const auto values = contiguous_values<T>();
     std::vector<T> fills;
     for (const double fill : fill_values) fills.push_back(as_stored<T>(fill));
     const auto scan = kernels::value_scan<T>(isa)(values, fills);
-    Part part;
-    part.range = {static_cast<double>(scan.min), static_cast<double>(scan.max)};
+    hint_ = {static_cast<double>(scan.min), static_cast<double>(scan.max), scan.specials,
+             scan.zeros};
+    samples_.clear();
     const std::size_t step =
         std::max<std::size_t>(values.size() / std::max<std::size_t>(samples, 1), 1);
     for (std::size_t i = step / 2; i < values.size(); i += step) {
       if (!kernels::is_special<T>(values[i], fills)) {
-        part.samples.push_back(static_cast<double>(values[i]));
+        samples_.push_back(static_cast<double>(values[i]));
       }
     }
-    return part;
   }
 
   // A fill value as it is in the tensor: -1e34 in f32 is not quite -1e34.
@@ -87,6 +88,8 @@ class Slot {
 
   TensorView view_;
   AlignedBuffer scratch_, elements_, values_;
+  ChunkHint hint_;
+  std::vector<double> samples_;
 };
 
 // A value that many elements share, without which the range would be a tenth or less.
@@ -124,25 +127,24 @@ Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
   const std::uint64_t bytes_per_chunk =
       grid.region(0).extent.element_count() * size_of(source.dtype());
   std::vector<Slot> slots(chunks_in_flight(threads, count, bytes_per_chunk));
-  std::vector<Part> parts(slots.size());
-  const auto samples =
+  const auto samples_per_chunk =
       static_cast<std::size_t>(std::max<std::uint64_t>(kSamples / count, count < kSamples ? 1 : 0));
-  Part total;
-  for (std::uint64_t first = 0; first < count; first += slots.size()) {
-    const auto batch =
-        static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count - first));
-    for (std::size_t i = 0; i < batch; ++i) {
-      RETURN_IF_ERROR(slots[i].read(source, grid.region(first + i)));
-    }
-    runner(batch, [&](std::size_t i) { parts[i] = slots[i].look(fill_values, samples, isa); });
-    for (std::size_t i = 0; i < batch; ++i) {
-      total.range.low = std::min(total.range.low, parts[i].range.low);
-      total.range.high = std::max(total.range.high, parts[i].range.high);
-      total.samples.insert(total.samples.end(), parts[i].samples.begin(), parts[i].samples.end());
-    }
-  }
-  if (!(total.range.low <= total.range.high)) return Survey{};
-  return Survey{total.range, find_likely_fill(total.range, total.samples)};
+  Survey survey{.range = {HUGE_VAL, -HUGE_VAL}};
+  std::vector<double> samples;
+  RETURN_IF_ERROR(in_order(
+      count, slots, runner,
+      [&](Slot& slot, std::uint64_t number) { return slot.read(source, grid.region(number)); },
+      [&](Slot& slot, std::uint64_t) { slot.look(fill_values, samples_per_chunk, isa); },
+      [&](Slot& slot, std::uint64_t) -> Result<void> {
+        survey.range.low = std::min(survey.range.low, slot.hint().min);
+        survey.range.high = std::max(survey.range.high, slot.hint().max);
+        survey.chunks.push_back(slot.hint());
+        samples.insert(samples.end(), slot.samples().begin(), slot.samples().end());
+        return {};
+      }));
+  if (survey.range.low > survey.range.high) survey.range = {};
+  survey.likely_fill = find_likely_fill(survey.range, samples);
+  return survey;
 }
 
 }  // namespace tensorpress::stream

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/cpu.h"
+#include "codecs/chunk_codec.h"
 #include "stream/chunk_grid.h"
 #include "stream/tensor_io.h"
 #include "tensorpress/bound.h"
@@ -19,8 +21,9 @@ struct LikelyFill {
 };
 
 struct Survey {
-  ValueRange range;  // 0 to 0 when no value counts
-  std::optional<LikelyFill> likely_fill;
+  ValueRange range = {};  // 0 to 0 when no value counts
+  std::optional<LikelyFill> likely_fill = {};
+  std::vector<ChunkHint> chunks = {};
 };
 
 Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,

@@ -1,12 +1,13 @@
 #include "stream/trial.h"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
 #include <numeric>
 
 #include "base/errors.h"
 #include "stream/chunk_work.h"
 #include "stream/format.h"
+#include "stream/in_order.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -30,31 +31,31 @@ Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const Chu
   if (chunks.empty()) return trial;
   const std::uint64_t bytes_per_chunk =
       2 * grid.region(0).extent.element_count() * size_of(source.dtype());
-  std::vector<std::unique_ptr<Slot>> slots(
-      chunks_in_flight(threads, chunks.size(), bytes_per_chunk));
-  for (auto& slot : slots) slot = std::make_unique<Slot>(isa);
-  for (std::size_t first = 0; first < chunks.size(); first += slots.size()) {
-    const std::size_t batch = std::min(slots.size(), chunks.size() - first);
-    for (std::size_t i = 0; i < batch; ++i) {
-      const Region region = grid.region(chunks[first + i]);
-      slots[i]->workspace.origin = region.origin;
-      TRY(slots[i]->elements, source.read(region, slots[i]->scratch));
-    }
-    runner(batch, [&](std::size_t i) {
-      Slot& slot = *slots[i];
-      const auto bound = codec.bound_on_output_size(slot.elements.shape, slot.elements.dtype);
-      slot.workspace.checksum.reset();
-      slot.compressed = codec.compress(
-          slot.elements, slot.output.reserve(static_cast<std::size_t>(bound)), slot.workspace);
-    });
-    for (std::size_t i = 0; i < batch; ++i) {
-      TRY(const CompressedChunk chunk, slots[i]->compressed);
-      trial.elements += slots[i]->elements.element_count() - chunk.special_elements;
-      trial.bytes_in += slots[i]->elements.byte_count();
-      trial.bytes_out += section_bytes(chunk.bytes);
-      trial.squared_error += chunk.squared_error;
-    }
-  }
+  std::deque<Slot> slots;
+  const std::size_t in_flight = chunks_in_flight(threads, chunks.size(), bytes_per_chunk);
+  for (std::size_t i = 0; i < in_flight; ++i) slots.emplace_back(isa);
+  RETURN_IF_ERROR(in_order(
+      chunks.size(), slots, runner,
+      [&](Slot& slot, std::uint64_t i) -> Result<void> {
+        const Region region = grid.region(chunks[static_cast<std::size_t>(i)]);
+        slot.workspace.origin = region.origin;
+        TRY(slot.elements, source.read(region, slot.scratch));
+        return {};
+      },
+      [&](Slot& slot, std::uint64_t) {
+        const auto bound = codec.bound_on_output_size(slot.elements.shape, slot.elements.dtype);
+        slot.workspace.checksum.reset();
+        slot.compressed = codec.compress(
+            slot.elements, slot.output.reserve(static_cast<std::size_t>(bound)), slot.workspace);
+      },
+      [&](Slot& slot, std::uint64_t) -> Result<void> {
+        TRY(const CompressedChunk chunk, slot.compressed);
+        trial.elements += slot.elements.element_count() - chunk.special_elements;
+        trial.bytes_in += slot.elements.byte_count();
+        trial.bytes_out += section_bytes(chunk.bytes);
+        trial.squared_error += chunk.squared_error;
+        return {};
+      }));
   return trial;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "base/errors.h"
 #include "stream/chunk_decoder.h"
 #include "stream/chunk_work.h"
+#include "stream/in_order.h"
 #include "stream/plan.h"
 #include "stream/resolve.h"
 #include "stream/section_reader.h"
@@ -18,8 +20,9 @@ class Slot {
  public:
   explicit Slot(Isa isa) : workspace_(isa) {}
 
-  Result<void> read(TensorSource& source, const Region& region) {
+  Result<void> read(TensorSource& source, const Region& region, const ChunkHint* hint) {
     workspace_.origin = region.origin;
+    workspace_.hint = hint;
     TRY(elements_, source.read(region, scratch_));
     return {};
   }
@@ -73,8 +76,10 @@ Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
 
 class Writer {
  public:
-  Writer(StreamPlan plan, TensorSource& source, ByteSink& sink, const WriteOptions& options)
+  Writer(StreamPlan plan, std::vector<ChunkHint> hints, TensorSource& source, ByteSink& sink,
+         const WriteOptions& options)
       : plan_(std::move(plan)),
+        hints_(std::move(hints)),
         source_(source),
         sink_(sink),
         options_(options),
@@ -95,31 +100,29 @@ class Writer {
     const std::uint64_t bytes_per_chunk =
         largest.element_count() * size_of(plan_.header.dtype) +
         plan_.codec->bound_on_output_size(largest, plan_.header.dtype);
-    std::vector<std::unique_ptr<Slot>> slots(
-        chunks_in_flight(options_.threads, count, bytes_per_chunk));
-    for (auto& slot : slots) slot = std::make_unique<Slot>(isa);
-    for (std::uint64_t first = 0; first < count; first += slots.size()) {
-      const auto in_flight =
-          static_cast<std::size_t>(std::min<std::uint64_t>(slots.size(), count - first));
-      RETURN_IF_ERROR(write_batch(std::span(slots).first(in_flight), first));
-    }
-    return {};
+    std::deque<Slot> slots;
+    const std::size_t in_flight = chunks_in_flight(options_.threads, count, bytes_per_chunk);
+    for (std::size_t i = 0; i < in_flight; ++i) slots.emplace_back(isa);
+    return in_order(
+        count, slots, runner_,
+        [&](Slot& slot, std::uint64_t number) {
+          return slot.read(source_, plan_.grid.region(number), hint(number));
+        },
+        [&](Slot& slot, std::uint64_t number) { slot.compress(*plan_.codec, number); },
+        [&](Slot& slot, std::uint64_t number) { return append(slot, number); });
   }
 
-  // Reads in order, compresses in parallel, appends in order.
-  Result<void> write_batch(std::span<const std::unique_ptr<Slot>> slots, std::uint64_t first) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      RETURN_IF_ERROR(slots[i]->read(source_, plan_.grid.region(first + i)));
-    }
-    runner_(slots.size(), [&](std::size_t i) { slots[i]->compress(*plan_.codec, first + i); });
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      const auto& compressed = slots[i]->compressed();
-      if (!compressed.ok()) return compressed.error();
-      RETURN_IF_ERROR(sink_.append(slots[i]->section()));
-      totals_.add(*compressed);
-      elements_done_ += plan_.grid.region(first + i).extent.element_count();
-      if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
-    }
+  const ChunkHint* hint(std::uint64_t number) const {
+    return hints_.empty() ? nullptr : &hints_[static_cast<std::size_t>(number)];
+  }
+
+  Result<void> append(const Slot& slot, std::uint64_t number) {
+    const auto& compressed = slot.compressed();
+    if (!compressed.ok()) return compressed.error();
+    RETURN_IF_ERROR(sink_.append(slot.section()));
+    totals_.add(*compressed);
+    elements_done_ += plan_.grid.region(number).extent.element_count();
+    if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
     return {};
   }
 
@@ -138,6 +141,7 @@ class Writer {
   }
 
   StreamPlan plan_;
+  std::vector<ChunkHint> hints_;  // of every chunk, or none
   TensorSource& source_;
   ByteSink& sink_;
   const WriteOptions& options_;
@@ -151,10 +155,10 @@ class Writer {
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
                                 const WriteOptions& options) {
   TRY(const Isa isa, active_isa());
-  TRY(const Codec resolved, resolve_codec(codec, source, options, isa));
-  TRY(auto plan, plan_stream(resolved, source.dtype(), source.shape(), options.chunk_shape,
+  TRY(auto resolved, resolve_codec(codec, source, options, isa));
+  TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
                              options.attributes));
-  return Writer(std::move(plan), source, sink, options).write(isa);
+  return Writer(std::move(plan), std::move(resolved.hints), source, sink, options).write(isa);
 }
 
 }  // namespace tensorpress::stream

@@ -52,7 +52,7 @@ TYPED_TEST(Ceresz2Of, KeepsTheBoundAndItsBytesOnEveryIsa) {
 
 TYPED_TEST(Ceresz2Of, FitsAnyRoomOrSaysSo) {
   const auto coder = coder_with("default");
-  for (const auto& field : telling_fields<TypeParam>(300)) {
+  for (const auto& field : telling_fields<TypeParam>(140)) {
     const std::size_t size = check_round_trip(*coder, field, 1e-2, 9000);
     ASSERT_GT(size, 0u);
     EXPECT_EQ(size, check_round_trip(*coder, field, 1e-2, size));
@@ -65,7 +65,7 @@ TYPED_TEST(Ceresz2Of, FitsAnyRoomOrSaysSo) {
 TYPED_TEST(Ceresz2Of, SurvivesHostileBytes) {
   for (const std::string& codebook : {std::string("default"), skewed_codebook()}) {
     const auto coder = coder_with(codebook);
-    for (const auto& field : telling_fields<TypeParam>(333)) {
+    for (const auto& field : telling_fields<TypeParam>(173)) {
       if (field.name != "spikes" && field.name != "wave") continue;
       const auto coded = bounded::encode_checked(*coder, field.values, 1e-2, Isa::scalar, 9000);
       ASSERT_TRUE(coded);
@@ -81,7 +81,7 @@ TYPED_TEST(Ceresz2Of, TakesTheBitsOfThePaperForEveryBlock) {
   const Codebook book = Codebook::standard();
   for (const auto& field : telling_fields<T>(3200)) {
     if (field.name != "wave" && field.name != "sparse") continue;
-    const double bound = 1e-2;
+    const double bound = 5e-2;  // no quantum beyond 4096, so that the slack is 0
     const auto quantizer = ceresz::make_quantizer<T>(bound, 0);
     std::size_t words = 0;
     for (std::size_t start = 0; start < 3200; start += 32) {

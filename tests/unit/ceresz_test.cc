@@ -36,7 +36,7 @@ TYPED_TEST(CereszOf, KeepsTheBoundAndItsBytesOnEveryIsa) {
 
 TYPED_TEST(CereszOf, FitsAnyRoomOrSaysSo) {
   const auto coder = make_ceresz();
-  for (const auto& field : telling_fields<TypeParam>(300)) {
+  for (const auto& field : telling_fields<TypeParam>(140)) {
     const std::size_t size = check_round_trip(*coder, field, 1e-2, 5000);
     ASSERT_GT(size, 0u);
     EXPECT_EQ(size, check_round_trip(*coder, field, 1e-2, size));
@@ -48,7 +48,7 @@ TYPED_TEST(CereszOf, FitsAnyRoomOrSaysSo) {
 
 TYPED_TEST(CereszOf, SurvivesHostileBytes) {
   const auto coder = make_ceresz();
-  for (const auto& field : telling_fields<TypeParam>(333)) {
+  for (const auto& field : telling_fields<TypeParam>(173)) {
     if (field.name != "spikes" && field.name != "wave") continue;
     const auto coded = bounded::encode_checked(*coder, field.values, 1e-3, Isa::scalar, 5000);
     ASSERT_TRUE(coded);

@@ -47,7 +47,12 @@ class ChunkCompression {
 
   // Nothing when raw is the better form.
   std::optional<CompressedChunk> compress(std::span<std::byte> output) {
-    scan_ = kernels::value_scan<Value>(workspace_.isa)(values_, fills_);
+    if (const ChunkHint* const hint = workspace_.hint) {
+      scan_ = {static_cast<Value>(hint->min), static_cast<Value>(hint->max), hint->specials,
+               hint->zeros};
+    } else {
+      scan_ = kernels::value_scan<Value>(workspace_.isa)(values_, fills_);
+    }
     head_.write(std::uint8_t{0});  // the flags, known at the end
     if (try_constant()) return finish(output, 0);
     if (parameters_.pointwise() ? scan_.specials > 0 || scan_.zeros : scan_.specials > 0) {

@@ -43,14 +43,14 @@ template <class T>
 bool decode_block(const CodedBlock<T>& block, const Quantizer<T>& quantizer, const Codebook& book,
                   std::span<T, kBlockValues> values) {
   const auto coding = kernels::huffman::reference_coding<T>();
-  std::array<Word<T>, kBlockValues> shifted;
-  shifted.fill(kernels::bitplane::kMagicBits<T>);
+  std::array<Word<T>, kBlockValues> differences{};
   const auto bit_count = load_le<std::uint32_t>(block.bytes.data());
-  const kernels::huffman::PackedBlock packed{block.bytes.data() + 4, bit_count, 0};
-  if (bit_count != 0 && coding.unpack(&packed, 1, book.unpack_table(), shifted.data()) != 1) {
+  const kernels::huffman::PackedBlock packed{32, bit_count, 0};
+  if (bit_count != 0 &&
+      coding.unpack(block.bytes.data(), &packed, 1, book.unpack_table(), differences.data()) != 1) {
     return false;
   }
-  coding.reconstruct(shifted.data(), kBlockValues, quantizer, values.data());
+  coding.reconstruct(differences.data(), &packed, 1, quantizer, values.data());
   return true;
 }
 

@@ -28,7 +28,6 @@ namespace tensorpress {
 namespace {
 
 using ceresz2::Codebook;
-using kernels::bitplane::kMagicBits;
 using kernels::huffman::BlockCoding;
 using kernels::huffman::kBlockValues;
 using kernels::huffman::kEscapeBits;
@@ -156,7 +155,7 @@ Result<Parts> split(std::span<const std::byte> input, std::size_t values,
 
 template <class T>
 struct DecoderMemory {
-  Word<T> shifted[kBatch * kBlockValues];
+  Word<T> differences[kBatch * kBlockValues];
   T values[kBatch * kBlockValues];
   std::byte tail[2 * kPackedRoom<T>];
 };
@@ -173,19 +172,43 @@ class BlockWalk {
     std::memset(tail + length, 0, kPackedRoom<T>);
   }
 
-  Result<PackedBlock> next(std::size_t number) {
-    if (bytes_.size() - at_ < 4) return truncated("ceresz2: the chunk ends before block ", number);
-    const auto bits = load_le<std::uint32_t>(bytes_.data() + at_);
-    const std::size_t length = 4 * ((std::size_t{bits} + 31) / 32);
-    const std::size_t start = at_ + 4;
-    if (bits > kBlockValues * kEscapeBits<T> || length > bytes_.size() - start) {
-      return corrupt("ceresz2: block ", number, " claims ", bits, " bits");
+  /// Blocks of which some are zero; those are left out of what is returned.
+  struct Batch {
+    PackedBlock blocks[kBatch];
+    std::size_t count = 0;
+    std::size_t in_tail = 0;  // the last ones, whose bits start in the tail
+    bool whole = true;        // else the walk has ended in front of block `next`
+    std::size_t next = 0;
+  };
+
+  void take(std::size_t blocks, Batch& batch) {
+    batch.count = batch.in_tail = 0;
+    for (batch.next = 0; batch.next < blocks; ++batch.next) {
+      batch.whole = bytes_.size() - at_ >= 4;
+      if (!batch.whole) return;
+      const auto bits = load_le<std::uint32_t>(bytes_.data() + at_);
+      const std::size_t length = 4 * ((std::size_t{bits} + 31) / 32);
+      const std::size_t start = at_ + 4;
+      batch.whole = bits <= kBlockValues * kEscapeBits<T> && length <= bytes_.size() - start;
+      if (!batch.whole) return;
+      at_ = start + length;
+      if (bits == 0) continue;
+      const bool in_tail = start >= tail_start_;
+      batch.blocks[batch.count++] = {8 * std::uint64_t{in_tail ? start - tail_start_ : start}, bits,
+                                     static_cast<std::uint32_t>(batch.next)};
+      batch.in_tail += in_tail ? 1 : 0;
     }
-    at_ = start + length;
-    // Blocks that begin in the tail have room for all they may read.
-    const std::byte* const from =
-        start >= tail_start_ ? tail_ + (start - tail_start_) : bytes_.data() + start;
-    return PackedBlock{from, bits, 0};
+  }
+
+  /// Differences of the batch's blocks; how many were right.
+  std::size_t unpack(const Batch& batch, const BlockCoding<T>& kernel,
+                     const kernels::huffman::UnpackTable& table, Word<T>* differences) const {
+    const std::size_t before = batch.count - batch.in_tail;
+    const std::size_t right =
+        kernel.unpack(bytes_.data(), batch.blocks, before, table, differences);
+    if (right < before || batch.in_tail == 0) return right;
+    return right + kernel.unpack(tail_, batch.blocks + before, batch.in_tail, table,
+                                 differences + before * kBlockValues);
   }
   std::size_t left() const { return bytes_.size() - at_; }
 
@@ -196,18 +219,26 @@ class BlockWalk {
   std::size_t at_ = 0;
 };
 
-/// Values of one batch to their place, past the cache if wanted.
+/// The values of a batch, zero blocks among them, to their place; past the cache if wanted.
 template <class T>
-void place_values(DecoderMemory<T>& memory, std::size_t count, const Quantizer<T>& quantizer,
-                  const BlockCoding<T>& kernel, const ChunkWorkspace& workspace, T* to) {
-  if (!workspace.stream_stores) {
-    kernel.reconstruct(memory.shifted, count, quantizer, to);
-  } else if (reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
-    kernel.reconstruct_streaming(memory.shifted, count, quantizer, to);
+void place_values(const typename BlockWalk<T>::Batch& batch, const Quantizer<T>& quantizer,
+                  const BlockCoding<T>& kernel, const ChunkWorkspace& workspace,
+                  DecoderMemory<T>& memory, std::span<T> values) {
+  const bool whole = values.size() == batch.next * kBlockValues;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(values.data()) % 64 == 0;
+  const bool direct = whole && (!workspace.stream_stores || aligned);
+  T* const to = direct ? values.data() : memory.values;
+  if (batch.count < batch.next) std::fill_n(to, batch.next * kBlockValues, T{0});
+  const auto reconstruct =
+      direct && workspace.stream_stores ? kernel.reconstruct_streaming : kernel.reconstruct;
+  reconstruct(memory.differences, batch.blocks, batch.count, quantizer, to);
+  if (direct) return;
+  if (workspace.stream_stores) {
+    kernels::stream_copy(workspace.isa)(reinterpret_cast<const std::byte*>(to),
+                                        reinterpret_cast<std::byte*>(values.data()),
+                                        values.size_bytes());
   } else {
-    kernel.reconstruct(memory.shifted, count, quantizer, memory.values);
-    kernels::stream_copy(workspace.isa)(reinterpret_cast<const std::byte*>(memory.values),
-                                        reinterpret_cast<std::byte*>(to), count * sizeof(T));
+    std::copy_n(to, values.size(), values.data());
   }
 }
 
@@ -236,27 +267,21 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
       workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<DecoderMemory<T>>(1)[0];
   BlockWalk<T> walk(parts.blocks, memory.tail);
   const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
+  typename BlockWalk<T>::Batch batch;
   for (std::size_t first = 0; first < blocks; first += kBatch) {
-    PackedBlock packed[kBatch];
-    std::size_t count = 0;
-    const std::size_t in_batch = std::min(kBatch, blocks - first);
-    for (std::size_t i = 0; i < in_batch; ++i) {
-      TRY(PackedBlock block, walk.next(first + i));
-      if (block.bit_count == 0) {
-        std::fill_n(memory.shifted + i * kBlockValues, kBlockValues, kMagicBits<T>);
-        continue;
-      }
-      block.slot = static_cast<std::uint32_t>(i);
-      packed[count++] = block;
+    walk.take(std::min(kBatch, blocks - first), batch);
+    if (!batch.whole) {
+      return corrupt("ceresz2: block ", first + batch.next, " of ", blocks,
+                     " ends beyond the chunk");
     }
-    const std::size_t right = kernel.unpack(packed, count, book.unpack_table(), memory.shifted);
-    if (right < count) {
-      return corrupt("ceresz2: the bits of block ", first + packed[right].slot,
+    const std::size_t right = walk.unpack(batch, kernel, book.unpack_table(), memory.differences);
+    if (right < batch.count) {
+      return corrupt("ceresz2: the bits of block ", first + batch.blocks[right].slot,
                      " are not those of 32 values");
     }
     const std::size_t at = first * kBlockValues;
-    place_values(memory, std::min(in_batch * kBlockValues, values.size() - at), quantizer, kernel,
-                 workspace, values.data() + at);
+    place_values(batch, quantizer, kernel, workspace, memory,
+                 values.subspan(at, std::min(batch.next * kBlockValues, values.size() - at)));
   }
   if (walk.left() != 0) {
     return corrupt("ceresz2: ", walk.left(), " bytes follow the last block");

@@ -76,7 +76,7 @@ Result<Codebook> Codebook::from_lengths(std::span<const std::uint8_t> lengths) {
       const std::uint32_t outgoing = kernels::huffman::reversed(code, length);
       book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
       book.symbols_by_code_.push_back(static_cast<std::uint16_t>(symbol));
-      const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1) << 1 | 1;
+      const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1);
       for (std::size_t i = outgoing; length <= unpack.index_bits && i < book.unpack_entries_.size();
            i += std::size_t{1} << length) {
         book.unpack_entries_[i] = entry;

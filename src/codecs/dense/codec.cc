@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/dense/interpolation.h"
+#include "codecs/dense/lorenzo.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -14,22 +14,20 @@ namespace {
 // The first byte of what a chunk's coder wrote.
 enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1 };
 
-// Long enough for tables and lane states not to matter, short enough for 64 MiB of memory a thread.
-constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 20;
+// Up to here both predictors are tried; beyond, samples choose.
+constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
+// Samples lack the coarsest levels, so interpolation is estimated some percent too high.
+constexpr double kLorenzoAdvantage = 0.93;
+
+// Behind the buffers of the predictors, which do not run at the same time.
+constexpr std::size_t kOtherBytes = 15;
 
 class Dense final : public bounded::FieldCoder {
  public:
   explicit Dense(Effort effort) : effort_(effort) {}
 
-  // Whole rows and planes, a power of two of them along the first axis that does not fit.
   Shape preferred_chunk_shape(const Shape& shape, DType /*dtype*/) const override {
-    Shape chunk = shape;
-    std::uint64_t room = kChunkValues;
-    for (std::size_t axis = shape.rank(); axis-- > 0;) {
-      if (shape[axis] > room) chunk[axis] = std::bit_floor(room);
-      room = shape[axis] > room ? 1 : room / std::max<std::uint64_t>(shape[axis], 1);
-    }
-    return chunk;
+    return lorenzo_chunk_shape(shape);
   }
 
   std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
@@ -57,10 +55,47 @@ class Dense final : public bounded::FieldCoder {
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
     if (output.empty()) return std::nullopt;
+    if (effort_ == Effort::fast) return encode_with(kLorenzo, field, bound, output, workspace);
+    if (field.values.size() <= kTryBothValues)
+      return encode_smaller(field, bound, output, workspace);
+    const auto interpolation = estimate_interpolation(field, bound, workspace);
+    const double lorenzo = estimate_lorenzo_bits(field, bound, workspace);
+    if (lorenzo < kLorenzoAdvantage * interpolation.bits_per_value) {
+      return encode_with(kLorenzo, field, bound, output, workspace);
+    }
+    if (const auto bytes =
+            encode_with(kInterpolation, field, bound, output, workspace, &interpolation.mode)) {
+      return bytes;
+    }
+    return encode_with(kLorenzo, field, bound, output, workspace);
+  }
+
+  // Both ways; samples of a small chunk say too little.
+  template <class T>
+  std::optional<std::size_t> encode_smaller(const bounded::Field<T>& field, double bound,
+                                            std::span<std::byte> output,
+                                            ChunkWorkspace& workspace) const {
+    const auto mode = estimate_interpolation(field, bound, workspace).mode;
+    const auto interpolated = encode_with(kInterpolation, field, bound, output, workspace, &mode);
+    const auto other =
+        workspace.buffers[kOtherBytes].reserve(interpolated ? *interpolated - 1 : output.size());
+    const auto predicted = encode_with(kLorenzo, field, bound, other, workspace);
+    if (!predicted) return interpolated;
+    std::ranges::copy(other.first(*predicted), output.begin());
+    return predicted;
+  }
+
+  template <class T>
+  std::optional<std::size_t> encode_with(Predictor predictor, const bounded::Field<T>& field,
+                                         double bound, std::span<std::byte> output,
+                                         ChunkWorkspace& workspace,
+                                         const InterpolationMode* mode = nullptr) const {
+    if (output.empty()) return std::nullopt;
+    output[0] = std::byte{predictor};
     const auto body = output.subspan(1);
-    const auto estimate = estimate_interpolation(field, bound, workspace);
-    output[0] = std::byte{kInterpolation};
-    const auto bytes = encode_interpolation(field, bound, estimate.mode, body, workspace);
+    const auto bytes = predictor == kInterpolation
+                           ? encode_interpolation(field, bound, *mode, body, workspace)
+                           : encode_lorenzo(field, bound, body, workspace);
     return bytes ? std::optional(*bytes + 1) : std::nullopt;
   }
 
@@ -70,6 +105,8 @@ class Dense final : public bounded::FieldCoder {
     if (input.empty()) return truncated("a chunk ends before its predictor");
     const auto body = input.subspan(1);
     switch (static_cast<std::uint8_t>(input[0])) {
+      case kLorenzo:
+        return decode_lorenzo(body, shape, bound, output, workspace);
       case kInterpolation:
         return decode_interpolation(body, shape, bound, output, workspace);
       default:

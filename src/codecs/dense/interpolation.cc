@@ -1,11 +1,14 @@
 // A chunk:
 //   u8      axes z y x (bits 0-2), cubic (3), weights (4-5), average (6), tighten (7)
-//   u8      keep_zeros (0), feedback (1), outliers (2), raise (3), log2 of rANS vectors (4-5)
-//   u8      shrink
+//   u8      keep_zeros (0), feedback (1), outliers (2), raise (3), log2 of rANS vectors (4-5),
+//           limit of levels (6-7)
+//   u8      shrink (bits 0-6), zeros (7)
 //   u8      raise, if bit 3; 5 i8 feedback, if bit 1
 //   bits    table map (interpolation_map.cc)
 //   varints coarsest level: zigzagged differences, in steps
 //   varint  count of outliers if bit 2, then for each the distance from the last (varint) and value
+//   varint  count of runs of zeros if bit 7, then for each the distance from the last one's end and
+//           the length (varints)
 //   bytes   rANS states and words (kernels/rans/rans.h), if there is anything but the coarsest
 //   level
 #include "codecs/dense/interpolation.h"
@@ -22,17 +25,17 @@ std::size_t vectors_for(std::size_t groups) {
   return groups < 512 ? 1 : groups < 4096 ? 2 : 4;
 }
 
-void write_mode(const InterpolationMode& mode, bool outliers, std::size_t vectors,
+void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
                 std::vector<std::byte>& bytes) {
   const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };
   const bool feedback = mode.has_feedback();
   bytes.push_back(static_cast<std::byte>(
       bit(mode.along[0], 0) | bit(mode.along[1], 1) | bit(mode.along[2], 2) | bit(mode.cubic, 3) |
       unsigned{mode.weights} << 4 | bit(mode.average, 6) | bit(mode.tighten, 7)));
-  bytes.push_back(static_cast<std::byte>(bit(mode.keep_zeros, 0) | bit(feedback, 1) |
-                                         bit(outliers, 2) | bit(mode.raise != 0, 3) |
-                                         static_cast<unsigned>(vectors / 2) << 4));
-  bytes.push_back(static_cast<std::byte>(mode.shrink));
+  bytes.push_back(static_cast<std::byte>(
+      bit(mode.keep_zeros, 0) | bit(feedback, 1) | bit(outliers, 2) | bit(mode.raise != 0, 3) |
+      static_cast<unsigned>(vectors / 2) << 4 | unsigned{mode.level_limit} << 6));
+  bytes.push_back(static_cast<std::byte>(mode.shrink | bit(zeros, 7)));
   if (mode.raise != 0) bytes.push_back(static_cast<std::byte>(mode.raise));
   if (feedback) {
     for (const std::int8_t f : mode.feedback) bytes.push_back(static_cast<std::byte>(f));
@@ -42,6 +45,7 @@ void write_mode(const InterpolationMode& mode, bool outliers, std::size_t vector
 struct ReadMode {
   InterpolationMode mode;
   bool outliers = false;
+  bool zeros = false;
   std::size_t vectors = 1;
 };
 Result<ReadMode> read_mode(ByteReader& reader) {
@@ -49,7 +53,9 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   InterpolationMode& mode = result.mode;
   TRY(const auto first, reader.read<std::uint8_t>());
   TRY(const auto second, reader.read<std::uint8_t>());
-  TRY(mode.shrink, reader.read<std::uint8_t>());
+  TRY(const auto third, reader.read<std::uint8_t>());
+  mode.shrink = third & 127;
+  result.zeros = third >= 128;
   for (std::size_t axis = 0; axis < 3; ++axis) mode.along[axis] = ((first >> axis) & 1) != 0;
   mode.cubic = (first & 8) != 0;
   mode.weights = (first >> 4) & 3;
@@ -57,8 +63,9 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   mode.tighten = (first & 128) != 0;
   mode.keep_zeros = (second & 1) != 0;
   result.outliers = (second & 4) != 0;
-  result.vectors = std::size_t{1} << (second >> 4);
-  if (second >= 48 || mode.weights >= kWeightSets) {
+  result.vectors = std::size_t{1} << ((second >> 4) & 3);
+  mode.level_limit = second >> 6;
+  if (result.vectors > kernels::kRansMaxVectors || mode.weights >= kWeightSets) {
     return corrupt("an interpolated chunk has mode ", first, " ", second);
   }
   if ((second & 8) != 0) {
@@ -108,7 +115,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   for (const RowSpan& span : forward.spans) group_sizes[span.group] += span.count;
   std::array<std::size_t, kRowGroups> period{};
   for (std::size_t g = 0; g < kRowGroups; ++g) {
-    period[g] = group_sizes[g] > 98304 ? std::bit_ceil(group_sizes[g] / 49152) : 1;
+    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
     histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
   }
   std::size_t offset = 0;
@@ -125,7 +132,8 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   const std::size_t groups = forward.residuals.size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
-  write_mode(mode, !forward.outliers.empty(), vectors, header);
+  const bool list_zeros = field.has_zeros && !mode.keep_zeros;
+  write_mode(mode, !forward.outliers.empty(), list_zeros, vectors, header);
   const ResidualTables& tables = residual_tables();
   const ChosenMap chosen = choose_map(histogram, tables, &header);
   header.insert(header.end(), forward.anchors.begin(), forward.anchors.end());
@@ -142,6 +150,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
       store_le(header.data() + header.size() - sizeof(T), std::bit_cast<Bits>(outlier.value));
     }
   }
+  if (list_zeros) append_zeros(zero_runs(values), header);
   if (header.size() > output.size()) return std::nullopt;
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();
@@ -191,6 +200,26 @@ Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T*
   return {};
 }
 
+Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) {
+  TRY(const auto count, read_varint(reader));
+  if (count > reader.remaining() / 2) {
+    return truncated("an interpolated chunk ends within its ", count, " runs of zeros");
+  }
+  std::vector<ZeroRun> runs;
+  runs.reserve(count);
+  std::uint64_t end = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    TRY(const auto distance, read_varint(reader));
+    TRY(const auto length, read_varint(reader));
+    if (distance > values - end || length > values - end - distance) {
+      return corrupt("an interpolated chunk has zeros behind its end");
+    }
+    runs.push_back({end + distance, length});
+    end += distance + length;
+  }
+  return runs;
+}
+
 template <class T>
 Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t values) {
   TRY(const auto count, read_varint(reader));
@@ -226,7 +255,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk names axes that ", shape.to_string(), " does not have");
   }
   TRY(const auto map, read_map(reader));
-  const Lattice lattice(folding.extents, mode.along);
+  const Lattice lattice(folding.extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace.buffers;
   PassBuffers<T> passes(
@@ -239,6 +268,10 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   std::vector<Outlier<T>> outliers;
   if (read.outliers) {
     TRY(outliers, read_outliers<T>(reader, output.size()));
+  }
+  std::vector<ZeroRun> zeros;
+  if (read.zeros) {
+    TRY(zeros, read_zeros(reader, output.size()));
   }
   if (lattice.levels > 0) {
     TRY(const auto words, reader.take(reader.remaining()));
@@ -266,6 +299,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk has ", reader.remaining(), " bytes too many");
   }
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
+  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, T(0));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

@@ -27,19 +27,20 @@ struct Sample {
 // Sizes of blocks are 2^k + 1, so that borders and what lies within look as in the whole chunk.
 template <class T>
 Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWorkspace& workspace) {
-  constexpr std::size_t kWhole = 20000;
+  constexpr std::size_t kWhole = 12000;
   Sample<T> sample;
   sample.chunk = sample.block = chunk;
   sample.blocks = 1;
   sample.values = values;
   if (values.size() <= kWhole) return sample;
   const bool flat = chunk[0] == 1, line = flat && chunk[1] == 1;
-  const Extents most = line ? Extents{1, 1, 4097} : flat ? Extents{1, 33, 129} : Extents{9, 9, 65};
+  const Extents most = line ? Extents{1, 1, 4097} : flat ? Extents{1, 17, 129} : Extents{5, 9, 65};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     sample.block[axis] = std::min(chunk[axis], most[axis]);
   }
-  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 40, 12000, 48000);
-  sample.blocks = std::max<std::size_t>(1, wanted / sample.block_count());
+  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 64, 12000, 32000);
+  sample.blocks =
+      std::max<std::size_t>(1, (wanted + sample.block_count() / 2) / sample.block_count());
   const auto copy = workspace.buffers[buffer::kSample].reserve_as<T>(
       sample.blocks * sample.block_count() + 4 * kernels::kRowSlack);
   T* to = copy.data();
@@ -67,9 +68,10 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
 template <class T>
 class Chooser {
  public:
-  Chooser(const Sample<T>& sample, double bound, const InterpolationMode& start,
+  /// `zero_bits` is what it takes to list a field's zeros, per value of the field.
+  Chooser(const Sample<T>& sample, double bound, const InterpolationMode& start, double zero_bits,
           ChunkWorkspace& workspace)
-      : sample_(sample), bound_(bound), forward_(workspace), best_(start) {}
+      : sample_(sample), bound_(bound), zero_bits_(zero_bits), forward_(workspace), best_(start) {}
 
   InterpolationEstimate choose() {
     for (std::size_t axis = 0; axis < 3; ++axis) best_.along[axis] = sample_.chunk[axis] > 1;
@@ -81,6 +83,11 @@ class Chooser {
       mode.weights = weights;
       return mode;
     };
+    if (best_.keep_zeros && zero_bits_ < bits_per_value() / 2) {
+      InterpolationMode mode = best_;
+      mode.keep_zeros = false;
+      try_mode(mode);
+    }
     try_mode(linear(best_, 0));
     choose_axes();
     if (best_.cubic) {
@@ -123,19 +130,22 @@ class Chooser {
       for (const RowSpan& span : forward_.spans) {
         const std::int32_t* const residuals = forward_.residuals.data() + span.start;
         histogram.add(span.group, forward_.classes.data() + span.start, residuals, span.count);
+        // Every other pair of rows is enough.
         if (last != nullptr && last->group == span.group && last->count == span.count) {
           correlate(forward_.residuals.data() + last->start, residuals, span.count,
                     result.products[span.group], result.squares[span.group]);
+          last = nullptr;
+        } else {
+          last = &span;
         }
-        last = &span;
       }
       anchor_bytes += forward_.anchors.size();
       outliers += forward_.outliers.size();
-      const Lattice lattice(sample_.block, mode.along);
+      const Lattice lattice(sample_.block, mode);
       anchors += lattice.count(lattice.levels);
     }
     // Blocks have more coarsest values than the chunk.
-    const Lattice whole(sample_.chunk, mode.along);
+    const Lattice whole(sample_.chunk, mode);
     const double share =
         static_cast<double>(whole.count(whole.levels)) /
         static_cast<double>(sample_.chunk[0] * sample_.chunk[1] * sample_.chunk[2]);
@@ -144,6 +154,7 @@ class Chooser {
                    std::min(1.0, share * static_cast<double>(sample_.values.size()) /
                                      static_cast<double>(anchors));
     result.bits += static_cast<double>(outliers) * (8.0 * sizeof(T) + 10);
+    if (!mode.keep_zeros) result.bits += zero_bits_ * static_cast<double>(sample_.values.size());
     for (const auto& group : histogram.counts) {
       for (const std::uint32_t count : group.back()) result.saturated += count;
     }
@@ -210,6 +221,7 @@ class Chooser {
 
   const Sample<T>& sample_;
   double bound_;
+  double zero_bits_;
   Forward<T> forward_;
   InterpolationMode best_;
   Run least_;
@@ -230,9 +242,18 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   }
   const double ulp = static_cast<double>(largest) * std::numeric_limits<T>::epsilon();
   mode.shrink = static_cast<std::uint8_t>(std::min(80.0, std::ceil(4096 * 2.2 * ulp / bound)));
+  const double steps = static_cast<double>(largest) / bound;
+  const double limit = kernels::InterpolationNumbers<T>::kResidualLimit;
+  mode.level_limit = steps < limit / 2 ? 0 : steps < limit * 0x1p8 ? 2 : 3;
   const auto values = prepare_values(field, folding, workspace);
+  double zero_bits = 0;
+  if (field.has_zeros) {
+    std::vector<std::byte> zeros;
+    append_zeros(zero_runs(values), zeros);
+    zero_bits = 8.0 * static_cast<double>(zeros.size()) / static_cast<double>(values.size());
+  }
   const auto sample = take_sample(values, folding.extents, workspace);
-  return Chooser<T>(sample, bound, mode, workspace).choose();
+  return Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
 }
 
 template InterpolationEstimate estimate_interpolation(const bounded::Field<float>&, double,

@@ -48,9 +48,14 @@ std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding&
   } else {
     transpose(field.values.data(), rows, columns, values.data());
   }
+  constexpr T kNothing = std::numeric_limits<T>::quiet_NaN();
   for (const bounded::Hole& hole : field.holes) {
+    if (columns == 1) {
+      std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(hole.start), hole.length, kNothing);
+      continue;
+    }
     for (std::uint64_t i = hole.start; i < hole.start + hole.length; ++i) {
-      values[i % columns * rows + i / columns] = std::numeric_limits<T>::quiet_NaN();
+      values[i % columns * rows + i / columns] = kNothing;
     }
   }
   return values;
@@ -65,6 +70,32 @@ void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
   bytes.push_back(static_cast<std::byte>(value));
 }
 
+template <class T>
+std::vector<ZeroRun> zero_runs(std::span<const T> values) {
+  std::vector<ZeroRun> runs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != 0) continue;
+    if (!runs.empty() && runs.back().start + runs.back().length == i) {
+      ++runs.back().length;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  return runs;
+}
+template std::vector<ZeroRun> zero_runs(std::span<const float>);
+template std::vector<ZeroRun> zero_runs(std::span<const double>);
+
+void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes) {
+  append_varint(bytes, runs.size());
+  std::uint64_t end = 0;
+  for (const ZeroRun& run : runs) {
+    append_varint(bytes, run.start - end);
+    append_varint(bytes, run.length);
+    end = run.start + run.length;
+  }
+}
+
 Result<std::uint64_t> read_varint(ByteReader& reader) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -77,18 +108,22 @@ Result<std::uint64_t> read_varint(ByteReader& reader) {
 
 template <class T>
 void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
-                              T* to) {
+                              T first_value, T* to) {
   const Extents& extent = lattice.extent[lattice.levels];
   const T step = models.anchor_step(lattice);
   const double inverse = 1.0 / static_cast<double>(step);
   steps_.resize(lattice.count(lattice.levels));
   std::int64_t* at = steps_.data();
+  // A hole takes the last value before it: interpolation between a coast and nothing would spoil
+  // the rows along the coast.
+  T present = first_value;
   for (std::size_t z = 0; z < extent[0]; ++z) {
     for (std::size_t y = 0; y < extent[1]; ++y) {
       for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++originals, ++to) {
         const std::int64_t predicted = predict_anchor(at, extent, z, y, x);
         *at = predicted;
-        const double exact = static_cast<double>(*originals) * inverse;
+        if (!std::isnan(*originals)) present = *originals;
+        const double exact = static_cast<double>(present) * inverse;
         if (std::abs(exact) < 0x1p50) {
           constexpr double kRounder = kernels::InterpolationNumbers<double>::kRounder;
           *at = static_cast<std::int64_t>((exact + kRounder) - kRounder);
@@ -113,7 +148,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   spans.clear();
   outliers.clear();
   anchors.clear();
-  const Lattice lattice(extents, mode.along);
+  const Lattice lattice(extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.buffers;
   PassBuffers<T> passes(
@@ -162,7 +197,9 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
       mode.average ? buffers[buffer::kFine].reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
-  code_anchors(lattice, models, originals[lattice.levels], coarse);
+  const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });
+  code_anchors(lattice, models, originals[lattice.levels], first == values.end() ? T(0) : *first,
+               coarse);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;

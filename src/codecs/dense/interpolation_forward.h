@@ -55,11 +55,20 @@ class Forward {
   std::vector<std::byte> anchors;  // varints
 
  private:
-  void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals, T* to);
+  void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
+                    T first_value, T* to);
 
   ChunkWorkspace& workspace_;
   std::vector<std::int64_t> steps_;
 };
+
+/// Zeros that are not kept by the predictions themselves are listed as runs.
+struct ZeroRun {
+  std::uint64_t start, length;
+};
+template <class T>
+std::vector<ZeroRun> zero_runs(std::span<const T> values);
+void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes);
 
 void append_varint(std::vector<std::byte>& bytes, std::uint64_t value);
 Result<std::uint64_t> read_varint(ByteReader& reader);

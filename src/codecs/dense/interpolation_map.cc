@@ -180,22 +180,25 @@ ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& t
     GroupTables group;
     int previous = 0;
     for (std::size_t c = 0; c < kClasses; ++c) {
-      const Occurring residuals(histogram.counts[g][c]);
-      if (residuals.bins == 0) {
+      if (((histogram.used[g] >> c) & 1) == 0) {
         group.tables[c] = previous = table_after(previous);
         continue;
       }
+      const Occurring residuals(histogram.counts[g][c]);
       const auto cost_of = [&](int table) {
         const std::uint64_t side = group.used ? bits_of_step(previous, table) : 17;
         return residuals.cost(tables, table) * histogram.sampled[g] + side * 256;
       };
-      // Up and down from the table expected, as long as it gets cheaper or nearly so.
+      // Up and down from the table expected: all tables for the map that is written, else only as
+      // long as it gets cheaper or nearly so.
+      const int patience = bytes != nullptr ? kTables : 3;
       const int start = group.used ? table_after(previous) : static_cast<int>(c);
       int best = start;
       std::uint64_t least = cost_of(start);
       for (const int direction : {1, -1}) {
         int misses = 0;
-        for (int t = start + direction; t >= 0 && t < kTables && misses < 3; t += direction) {
+        for (int t = start + direction; t >= 0 && t < kTables && misses < patience;
+             t += direction) {
           const std::uint64_t cost = cost_of(t);
           if (cost < least) {
             least = cost;

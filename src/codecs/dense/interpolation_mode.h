@@ -13,6 +13,9 @@ namespace tensorpress::dense {
 /// finest level a group is an axis (z y x), then come the second level and all above.
 inline constexpr std::size_t kRowGroups = 5;
 inline constexpr std::size_t kWeightSets = 3;
+/// Choices for the most levels. Few where the bound is a tiny part of the values: residuals of
+/// coarse levels would be too large, and an outlier is a bad neighbour.
+inline constexpr std::array<int, 4> kLevelLimits = {6, 4, 2, 1};
 
 struct InterpolationMode {
   std::array<bool, 3> along = {true, true, true};  // z y x
@@ -21,8 +24,9 @@ struct InterpolationMode {
   bool tighten = false;  // smaller bounds on coarse levels
   bool keep_zeros = false;
   std::uint8_t weights = 0;
-  std::uint8_t raise = 0;   // octaves by which the first class lies higher
-  std::uint8_t shrink = 0;  // the step is 2 bound (1 - shrink / 4096): room for rounding
+  std::uint8_t level_limit = 0;  // of kLevelLimits
+  std::uint8_t raise = 0;        // octaves by which the first class lies higher
+  std::uint8_t shrink = 0;       // the step is 2 bound (1 - shrink / 4096): room for rounding
   std::array<std::int8_t, kRowGroups> feedback{};  // sixteenths
 
   bool has_feedback() const;

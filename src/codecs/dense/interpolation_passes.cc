@@ -6,13 +6,12 @@
 
 namespace tensorpress::dense {
 
-Lattice::Lattice(const Extents& chunk, const std::array<bool, 3>& interpolated)
-    : along(interpolated) {
+Lattice::Lattice(const Extents& chunk, const InterpolationMode& mode) : along(mode.along) {
   std::size_t longest = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (along[axis]) longest = std::max(longest, chunk[axis]);
   }
-  levels = std::min(static_cast<int>(std::bit_width(longest - 1)), kMaxLevels);
+  levels = std::min(static_cast<int>(std::bit_width(longest - 1)), kLevelLimits[mode.level_limit]);
   for (int level = 0; level <= levels; ++level) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::size_t step = std::size_t{1} << level;

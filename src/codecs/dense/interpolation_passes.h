@@ -28,9 +28,9 @@ namespace tensorpress::dense {
 using Extents = std::array<std::size_t, 3>;  // z y x
 
 struct Lattice {
-  static constexpr int kMaxLevels = 6;
+  static constexpr int kMaxLevels = kLevelLimits[0];
 
-  Lattice(const Extents& chunk, const std::array<bool, 3>& interpolated);
+  Lattice(const Extents& chunk, const InterpolationMode& mode);
 
   std::array<bool, 3> along;
   int levels = 0;
@@ -138,8 +138,14 @@ class LevelPasses {
   }
 
   // --- histories
-  void begin_pass(std::size_t rows, std::size_t width) {
+  void begin_pass(std::size_t pass, std::size_t rows, std::size_t width) {
     width_ = width;
+    job_ = {};
+    job_.row.count = width;
+    job_.row.above = buffers_.above + PassBuffers<T>::kLead;
+    job_.group = group(pass);
+    if (mode_.feedback[job_.group] != 0) job_.row.error = buffers_.error;
+    job_.level = level_;
     if (planes_) {
       std::fill_n(buffers_.behind, rows * PassBuffers<T>::pitch_of(width), T(0));
     }
@@ -148,21 +154,16 @@ class LevelPasses {
     std::fill_n(buffers_.above, PassBuffers<T>::pitch_of(width_), T(0));
     if (feedback_) std::fill_n(buffers_.error, PassBuffers<T>::pitch_of(width_), T(0));
   }
-  RowJob<T> job(std::size_t pass, std::size_t z, std::size_t y, std::size_t row_in_pass) {
-    RowJob<T> job;
-    job.row.count = width_;
-    job.row.directions = 0;
-    job.row.above = buffers_.above + PassBuffers<T>::kLead;
+  // One job is reused for all rows: setting it up anew costs as much as ten values.
+  RowJob<T>& next_job(std::size_t z, std::size_t y, std::size_t row_in_pass) {
+    job_.row.directions = 0;
     if (planes_) {
-      job.row.behind =
+      job_.row.behind =
           buffers_.behind + PassBuffers<T>::kLead + row_in_pass * PassBuffers<T>::pitch_of(width_);
     }
-    job.group = group(pass);
-    if (mode_.feedback[job.group] != 0) job.row.error = buffers_.error;
-    job.level = level_;
-    job.z = z;
-    job.y = y;
-    return job;
+    job_.z = z;
+    job_.y = y;
+    return job_;
   }
 
   // --- neighbours
@@ -226,11 +227,11 @@ class LevelPasses {
   // --- passes
   bool pass_z(std::size_t pass) {
     const std::size_t step_y = along_[1] ? 2 : 1;
-    begin_pass(m_[1], m_[2]);
+    begin_pass(pass, m_[1], m_[2]);
     for (std::size_t z = 1; z < n_[0]; z += 2) {
       begin_plane();
       for (std::size_t y = 0, row = 0; y < n_[1]; y += step_y, ++row) {
-        RowJob<T> next = job(pass, z, y, row);
+        RowJob<T>& next = next_job(z, y, row);
         add_direction(next, z / 2, (n_[0] + 1) / 2, width_, 0, 1,
                       [&](std::size_t j) { return grid_row(2 * j, y); });
         if (!row_of_grid(next)) return false;
@@ -240,13 +241,13 @@ class LevelPasses {
   }
 
   bool pass_y(std::size_t pass) {
-    begin_pass(n_[1] / 2, m_[2]);
+    begin_pass(pass, n_[1] / 2, m_[2]);
     const bool split = mode_.average && along_[0] && n_[0] > 1;
     for (std::size_t parity = 0; parity < (split ? 2u : 1u); ++parity) {
       for (std::size_t z = parity; z < n_[0]; z += split ? 2 : 1) {
         begin_plane();
         for (std::size_t y = 1; y < n_[1]; y += 2) {
-          RowJob<T> next = job(pass, z, y, y / 2);
+          RowJob<T>& next = next_job(z, y, y / 2);
           add_direction(next, y / 2, (n_[1] + 1) / 2, width_, 0, 1,
                         [&](std::size_t j) { return grid_row(z, 2 * j); });
           if (parity == 1) {
@@ -270,7 +271,7 @@ class LevelPasses {
 
   bool pass_x(std::size_t pass) {
     const std::size_t between = n_[2] / 2;
-    begin_pass(n_[1], between);
+    begin_pass(pass, n_[1], between);
     const bool split_z = mode_.average && along_[0] && n_[0] > 1;
     const bool split_y = mode_.average && along_[1] && n_[1] > 1;
     for (std::size_t odd_z = 0; odd_z < (split_z ? 2u : 1u); ++odd_z) {
@@ -278,7 +279,7 @@ class LevelPasses {
         for (std::size_t z = odd_z; z < n_[0]; z += split_z ? 2 : 1) {
           begin_plane();
           for (std::size_t y = odd_y; y < n_[1]; y += split_y ? 2 : 1) {
-            if (!row_of_fine(pass, z, y, odd_z == 1, odd_y == 1)) return false;
+            if (!row_of_fine(z, y, odd_z == 1, odd_y == 1)) return false;
           }
         }
       }
@@ -286,13 +287,13 @@ class LevelPasses {
     return true;
   }
 
-  bool row_of_fine(std::size_t pass, std::size_t z, std::size_t y, bool odd_z, bool odd_y) {
+  bool row_of_fine(std::size_t z, std::size_t y, bool odd_z, bool odd_y) {
     const std::size_t evens = m_[2];
     T* const even = grid_row(z, y);
     T* const to = fine_ == nullptr ? nullptr : fine_row(z, y);
     if (width_ > 0) {
       extrapolate_ends(even, evens);
-      RowJob<T> next = job(pass, z, y, y);
+      RowJob<T>& next = next_job(z, y, y);
       next.row.directions = 1;
       next.row.direction[0] = {even - 1, even, even + 1, even + 2, 1};
       if (odd_y) {
@@ -350,6 +351,7 @@ class LevelPasses {
   std::size_t pitch_;
   bool planes_;
   bool feedback_;
+  RowJob<T> job_;
   std::size_t width_ = 0;
 };
 

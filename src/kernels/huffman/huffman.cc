@@ -122,115 +122,115 @@ void Pack(const Word<T>* HWY_RESTRICT differences, size_t blocks, const PackTabl
   }
 }
 
-/// One block on its way: several are decoded in turns, so that their look-ups overlap.
+/// A value that the table does not decode.
 template <class T>
-struct Lane {
-  const uint8_t* from;
-  Word<T>* to;
-  uint32_t position = 0;
-  Word<T> quantum = bitplane::kMagicBits<T>;
-
-  /// At least 57 bits.
-  HWY_INLINE uint64_t Window() const { return Load64(from + (position >> 3)) >> (position & 7); }
-
-  HWY_NOINLINE void TakeRare(uint64_t window, const UnpackTable& table) {
-    if ((window & 1) == 0) {
-      const uint32_t start = position + 1;
-      uint64_t raw = Load64(from + (start >> 3)) >> (start & 7);
-      if (sizeof(T) == 8 && (start & 7) != 0) {
-        raw |= Load64(from + (start >> 3) + 8) << (64 - (start & 7));
-      }
-      quantum += static_cast<Word<T>>(raw);
-      position += kEscapeBits<T>;
-      return;
-    }
-    const FoundSymbol found = find_symbol(window >> 1, table);
-    quantum += Word<T>{found.symbol} - table.first;
-    position += 1 + found.length;
-  }
-
-  /// Two values: at most 50 bits of the window when neither is rare.
-  HWY_INLINE void TakeTwo(size_t i, const uint32_t* entries, uint64_t mask,
-                          const UnpackTable& table) {
-    uint64_t window = Window();
-    uint32_t entry = entries[window >> 1 & mask];
-    if (HWY_LIKELY((entry & window & 1) != 0)) {
-      const unsigned length = entry >> 1 & 63;
-      quantum += static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
-      position += length;
-      window >>= length;
-    } else {
-      TakeRare(window, table);
-      window = Window();
-    }
-    to[i] = quantum;
-    entry = entries[window >> 1 & mask];
-    if (HWY_LIKELY((entry & window & 1) != 0)) {
-      quantum += static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
-      position += entry >> 1 & 63;
-    } else {
-      TakeRare(window, table);
-    }
-    to[i + 1] = quantum;
-  }
+struct Rare {
+  Word<T> difference;
+  uint32_t bits;
 };
 
 template <class T>
-HWY_INLINE Lane<T> LaneOf(const PackedBlock& block, Word<T>* shifted) {
-  return {reinterpret_cast<const uint8_t*>(block.bits), shifted + block.slot * kBlockValues};
+HWY_NOINLINE Rare<T> TakeRare(const uint8_t* base, uint64_t position, const UnpackTable& table) {
+  const uint64_t start = position + 1;
+  uint64_t after_flag = Load64(base + (start >> 3)) >> (start & 7);
+  if ((base[position >> 3] >> (position & 7) & 1) != 0) {
+    const FoundSymbol found = find_symbol(after_flag, table);
+    return {Word<T>{found.symbol} - table.first, 1 + found.length};
+  }
+  if (sizeof(T) == 8 && (start & 7) != 0) {
+    after_flag |= Load64(base + (start >> 3) + 8) << (64 - (start & 7));
+  }
+  return {static_cast<Word<T>>(after_flag), kEscapeBits<T>};
 }
 
+/// Where a block's bits are read; the table and where they all come from do not change meanwhile.
 template <class T>
-size_t Unpack(const PackedBlock* blocks, size_t count, const UnpackTable& table,
-              Word<T>* HWY_RESTRICT shifted) {
-  const uint32_t* const entries = table.entries;
-  const uint64_t mask = (uint64_t{1} << table.index_bits) - 1;
-  size_t block = 0;
-  for (; block + 4 <= count; block += 4) {
-    Lane<T> a = LaneOf<T>(blocks[block], shifted);
-    Lane<T> b = LaneOf<T>(blocks[block + 1], shifted);
-    Lane<T> c = LaneOf<T>(blocks[block + 2], shifted);
-    Lane<T> d = LaneOf<T>(blocks[block + 3], shifted);
-    for (size_t i = 0; i < kBlockValues; i += 2) {
-      a.TakeTwo(i, entries, mask, table);
-      b.TakeTwo(i, entries, mask, table);
-      c.TakeTwo(i, entries, mask, table);
-      d.TakeTwo(i, entries, mask, table);
+struct Unpacker {
+  const uint8_t* base;
+  const uint32_t* entries;
+  uint64_t mask;
+  const UnpackTable& table;
+
+  /// Two values: at most 50 of the window's 57 bits when neither is rare.
+  HWY_INLINE void TakeTwo(uint64_t& position, Word<T>* to) const {
+    uint64_t window = Load64(base + (position >> 3)) >> (position & 7);
+    uint32_t entry = entries[window >> 1 & mask];
+    uint8_t length = static_cast<uint8_t>(entry);
+    if (HWY_LIKELY((window & 1) != 0 && length != 0)) {
+      to[0] = static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
+      position += length;
+      window >>= entry & 63;
+    } else {
+      const Rare<T> rare = TakeRare<T>(base, position, table);
+      to[0] = rare.difference;
+      position += rare.bits;
+      window = Load64(base + (position >> 3)) >> (position & 7);
     }
-    if (HWY_UNLIKELY(a.position != blocks[block].bit_count ||
-                     b.position != blocks[block + 1].bit_count ||
-                     c.position != blocks[block + 2].bit_count ||
-                     d.position != blocks[block + 3].bit_count)) {
-      break;  // and find out which, below
+    entry = entries[window >> 1 & mask];
+    length = static_cast<uint8_t>(entry);
+    if (HWY_LIKELY((window & 1) != 0 && length != 0)) {
+      to[1] = static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
+      position += length;
+    } else {
+      const Rare<T> rare = TakeRare<T>(base, position, table);
+      to[1] = rare.difference;
+      position += rare.bits;
     }
   }
+};
+
+/// Four blocks in turns, so that their look-ups overlap.
+template <class T>
+size_t Unpack(const std::byte* base, const PackedBlock* blocks, size_t count,
+              const UnpackTable& table, Word<T>* HWY_RESTRICT differences) {
+  const Unpacker<T> unpacker{reinterpret_cast<const uint8_t*>(base), table.entries,
+                             (uint64_t{1} << table.index_bits) - 1, table};
+  size_t block = 0;
+  for (; block + 4 <= count; block += 4) {
+    const PackedBlock* const four = blocks + block;
+    uint64_t a = four[0].start, b = four[1].start, c = four[2].start, d = four[3].start;
+    Word<T>* to = differences + block * kBlockValues;
+    for (Word<T>* const end = to + kBlockValues; to != end; to += 2) {
+      unpacker.TakeTwo(a, to);
+      unpacker.TakeTwo(b, to + kBlockValues);
+      unpacker.TakeTwo(c, to + 2 * kBlockValues);
+      unpacker.TakeTwo(d, to + 3 * kBlockValues);
+    }
+    const bool right =
+        (a - four[0].start == four[0].bit_count) & (b - four[1].start == four[1].bit_count) &
+        (c - four[2].start == four[2].bit_count) & (d - four[3].start == four[3].bit_count);
+    if (HWY_UNLIKELY(!right)) break;  // and find out which, below
+  }
   for (; block < count; ++block) {
-    Lane<T> lane = LaneOf<T>(blocks[block], shifted);
-    for (size_t i = 0; i < kBlockValues; i += 2) lane.TakeTwo(i, entries, mask, table);
-    if (lane.position != blocks[block].bit_count) break;
+    uint64_t position = blocks[block].start;
+    Word<T>* const to = differences + block * kBlockValues;
+    for (size_t i = 0; i < kBlockValues; i += 2) unpacker.TakeTwo(position, to + i);
+    if (position - blocks[block].start != blocks[block].bit_count) break;
   }
   return block;
 }
 
 template <class T, bool kStream>
-void Reconstruct(const Word<T>* HWY_RESTRICT shifted, size_t count, const Quantizer<T>& from,
-                 T* HWY_RESTRICT values) {
+void Reconstruct(const Word<T>* HWY_RESTRICT differences, const PackedBlock* blocks, size_t count,
+                 const Quantizer<T>& from, T* HWY_RESTRICT values) {
   const bp::Tag<T> d;
   const bp::WordTag<T> w;
   const bp::VectorQuantizer<T> quantizer(from);
-  size_t i = 0;
-  for (; i + kBlockValues <= count; i += kBlockValues) {
+  for (size_t block = 0; block < count; ++block) {
+    const Word<T>* const at = differences + block * kBlockValues;
+    T* const to = values + blocks[block].slot * kBlockValues;
+    auto sum = hn::BitCast(w, quantizer.magic);
     TENSORPRESS_UNROLL
-    for (size_t j = 0; j < kBlockValues; j += bp::kLanes<T>) {
-      const auto value = quantizer.Reconstruct(hn::LoadU(w, shifted + i + j));
+    for (size_t i = 0; i < kBlockValues; i += bp::kLanes<T>) {
+      const auto shifted = hn::Add(bp::RunningSum(w, hn::LoadU(w, at + i)), sum);
+      sum = bp::LastLane(w, shifted);
       if (kStream) {
-        hn::Stream(value, d, values + i + j);
+        hn::Stream(quantizer.Reconstruct(shifted), d, to + i);
       } else {
-        hn::StoreU(value, d, values + i + j);
+        hn::StoreU(quantizer.Reconstruct(shifted), d, to + i);
       }
     }
   }
-  reference_coding<T>().reconstruct(shifted + i, count - i, from, values + i);
   if (kStream) hwy::FlushStream();
 }
 

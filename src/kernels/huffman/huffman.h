@@ -44,10 +44,10 @@ struct PackTable {
   std::uint32_t first = 0;
 };
 
-/// Entry i decodes the code that the bits i after the flag start with: bit 0 is set when that code
-/// is no longer than index_bits, its length with the flag is from bit 1 on, the difference from bit
-/// 16 on. Longer codes are found by their values: codes of `length` end before limits[length], and
-/// the number of a code among all is itself minus offsets[length].
+/// Entry i decodes the code that the bits i after the flag start with: its length with the flag is
+/// in the low byte, the difference from bit 16 on; 0 when that code is longer than index_bits.
+/// Longer codes are found by their values: codes of `length` end before limits[length], and the
+/// number of a code among all is itself minus offsets[length].
 struct UnpackTable {
   const std::uint32_t* entries = nullptr;
   unsigned index_bits = 0;
@@ -57,10 +57,10 @@ struct UnpackTable {
   std::uint32_t first = 0;
 };
 
-/// A block to unpack: its bits (with kPackedRoom bytes to read), their number (not 0), and which 32
-/// words of the result it becomes.
+/// A block to unpack: where its bits start (counted in bits from some base, with kPackedRoom bytes
+/// to read there), their number (not 0), and which 32 values of the result it becomes.
 struct PackedBlock {
-  const std::byte* bits = nullptr;
+  std::uint64_t start = 0;
   std::uint32_t bit_count = 0;
   std::uint32_t slot = 0;
 };
@@ -76,12 +76,13 @@ struct BlockCoding {
   /// took.
   using Pack = void (*)(const Word<T>* differences, std::size_t blocks, const PackTable& table,
                         std::byte* packed, std::uint32_t* words);
-  /// Quanta plus magic's bits. How many blocks were right before the first that was not.
-  using Unpack = std::size_t (*)(const PackedBlock* blocks, std::size_t count,
-                                 const UnpackTable& table, Word<T>* shifted);
-  /// Quanta plus magic's bits to values.
-  using Reconstruct = void (*)(const Word<T>* shifted, std::size_t count,
-                               const Quantizer<T>& quantizer, T* values);
+  /// Differences of the blocks, one after the other. How many blocks were right before the first
+  /// that was not.
+  using Unpack = std::size_t (*)(const std::byte* base, const PackedBlock* blocks,
+                                 std::size_t count, const UnpackTable& table, Word<T>* differences);
+  /// Differences to the values of each block, at its slot.
+  using Reconstruct = void (*)(const Word<T>* differences, const PackedBlock* blocks,
+                               std::size_t count, const Quantizer<T>& quantizer, T* values);
   Predict predict;
   Pack pack;
   Unpack unpack;

@@ -84,7 +84,7 @@ void pack(const Word<T>* differences, std::size_t blocks, const PackTable& table
 }
 
 /// `count` bits from `position` on, lowest first.
-std::uint64_t bits_at(const std::byte* from, std::uint32_t position, unsigned count) {
+std::uint64_t bits_at(const std::byte* from, std::uint64_t position, unsigned count) {
   std::uint64_t bits = 0;
   for (unsigned i = 0; i < count; ++i, ++position) {
     bits |= std::uint64_t{std::to_integer<unsigned>(from[position / 8]) >> (position % 8) & 1} << i;
@@ -93,37 +93,40 @@ std::uint64_t bits_at(const std::byte* from, std::uint32_t position, unsigned co
 }
 
 template <class T>
-bool unpack_block(const PackedBlock& block, const UnpackTable& table, Word<T>* shifted) {
-  std::uint32_t position = 0;
-  Word<T> quantum = bitplane::kMagicBits<T>;
+bool unpack_block(const std::byte* base, const PackedBlock& block, const UnpackTable& table,
+                  Word<T>* differences) {
+  std::uint64_t position = block.start;
   for (std::size_t i = 0; i < kBlockValues; ++i) {
-    if (bits_at(block.bits, position, 1) == 0) {
-      quantum += static_cast<Word<T>>(bits_at(block.bits, position + 1, kEscapeBits<T> - 1));
+    if (bits_at(base, position, 1) == 0) {
+      differences[i] = static_cast<Word<T>>(bits_at(base, position + 1, kEscapeBits<T> - 1));
       position += kEscapeBits<T>;
     } else {
-      const FoundSymbol found = find_symbol(bits_at(block.bits, position + 1, kMaxCodeBits), table);
-      quantum += Word<T>{found.symbol} - table.first;
+      const FoundSymbol found = find_symbol(bits_at(base, position + 1, kMaxCodeBits), table);
+      differences[i] = Word<T>{found.symbol} - table.first;
       position += 1 + found.length;
     }
-    shifted[i] = quantum;
   }
-  return position == block.bit_count;
+  return position - block.start == block.bit_count;
 }
 
 template <class T>
-std::size_t unpack(const PackedBlock* blocks, std::size_t count, const UnpackTable& table,
-                   Word<T>* shifted) {
+std::size_t unpack(const std::byte* base, const PackedBlock* blocks, std::size_t count,
+                   const UnpackTable& table, Word<T>* differences) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (!unpack_block<T>(blocks[i], table, shifted + blocks[i].slot * kBlockValues)) return i;
+    if (!unpack_block<T>(base, blocks[i], table, differences + i * kBlockValues)) return i;
   }
   return count;
 }
 
 template <class T>
-void reconstruct(const Word<T>* shifted, std::size_t count, const Quantizer<T>& quantizer,
-                 T* values) {
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = bitplane::reconstruct<T>(shifted[i] - bitplane::kMagicBits<T>, quantizer);
+void reconstruct(const Word<T>* differences, const PackedBlock* blocks, std::size_t count,
+                 const Quantizer<T>& quantizer, T* values) {
+  for (std::size_t block = 0; block < count; ++block) {
+    Word<T> quantum = 0;
+    for (std::size_t i = 0; i < kBlockValues; ++i) {
+      quantum += differences[block * kBlockValues + i];
+      values[blocks[block].slot * kBlockValues + i] = bitplane::reconstruct<T>(quantum, quantizer);
+    }
   }
 }
 

@@ -212,7 +212,7 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
   const auto step = hn::Set(d, model.step);
   const auto inverse_step = hn::Set(d, model.inverse_step);
   const auto bound = hn::Set(d, model.bound);
-  const auto limit = hn::Set(d, static_cast<T>(kResidualLimit));
+  const auto limit = hn::Set(d, InterpolationNumbers<T>::kResidualLimit);
   const auto zero_radius = hn::Set(d, model.step * T(kZeroRadius));
   std::size_t found = 0;
   for (std::size_t i = 0; i < row.count; i += N) {
@@ -227,11 +227,14 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
       const auto zero = hn::Zero(d);
       wrong = hn::Or(wrong, hn::And(hn::Eq(original, zero), hn::Ne(value, zero)));
     }
+    // What lies behind the row is never wrong.
+    if (HWY_UNLIKELY(i + N > row.count)) {
+      wrong = hn::And(wrong, hn::FirstN(d, row.count - i));
+    }
     if (HWY_UNLIKELY(!hn::AllFalse(d, wrong))) {
       std::uint8_t bits[8] = {};
       hn::StoreMaskBits(d, wrong, bits);
-      const std::size_t end = row.count - i < N ? row.count - i : N;
-      for (std::size_t lane = 0; lane < end; ++lane) {
+      for (std::size_t lane = 0; lane < N; ++lane) {
         if ((bits[lane / 8] >> (lane % 8)) & 1) {
           outliers[found++] = static_cast<std::uint32_t>(i + lane);
         }

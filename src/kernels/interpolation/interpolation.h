@@ -28,8 +28,6 @@ inline constexpr std::size_t kRowSlack = 32;
 inline constexpr std::size_t kScaleClasses = 32;
 /// (float bits >> 22) of 2^-8.
 inline constexpr std::int32_t kFirstClassBits = 238;
-/// Larger residuals are outliers.
-inline constexpr std::int32_t kResidualLimit = 1 << 20;
 
 /// The neighbours of a row along one axis. With stride 2, every other element counts.
 template <class T>
@@ -117,12 +115,14 @@ template <class T>
 struct InterpolationNumbers;
 template <>
 struct InterpolationNumbers<float> {
-  static constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23
-  static constexpr float kLargest = 0x1p119f;     // sums of several of these are finite
+  static constexpr float kResidualLimit = 0x1p22f;  // larger ones are outliers
+  static constexpr float kRounder = 12582912.0f;    // 1.5 * 2^23
+  static constexpr float kLargest = 0x1p119f;       // sums of several of these are finite
   static constexpr std::int32_t kRounderBits = 0x4B400000;
 };
 template <>
 struct InterpolationNumbers<double> {
+  static constexpr double kResidualLimit = 0x1p30;
   static constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52
   static constexpr double kLargest = 0x1p1015;
 };

@@ -102,9 +102,10 @@ std::size_t quantize(const T* originals, std::size_t stride, const Interpolation
     const T original = originals[i * stride];
     const T steps = (original - predictions[i]) * model.inverse_step;
     T residual = 0;
-    if (absolute(steps) < T(kResidualLimit)) residual = round_to_even(steps);
+    if (absolute(steps) < InterpolationNumbers<T>::kResidualLimit) residual = round_to_even(steps);
     T value = finish(predictions[i] + residual * model.step, model);
-    bool outlier = absolute(original - value) > model.bound || absolute(steps) >= kResidualLimit;
+    bool outlier = absolute(original - value) > model.bound ||
+                   absolute(steps) >= InterpolationNumbers<T>::kResidualLimit;
     if (model.keep_zeros) outlier = outlier || (original == 0 && value != 0);
     if (outlier) {
       outliers[found++] = static_cast<std::uint32_t>(i);

@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "kernels/rans/rans_stages.h"
@@ -114,7 +115,7 @@ HWY_INLINE void DecodeGroup(RansDecoder& decoder, const RansTables& tables, cons
   VU x[kGroupVectors], low[kGroupVectors], split[kGroupVectors];
   hn::Vec<DI> symbols[kGroupVectors];
   auto least = hn::Zero(di);
-  const auto first_value = hn::Set(di, (kRansFirstSymbol + kRansEscapes) * (1 << 24));
+  const auto first_value = hn::Set(di, kRansFirstSymbol + kRansEscapes);
   const int group_split = kPerValue ? 0 : static_cast<int>(tables.low_bit_split()[ids[0]]);
   TENSORPRESS_UNROLL
   for (std::size_t v = 0; v < kGroupVectors; ++v) {
@@ -127,7 +128,7 @@ HWY_INLINE void DecodeGroup(RansDecoder& decoder, const RansTables& tables, cons
         split[v] = hn::GatherIndex(du, tables.low_bit_split(), hn::BitCast(di, id));
       }
     } else {
-      index = hn::Or(index, hn::Set(du, std::uint32_t{ids[0]} << kRansBits));
+      index = hn::Or(index, hn::Set(du, tables.first_same()[ids[0]] << kRansBits));
     }
     const VU entry = hn::GatherIndex(du, tables.decode_entries(), hn::BitCast(di, index));
     const VU quotient = hn::ShiftRight<kRansBits>(x[v]);
@@ -136,7 +137,7 @@ HWY_INLINE void DecodeGroup(RansDecoder& decoder, const RansTables& tables, cons
                    hn::And(hn::ShiftRight<12>(entry), twelve));
     const auto signed_entry = hn::BitCast(di, entry);
     symbols[v] = hn::ShiftRight<24>(signed_entry);
-    least = hn::Min(least, signed_entry);
+    least = hn::Min(least, symbols[v]);
     if constexpr (kLowBits) {
       const VU one = hn::Set(du, 1u);
       if constexpr (kPerValue) {
@@ -154,12 +155,14 @@ HWY_INLINE void DecodeGroup(RansDecoder& decoder, const RansTables& tables, cons
   if (HWY_UNLIKELY(!hn::AllFalse(di, hn::Lt(least, first_value)))) {
     HWY_ALIGN std::uint32_t state[kRansGroup];
     HWY_ALIGN std::int32_t value[kRansGroup];
+    std::size_t escaped = 0;
     TENSORPRESS_UNROLL
     for (std::size_t v = 0; v < kGroupVectors; ++v) {
       hn::Store(x[v], du, state + v * kLanes);
       hn::Store(symbols[v], di, value + v * kLanes);
+      escaped |= MaskBits(hn::RebindMask(du, hn::Lt(symbols[v], first_value))) << (v * kLanes);
     }
-    rans::decode_escapes(state, value, next);
+    rans::decode_escapes(state, value, static_cast<std::uint32_t>(escaped), next);
     TENSORPRESS_UNROLL
     for (std::size_t v = 0; v < kGroupVectors; ++v) {
       x[v] = hn::Load(du, state + v * kLanes);
@@ -276,7 +279,7 @@ HWY_INLINE void EncodeGroup(RansEncoder& encoder, const RansTables& tables, cons
         symbols[v] = hn::Shr(value, hn::BitCast(di, hn::Add(rest, merged)));
       }
     } else {
-      base = hn::Set(du, std::uint32_t{ids[0]} << 8);
+      base = hn::Set(du, tables.first_same()[ids[0]] << 8);
       if constexpr (kLowBits) {
         if (group_rest != 0) {
           x[v] = MakeRoom(x[v], hn::Set(du, 0xFFFFFFFFu >> group_rest), next);
@@ -294,9 +297,18 @@ HWY_INLINE void EncodeGroup(RansEncoder& encoder, const RansTables& tables, cons
   if (HWY_UNLIKELY(!hn::AllTrue(du, hn::Eq(hn::ShiftRight<8>(outside), hn::Zero(du))))) {
     HWY_ALIGN std::int32_t symbol[kRansGroup];
     HWY_ALIGN std::uint32_t place[kRansGroup];
+    std::size_t lanes_outside = 0;
     TENSORPRESS_UNROLL
-    for (std::size_t v = 0; v < kGroupVectors; ++v) hn::Store(symbols[v], di, symbol + v * kLanes);
-    for (std::size_t lane = 0; lane < kRansGroup; ++lane) {
+    for (std::size_t v = 0; v < kGroupVectors; ++v) {
+      hn::Store(symbols[v], di, symbol + v * kLanes);
+      hn::Store(index[v], du, place + v * kLanes);
+      const auto inside = hn::And(hn::Gt(symbols[v], hn::Set(di, kRansFirstSymbol + 3)),
+                                  hn::Lt(symbols[v], hn::Set(di, 128)));
+      lanes_outside |= (MaskBits(hn::RebindMask(du, inside)) ^ ((1u << kLanes) - 1))
+                       << (v * kLanes);
+    }
+    for (; lanes_outside != 0; lanes_outside &= lanes_outside - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes_outside));
       const std::size_t id = ids[kPerValue ? lane : 0];
       place[lane] =
           static_cast<std::uint32_t>(id << 8) + rans::encode_index(tables, id, symbol[lane]);
@@ -313,21 +325,19 @@ HWY_INLINE void EncodeGroup(RansEncoder& encoder, const RansTables& tables, cons
   if (HWY_UNLIKELY(!hn::AllFalse(di, hn::Lt(hn::BitCast(di, flags), hn::Zero(di))))) {
     HWY_ALIGN std::uint32_t state[kRansGroup];
     HWY_ALIGN std::int32_t symbol[kRansGroup];
-    HWY_ALIGN std::uint32_t packed[kRansGroup];
+    std::size_t escaped = 0;
     TENSORPRESS_UNROLL
     for (std::size_t v = 0; v < kGroupVectors; ++v) {
       hn::Store(x[v], du, state + v * kLanes);
       hn::Store(symbols[v], di, symbol + v * kLanes);
-      hn::Store(entry[v], du, packed + v * kLanes);
+      const auto escape = hn::Lt(hn::BitCast(di, entry[v]), hn::Zero(di));
+      escaped |= MaskBits(hn::RebindMask(du, escape)) << (v * kLanes);
     }
-    std::uint8_t which[kRansGroup];
-    std::uint32_t escaped = 0;
-    for (std::size_t lane = 0; lane < kRansGroup; ++lane) {
-      which[lane] =
-          static_cast<std::uint8_t>(tables.escape_symbol(ids[kPerValue ? lane : 0], symbol[lane]));
-      escaped |= (packed[lane] >> 31) << lane;
-    }
-    rans::encode_escapes(state, symbol, which, escaped, next);
+    const auto table_of = [&](std::size_t lane) -> std::size_t {
+      return ids[kPerValue ? lane : 0];
+    };
+    rans::encode_escapes(state, symbol, static_cast<std::uint32_t>(escaped), tables, table_of,
+                         next);
     TENSORPRESS_UNROLL
     for (std::size_t v = 0; v < kGroupVectors; ++v) x[v] = hn::Load(du, state + v * kLanes);
   }

@@ -65,7 +65,7 @@ class RansTables {
 
   std::size_t count() const { return low_bits_.size(); }
   int low_bits(std::size_t id) const { return low_bits_[id]; }
-  /// Bits that `value` takes in table `id`, raw bits included.
+  /// Bits that `value` takes in table `id`, raw bits included. The same number on every machine.
   double bits(std::size_t id, std::int32_t value) const;
 
   /// [id][x mod 2^12]: (frequency - 1) | (slot - start) << 12 | symbol << 24.
@@ -77,6 +77,9 @@ class RansTables {
   const std::uint32_t* encode_reciprocals() const { return reciprocals_.data(); }
   /// [id]: merged low bits | further low bits << 8.
   const std::uint32_t* low_bit_split() const { return split_.data(); }
+  /// [id]: the first table with the same frequencies, so that a shape at many scales is cached
+  /// once.
+  const std::uint32_t* first_same() const { return same_.data(); }
   /// Tables before this one have no raw low bits; groups of those alone are coded faster.
   std::uint32_t first_with_low_bits() const { return first_with_low_bits_; }
   /// The escape that a value without a symbol of its own becomes.
@@ -89,6 +92,7 @@ class RansTables {
   std::vector<std::uint32_t> packed_;
   std::vector<std::uint32_t> reciprocals_;
   std::vector<std::uint32_t> split_;
+  std::vector<std::uint32_t> same_;
   std::vector<int> low_bits_;
   std::uint32_t first_with_low_bits_ = 256;
   std::vector<std::uint8_t> escapes_;

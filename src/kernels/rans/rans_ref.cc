@@ -16,7 +16,7 @@ bool decode(RansDecoder& decoder, const RansTables& tables, const std::uint8_t* 
     const std::byte* next = decoder.next;
     std::uint32_t low[kRansGroup];
     std::uint32_t split[kRansGroup];
-    bool escapes = false;
+    std::uint32_t escaped = 0;
     std::uint32_t splits = 0;
     for (std::size_t lane = 0; lane < kRansGroup; ++lane) {
       const std::size_t id = kPerValue ? ids[group * kRansGroup + lane] : ids[group];
@@ -29,9 +29,9 @@ bool decode(RansDecoder& decoder, const RansTables& tables, const std::uint8_t* 
       low[lane] = next_x & ((1u << merged) - 1);
       x[lane] = renormalize(next_x >> merged, next);
       values[lane] = static_cast<std::int32_t>(entry) >> 24;
-      escapes |= values[lane] < kRansFirstSymbol + kRansEscapes;
+      escaped |= std::uint32_t{values[lane] < kRansFirstSymbol + kRansEscapes} << lane;
     }
-    if (escapes) decode_escapes(x, values, next);
+    if (escaped != 0) decode_escapes(x, values, escaped, next);
     if (splits != 0) {
       for (std::size_t lane = 0; lane < kRansGroup; ++lane) {
         values[lane] =
@@ -58,7 +58,6 @@ void encode(RansEncoder& encoder, const RansTables& tables, const std::uint8_t* 
     const std::int32_t* from = values + group * kRansGroup;
     std::byte* next = encoder.next;
     std::int32_t symbols[kRansGroup];
-    std::uint8_t escapes[kRansGroup];
     std::uint32_t entries[kRansGroup];
     std::uint32_t reciprocals[kRansGroup];
     std::uint32_t escaped = 0;
@@ -67,13 +66,17 @@ void encode(RansEncoder& encoder, const RansTables& tables, const std::uint8_t* 
       const std::uint32_t rest = tables.low_bit_split()[id] >> 8;
       if (rest != 0) put_bits(x[lane], static_cast<std::uint32_t>(from[lane]), rest, next);
       symbols[lane] = from[lane] >> tables.low_bits(id);
-      escapes[lane] = static_cast<std::uint8_t>(tables.escape_symbol(id, symbols[lane]));
       const std::size_t at = id * kRansSymbols + encode_index(tables, id, symbols[lane]);
       entries[lane] = tables.encode_packed()[at];
       reciprocals[lane] = tables.encode_reciprocals()[at];
       escaped |= (entries[lane] >> 31) << lane;
     }
-    if (escaped != 0) encode_escapes(x, symbols, escapes, escaped, next);
+    if (escaped != 0) {
+      const auto table_of = [&](std::size_t lane) -> std::size_t {
+        return kPerValue ? ids[group * kRansGroup + lane] : ids[group];
+      };
+      encode_escapes(x, symbols, escaped, tables, table_of, next);
+    }
     for (std::size_t lane = kRansGroup; lane-- > 0;) {
       const std::size_t id = kPerValue ? ids[group * kRansGroup + lane] : ids[group];
       const std::uint32_t split = tables.low_bit_split()[id];

@@ -54,40 +54,47 @@ inline void put_bits(std::uint32_t& x, std::uint32_t value, std::uint32_t bits, 
   x = make_room(x, 0xFFFFFFFFu >> bits, next) << bits | (value & ((1u << bits) - 1));
 }
 
-// Stages 2 and 3: symbols[lane] is an escape where it is below -124, and becomes the value.
-inline void decode_escapes(std::uint32_t* x, std::int32_t* symbols, const std::byte*& next) {
+// Stages 2 and 3: symbols[lane] of the lanes in `escaped` are escapes and become values.
+inline void decode_escapes(std::uint32_t* x, std::int32_t* symbols, std::uint32_t escaped,
+                           const std::byte*& next) {
   std::uint32_t long_lanes = 0;
-  for (std::size_t lane = 0; lane < kRansGroup; ++lane) {
+  for (std::uint32_t left = escaped; left != 0; left &= left - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(left));
     const int escape = symbols[lane] - kRansFirstSymbol;
-    if (escape >= kRansEscapes) continue;
-    if (escape == kRansEscapes - 1) {
-      long_lanes |= 1u << lane;
-      symbols[lane] = static_cast<std::int32_t>(take_bits(x[lane], 16, next));
-    } else {
-      const auto bits =
-          static_cast<std::uint32_t>(kRansEscapeBits[static_cast<std::size_t>(escape)]);
-      symbols[lane] = unzigzag(take_bits(x[lane], bits, next));
-    }
+    const bool is_long = escape == kRansEscapes - 1;
+    const int bits = is_long ? 16 : kRansEscapeBits[static_cast<std::size_t>(escape)];
+    const std::uint32_t raw = take_bits(x[lane], static_cast<std::uint32_t>(bits), next);
+    symbols[lane] = is_long ? static_cast<std::int32_t>(raw) : unzigzag(raw);
+    long_lanes |= std::uint32_t{is_long} << lane;
   }
   for (; long_lanes != 0; long_lanes &= long_lanes - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(long_lanes));
-    const std::uint32_t low = static_cast<std::uint32_t>(symbols[lane]);
+    const auto low = static_cast<std::uint32_t>(symbols[lane]);
     symbols[lane] = unzigzag(low | take_bits(x[lane], 16, next) << 16);
   }
 }
 
-// The same backwards: lanes whose bit in `escaped` is set code symbols[lane] raw.
-// escapes[lane] is which escape.
-inline void encode_escapes(std::uint32_t* x, const std::int32_t* symbols,
-                           const std::uint8_t* escapes, std::uint32_t escaped, std::byte*& next) {
-  for (std::size_t lane = kRansGroup; lane-- > 0;) {
-    if ((escaped >> lane & 1) == 0 || escapes[lane] != kRansEscapes - 1) continue;
-    put_bits(x[lane], zigzag(symbols[lane]) >> 16, 16, next);
+// The same backwards: lanes in `escaped` code symbols[lane] raw, by the escape of their table.
+template <class TableOf>
+void encode_escapes(std::uint32_t* x, const std::int32_t* symbols, std::uint32_t escaped,
+                    const RansTables& tables, const TableOf& table_of, std::byte*& next) {
+  const auto last = [](std::uint32_t lanes) {
+    return static_cast<std::size_t>(31 - std::countl_zero(lanes));
+  };
+  int escapes[kRansGroup];
+  std::uint32_t long_lanes = 0;
+  for (std::uint32_t left = escaped; left != 0; left &= left - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+    escapes[lane] = tables.escape_symbol(table_of(lane), symbols[lane]);
+    long_lanes |= std::uint32_t{escapes[lane] == kRansEscapes - 1} << lane;
   }
-  for (std::size_t lane = kRansGroup; lane-- > 0;) {
-    if ((escaped >> lane & 1) == 0) continue;
+  for (std::uint32_t left = long_lanes; left != 0; left ^= 1u << last(left)) {
+    put_bits(x[last(left)], zigzag(symbols[last(left)]) >> 16, 16, next);
+  }
+  for (std::uint32_t left = escaped; left != 0; left ^= 1u << last(left)) {
+    const std::size_t lane = last(left);
     const bool is_long = escapes[lane] == kRansEscapes - 1;
-    const int bits = is_long ? 16 : kRansEscapeBits[escapes[lane]];
+    const int bits = is_long ? 16 : kRansEscapeBits[static_cast<std::size_t>(escapes[lane])];
     put_bits(x[lane], zigzag(symbols[lane]), static_cast<std::uint32_t>(bits), next);
   }
 }

@@ -1,7 +1,6 @@
 // Builds what the coding loops look up, and holds what encoder and decoder keep between calls.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -37,6 +36,20 @@ Division division_by(std::uint32_t frequency) {
   return {(frequency - 1) | log2 << 24 | 1u << 28, static_cast<std::uint32_t>(multiplier)};
 }
 
+// Base-2 logarithm of a small integer, the same on every machine: costs decide what is written.
+double exact_log2(std::uint32_t value) {
+  const int whole = static_cast<int>(std::bit_width(value)) - 1;
+  double rest = static_cast<double>(value) / static_cast<double>(1u << whole);
+  double result = whole;
+  for (double bit = 0.5; bit > 1e-7; bit /= 2) {
+    rest *= rest;
+    if (rest < 2) continue;
+    rest /= 2;
+    result += bit;
+  }
+  return result;
+}
+
 }  // namespace
 
 RansTables::RansTables(std::span<const RansTable> tables_from_1) {
@@ -50,6 +63,11 @@ RansTables::RansTables(std::span<const RansTable> tables_from_1) {
   for (std::size_t id = 0; id < count; ++id) {
     const RansTable& table = id == 0 ? null : tables_from_1[id - 1];
     low_bits_.push_back(table.low_bits);
+    std::uint32_t same = 0;
+    while (same < id && (same == 0 || tables_from_1[same - 1].frequencies != table.frequencies)) {
+      ++same;
+    }
+    same_.push_back(same);
     if (table.low_bits > 0) {
       first_with_low_bits_ = std::min(first_with_low_bits_, static_cast<std::uint32_t>(id));
     }
@@ -91,10 +109,10 @@ RansTables::RansTables(std::span<const RansTable> tables_from_1) {
 double RansTables::bits(std::size_t id, std::int32_t value) const {
   const std::int32_t high = value >> low_bits_[id];
   const std::uint32_t packed = packed_[id * kRansSymbols + rans::encode_index(*this, id, high)];
-  const double frequency = (packed & 0xFFF) + 1;
+  const std::uint32_t frequency = (packed & 0xFFF) + 1;
   const bool raw = (packed & kEscapeFlag) != 0;
   const auto escape = static_cast<std::size_t>(escape_symbol(id, high));
-  return kRansBits - std::log2(frequency) + low_bits_[id] + (raw ? kRansEscapeBits[escape] : 0);
+  return kRansBits - exact_log2(frequency) + low_bits_[id] + (raw ? kRansEscapeBits[escape] : 0);
 }
 
 bool RansDecoder::start(std::span<const std::byte> bytes, std::size_t use_vectors) {

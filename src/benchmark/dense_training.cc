@@ -1,0 +1,104 @@
+#include "benchmark/dense_training.h"
+
+#include "base/errors.h"
+#include "benchmark/raw_name.h"
+#include "codecs/bounded/bounded_codec.h"
+#include "codecs/dense/lorenzo.h"
+#include "codecs/dense/train.h"
+#include "codecs/dense/train_interpolation.h"
+#include "stream/survey.h"
+#include "stream/trial.h"
+
+namespace tensorpress::benchmark {
+namespace {
+
+// Shows the trainer what a coder would have to code, and codes nothing.
+template <class Trainer>
+class TrainingCoder final : public bounded::FieldCoder {
+ public:
+  explicit TrainingCoder(Trainer& trainer) : trainer_(trainer) {}
+
+  Shape preferred_chunk_shape(const Shape& shape, DType) const override {
+    return dense::lorenzo_chunk_shape(shape);
+  }
+  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
+                                    std::span<std::byte>,
+                                    ChunkWorkspace& workspace) const override {
+    trainer_.add(field, bound, workspace);
+    return std::nullopt;
+  }
+  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
+                                    std::span<std::byte>,
+                                    ChunkWorkspace& workspace) const override {
+    trainer_.add(field, bound, workspace);
+    return std::nullopt;
+  }
+  Result<void> decode(std::span<const std::byte>, const Shape&, double, std::span<float>,
+                      ChunkWorkspace&) const override {
+    return internal_error("training does not decode");
+  }
+  Result<void> decode(std::span<const std::byte>, const Shape&, double, std::span<double>,
+                      ChunkWorkspace&) const override {
+    return internal_error("training does not decode");
+  }
+
+ private:
+  Trainer& trainer_;
+};
+
+Result<std::unique_ptr<stream::TensorSource>> open(const std::string& path,
+                                                   const DenseTrainingOptions& options) {
+  if (path.ends_with(".npy")) return files::open_tensor(path, std::nullopt);
+  auto format = raw_format_of_name(path);
+  return files::open_tensor(path, format ? format : options.raw);
+}
+
+// Every chunk of every file at every bound, one thread: sums must not depend on an order.
+template <class Trainer>
+Result<void> show(Trainer& trainer, std::span<const std::string> files,
+                  const DenseTrainingOptions& options) {
+  TRY(const Isa isa, active_isa());
+  const Runner runner = thread_runner(1);
+  for (const std::string& path : files) {
+    TRY(const auto source, open(path, options));
+    RETURN_IF_ERROR(bounded::check_dtype("dense", source->dtype()));
+    TRY(const auto grid,
+        stream::ChunkGrid::make(source->shape(), dense::lorenzo_chunk_shape(source->shape())));
+    TRY(const auto survey,
+        stream::survey_values(*source, grid, options.fill_values, runner, 1, isa));
+    const double width = survey.range.high - survey.range.low;
+    for (const double share : options.relative_bounds) {
+      const auto codec = bounded::make_bounded_codec(
+          std::make_unique<TrainingCoder<Trainer>>(trainer),
+          {.bound = Bound::relative(share), .limit = share * width, .fills = options.fill_values});
+      RETURN_IF_ERROR(
+          stream::run_trial(*codec, *source, grid, stream::all_chunks(grid), runner, 1, isa));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DenseTables> train_dense(std::span<const std::string> files,
+                                const DenseTrainingOptions& options) {
+  dense::LorenzoLiterals literals = dense::formula_literals();
+  for (int round = 0; round < options.rounds; ++round) {
+    const dense::LorenzoModel model(literals);
+    dense::LorenzoTrainer trainer(model);
+    RETURN_IF_ERROR(show(trainer, files, options));
+    literals = trainer.finish();
+  }
+  dense::InterpolationTrainer trainer;
+  RETURN_IF_ERROR(show(trainer, files, options));
+  std::string bounds;
+  for (const double bound : options.relative_bounds) {
+    bounds += text(bounds.empty() ? "" : ", ", bound);
+  }
+  return DenseTables{
+      dense::literals_source(literals, text("`tensorpress codebook build --codec dense` over ",
+                                            files.size(), " files\n// at REL ", bounds)),
+      dense::shapes_source(trainer.finish(dense::formula_shapes()))};
+}
+
+}  // namespace tensorpress::benchmark

@@ -1,0 +1,45 @@
+#include "codecs/dense/lorenzo.h"
+
+#include <algorithm>
+
+namespace tensorpress::dense {
+
+Shape lorenzo_chunk_shape(const Shape& shape) {
+  constexpr std::uint64_t kMost = 1u << 18;
+  Shape chunk = shape;
+  std::uint64_t room = kMost;
+  for (std::size_t axis = shape.rank(); axis-- > 0;) {
+    const std::uint64_t extent = std::max<std::uint64_t>(shape[axis], 1);
+    // Equal parts, so that the last one is not a sliver.
+    const std::uint64_t parts = (extent + room - 1) / room;
+    chunk[axis] = (extent + parts - 1) / parts;
+    room = parts > 1 ? 1 : room / extent;
+  }
+  return chunk;
+}
+
+Shape LorenzoCoder::preferred_chunk_shape(const Shape& shape, DType) const {
+  return lorenzo_chunk_shape(shape);
+}
+std::optional<std::size_t> LorenzoCoder::encode(const bounded::Field<float>& field, double bound,
+                                                std::span<std::byte> output,
+                                                ChunkWorkspace& workspace) const {
+  return encode_lorenzo(field, bound, output, workspace);
+}
+std::optional<std::size_t> LorenzoCoder::encode(const bounded::Field<double>& field, double bound,
+                                                std::span<std::byte> output,
+                                                ChunkWorkspace& workspace) const {
+  return encode_lorenzo(field, bound, output, workspace);
+}
+Result<void> LorenzoCoder::decode(std::span<const std::byte> input, const Shape& shape,
+                                  double bound, std::span<float> output,
+                                  ChunkWorkspace& workspace) const {
+  return decode_lorenzo(input, shape, bound, output, workspace);
+}
+Result<void> LorenzoCoder::decode(std::span<const std::byte> input, const Shape& shape,
+                                  double bound, std::span<double> output,
+                                  ChunkWorkspace& workspace) const {
+  return decode_lorenzo(input, shape, bound, output, workspace);
+}
+
+}  // namespace tensorpress::dense
