@@ -14,17 +14,17 @@ struct NameParts {
 bool is_shape(std::string_view text) {
   const bool begins_and_ends_with_digits =
       !text.empty() && text.front() != 'x' && text.back() != 'x';
-  return begins_and_ends_with_digits && text.find("xx") == text.npos &&
-         text.find_first_not_of("0123456789x") == text.npos;
+  return begins_and_ends_with_digits && text.find("xx") == std::string_view::npos &&
+         text.find_first_not_of("0123456789x") == std::string_view::npos;
 }
 
 NameParts parts_of(std::string_view path) {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
   const std::size_t dot = name.find_last_of('.');
   NameParts parts{.stem = name.substr(0, dot), .shape = {}, .extension = {}};
-  if (dot != name.npos) parts.extension = name.substr(dot + 1);
+  if (dot != std::string_view::npos) parts.extension = name.substr(dot + 1);
   const std::size_t mark = parts.stem.find_last_of('_');
-  if (mark != name.npos && is_shape(parts.stem.substr(mark + 1))) {
+  if (mark != std::string_view::npos && is_shape(parts.stem.substr(mark + 1))) {
     parts.shape = parts.stem.substr(mark + 1);
     parts.stem = parts.stem.substr(0, mark);
   }

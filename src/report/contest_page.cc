@@ -36,9 +36,9 @@ struct Figures {
 };
 
 template <class From>
-Figures figures_of(const From& from, std::string bound) {
+Figures figures_of(const From& from, const std::string& bound) {
   return {.codec = from.codec,
-          .bound = std::move(bound),
+          .bound = bound,
           .lossless = from.lossless,
           .ratio = from.ratio,
           .bits_per_value = from.bits_per_value,

@@ -12,6 +12,7 @@ Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> nam
   for (const char* name : names) {
     const int scope = symbols == Symbols::shared_with_plugins ? RTLD_GLOBAL : RTLD_LOCAL;
     if (void* const handle = dlopen(name, RTLD_NOW | scope)) return SharedLibrary(handle);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc keeps an error for each thread
     if (first_error.empty()) first_error = dlerror();
   }
   return unsupported(first_error);
