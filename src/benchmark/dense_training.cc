@@ -19,7 +19,7 @@ class TrainingCoder final : public bounded::FieldCoder {
   explicit TrainingCoder(Trainer& trainer) : trainer_(trainer) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType) const override {
-    return dense::lorenzo_chunk_shape(shape);
+    return dense::chunk_shape_of(shape, dense::kLorenzoChunkValues);
   }
   std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
                                     std::span<std::byte>,
@@ -63,7 +63,8 @@ Result<void> show(Trainer& trainer, std::span<const std::string> files,
     TRY(const auto source, open(path, options));
     RETURN_IF_ERROR(bounded::check_dtype("dense", source->dtype()));
     TRY(const auto grid,
-        stream::ChunkGrid::make(source->shape(), dense::lorenzo_chunk_shape(source->shape())));
+        stream::ChunkGrid::make(
+            source->shape(), dense::chunk_shape_of(source->shape(), dense::kLorenzoChunkValues)));
     TRY(const auto survey,
         stream::survey_values(*source, grid, options.fill_values, runner, 1, isa));
     const double width = survey.range.high - survey.range.low;

@@ -281,11 +281,12 @@ TEST(DenseLorenzo, BlockFunctionsSayWhatTheCoderDoes) {
 }
 
 TEST(DenseLorenzo, ChunksAreWholeRowsOfAtMost2To18Values) {
-  EXPECT_EQ(lorenzo_chunk_shape(Shape{20, 180, 360}), (Shape{4, 180, 360}));
-  EXPECT_EQ(lorenzo_chunk_shape(Shape{2161, 4320}), (Shape{59, 4320}));
-  EXPECT_EQ(lorenzo_chunk_shape(Shape{3000000}), (Shape{250000}));
-  EXPECT_EQ(lorenzo_chunk_shape(Shape{5, 5}), (Shape{5, 5}));
-  EXPECT_EQ(lorenzo_chunk_shape(Shape{4, 1 << 12, 1 << 12}), (Shape{1, 64, 1 << 12}));
+  EXPECT_EQ(chunk_shape_of(Shape{20, 180, 360}, kLorenzoChunkValues), (Shape{4, 180, 360}));
+  EXPECT_EQ(chunk_shape_of(Shape{2161, 4320}, kLorenzoChunkValues), (Shape{59, 4320}));
+  EXPECT_EQ(chunk_shape_of(Shape{3000000}, kLorenzoChunkValues), (Shape{250000}));
+  EXPECT_EQ(chunk_shape_of(Shape{5, 5}, kLorenzoChunkValues), (Shape{5, 5}));
+  EXPECT_EQ(chunk_shape_of(Shape{4, 1 << 12, 1 << 12}, kLorenzoChunkValues),
+            (Shape{1, 64, 1 << 12}));
 }
 
 TEST(DenseTrainer, GivesTablesThatAddUpAndCodeTheirOwnFieldsBetterThanFormulas) {

@@ -15,6 +15,9 @@ namespace {
 // The first byte of what a chunk's coder wrote.
 enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1 };
 
+// Choosing how to interpolate a chunk takes samples of it; smaller chunks would spend too much on
+// that, larger ones leave threads without work on fields of a few megabytes.
+constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 19;
 // Up to here both predictors are tried; beyond, samples choose.
 constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 // Samples lack the coarsest levels, so interpolation is estimated some percent too high.
@@ -28,7 +31,7 @@ class Dense final : public bounded::FieldCoder {
   explicit Dense(Effort effort) : effort_(effort) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType /*dtype*/) const override {
-    return lorenzo_chunk_shape(shape);
+    return chunk_shape_of(shape, effort_ == Effort::fast ? kLorenzoChunkValues : kChunkValues);
   }
 
   std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,

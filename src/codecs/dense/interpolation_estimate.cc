@@ -38,7 +38,7 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
   for (std::size_t axis = 0; axis < 3; ++axis) {
     sample.block[axis] = std::min(chunk[axis], most[axis]);
   }
-  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 64, 12000, 32000);
+  const std::size_t wanted = std::clamp<std::size_t>(values.size() / 64, 8000, 32000);
   sample.blocks =
       std::max<std::size_t>(1, (wanted + sample.block_count() / 2) / sample.block_count());
   const auto copy = workspace.buffers[buffer::kSample].reserve_as<T>(

@@ -4,10 +4,9 @@
 
 namespace tensorpress::dense {
 
-Shape lorenzo_chunk_shape(const Shape& shape) {
-  constexpr std::uint64_t kMost = 1u << 18;
+Shape chunk_shape_of(const Shape& shape, std::uint64_t most_values) {
   Shape chunk = shape;
-  std::uint64_t room = kMost;
+  std::uint64_t room = most_values;
   for (std::size_t axis = shape.rank(); axis-- > 0;) {
     const std::uint64_t extent = std::max<std::uint64_t>(shape[axis], 1);
     // Equal parts, so that the last one is not a sliver.
@@ -19,7 +18,7 @@ Shape lorenzo_chunk_shape(const Shape& shape) {
 }
 
 Shape LorenzoCoder::preferred_chunk_shape(const Shape& shape, DType) const {
-  return lorenzo_chunk_shape(shape);
+  return chunk_shape_of(shape, kLorenzoChunkValues);
 }
 std::optional<std::size_t> LorenzoCoder::encode(const bounded::Field<float>& field, double bound,
                                                 std::span<std::byte> output,

@@ -43,8 +43,10 @@ template <class T>
 double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
                              ChunkWorkspace& workspace);
 
-/// Whole rows or planes, at most 2^18 values: as good as 2^20 in ratio.
-Shape lorenzo_chunk_shape(const Shape& shape);
+/// Whole rows or planes in nearly equal parts of at most so many values.
+Shape chunk_shape_of(const Shape& shape, std::uint64_t most_values);
+/// As good as 2^20 in ratio, and they stay in the cache.
+inline constexpr std::uint64_t kLorenzoChunkValues = std::uint64_t{1} << 18;
 
 /// `dense --effort fast`, for those who need a FieldCoder.
 class LorenzoCoder final : public bounded::FieldCoder {
