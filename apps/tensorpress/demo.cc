@@ -1,4 +1,4 @@
-// tensorpress demo: real data through dct-chop and back, shown in a page.
+// tensorpress demo: real data through our codecs and back, shown in a page.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -82,12 +82,12 @@ std::string padded(const std::string& cell, std::size_t width) {
 void print_row(const std::vector<std::string>& cells) {
   std::string line =
       "  " + cells[0] + std::string(14 - std::min<std::size_t>(14, cells[0].size()), ' ');
-  for (std::size_t i = 1; i < cells.size(); ++i) line += padded(cells[i], i == 1 ? 3 : 11);
+  for (std::size_t i = 1; i < cells.size(); ++i) line += padded(cells[i], i == 1 ? 7 : 11);
   std::puts(line.c_str());
 }
 
 void print_trip(const report::RoundTrip& trip) {
-  print_row({report::variant_name(trip.info.codec), text(report::chop_factor(trip.info.codec)),
+  print_row({report::variant_name(trip.info.codec), report::setting_of(trip.info.codec),
              fixed(trip.ratio(), 2), fixed(trip.bits_per_value(), 2),
              rounded(trip.error.max_rel_error(), 2), fixed(trip.error.psnr_db(), 1),
              trip.ssim ? fixed(*trip.ssim, 4) : "-", fixed(trip.compress_gb_per_s, 2),
@@ -104,8 +104,8 @@ Result<report::DemoDataSet> measure(const fs::path& path, bool print) {
     std::printf("%s: %s %s, %s\n", path.string().c_str(),
                 std::string(name_of(tensor.dtype)).c_str(), tensor.shape.to_string().c_str(),
                 human_bytes(tensor.byte_count()).c_str());
-    print_row(
-        {"", "CF", "ratio", "bits/value", "max rel", "psnr dB", "ssim", "GB/s in", "GB/s out"});
+    print_row({"", "setting", "ratio", "bits/value", "max rel", "psnr dB", "ssim", "GB/s in",
+               "GB/s out"});
   }
   return report::run_demo_study(tensor, std::move(description), {},
                                 [&](const report::RoundTrip& trip) {
@@ -205,7 +205,7 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 Verb demo_verb() {
-  return {"demo", "compress real data at every chop factor and write a page about it",
+  return {"demo", "compress real data at many settings and write a page about it",
           "  ./dev demo\n"
           "  tensorpress demo --data build/demo-data --output demo",
           declare};

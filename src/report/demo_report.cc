@@ -21,6 +21,7 @@ std::string psnr_text(const RoundTrip& trip) {
 /// Rows that keep every coefficient lose nothing but rounding; in a plot they would only squeeze
 /// the others.
 bool keeps_everything(const RoundTrip& trip) {
+  if (chop_factor(trip.info.codec) == 0) return trip.stored_raw();
   const int points = trip.info.codec.parameter("transform") == "zfp" ? 4 : 8;
   return trip.stored_raw() || (trip.info.codec.parameter("layout") == "square" &&
                                chop_factor(trip.info.codec) == points);
@@ -29,8 +30,10 @@ bool keeps_everything(const RoundTrip& trip) {
 std::string table_of(const DemoDataSet& set) {
   Table table;
   table.columns = {
-      {"variant", "transform and layout of the kept coefficients", false},
-      {"CF", "chop factor: how many frequencies are kept along each axis of a block"},
+      {"variant", "transform and layout of the kept coefficients, or the codec", false},
+      {"setting",
+       "dct-chop: the chop factor CF, how many frequencies are kept along each axis of a "
+       "block; others: the largest error allowed, as a share of the value range"},
       {"ratio", "bytes before over bytes after, the whole stream"},
       {"payload_ratio", "the same for the coefficients alone, without headers and checksums"},
       {"bits_per_value", "bits of the whole stream for each element"},
@@ -47,7 +50,7 @@ std::string table_of(const DemoDataSet& set) {
     if (!previous.empty() && variant != previous) table.group_starts.push_back(table.rows.size());
     previous = variant;
     table.rows.push_back({variant + (trip.stored_raw() ? ", stored raw" : ""),
-                          text(chop_factor(trip.info.codec)), fixed(trip.ratio(), 2),
+                          setting_of(trip.info.codec), fixed(trip.ratio(), 2),
                           fixed(trip.payload_ratio(), 2), fixed(trip.bits_per_value(), 2),
                           rounded(trip.error.max_rel_error(), 3), psnr_text(trip),
                           rounded(trip.error.nrmse(), 3), trip.ssim ? fixed(*trip.ssim, 4) : "–",
@@ -92,12 +95,14 @@ Plot plot_of(const DemoDataSet& set) {
     if (plot.series.empty() || plot.series.back().name != variant) {
       plot.series.push_back({.name = variant});
     }
-    const int factor = chop_factor(trip.info.codec);
+    const bool chopped = chop_factor(trip.info.codec) > 0;
+    const std::string setting = setting_of(trip.info.codec);
     const std::string note =
-        text(variant, ", CF ", factor, ": ", fixed(trip.bits_per_value(), 2), " bits per value, ",
-             psnr_text(trip), " dB, ratio ", fixed(trip.ratio(), 2));
-    plot.series.back().points.push_back({trip.bits_per_value(), trip.error.psnr_db(),
-                                         plot.series.size() == 1 ? text(factor) : "", note});
+        text(variant, chopped ? ", CF " : ", REL ", setting, ": ", fixed(trip.bits_per_value(), 2),
+             " bits per value, ", psnr_text(trip), " dB, ratio ", fixed(trip.ratio(), 2));
+    plot.series.back().points.push_back(
+        {trip.bits_per_value(), trip.error.psnr_db(),
+         plot.series.size() == 1 || variant == "dense" ? setting : "", note});
   }
   return plot;
 }
@@ -144,11 +149,12 @@ Result<std::string> overview_of(const DemoDataSet& set) {
   TRY(const std::string original,
       picture(set.original, scale_of_values(set), title + ", original",
               text("The original: ", set.excerpt.description(set.shape), ".")));
-  return side_by_side({figure(plot_svg(plot_of(set)),
-                              "Up and to the left is better. The small numbers are chop factors. "
-                              "Variants that keep every coefficient are in the table only."),
-                       original},
-                      340);
+  return side_by_side(
+      {figure(plot_svg(plot_of(set)),
+              "Up and to the left is better. The small numbers are chop factors, for dense bounds. "
+              "Variants that keep every coefficient are in the table only."),
+       original},
+      340);
 }
 
 /// Copies with their differences from the original below them.
@@ -184,14 +190,19 @@ Result<std::string> pictures_of(const DemoDataSet& set) {
 
 void add_introduction(HtmlDocument& page) {
   page.paragraph(
-      "Tensorpress makes arrays of numbers smaller. On this page real data goes through its codec "
-      "dct-chop and comes back, and each copy is compared with its original.");
+      "Tensorpress makes arrays of numbers smaller. On this page real data goes through its "
+      "codecs and comes back, and each copy is compared with its original.");
   page.paragraph(
       "dct-chop cuts each plane into blocks of 8 x 8 values, turns every block into frequencies "
       "with the discrete cosine transform, and keeps the low ones: a square of CF x CF of them, or "
       "the triangle in its corner. CF is the chop factor, 1 (smallest) to 8 (everything). With "
       "32-bit values and coefficients the square makes the data 64/CF² times smaller, whatever the "
       "data is. ZFP's transform does the same on blocks of 4 x 4.");
+  page.paragraph(
+      "dense and ceresz are given the largest error instead, here a hundredth, a thousandth and a "
+      "ten-thousandth of the value range, and no value is further off than that: dense predicts "
+      "each value from others and codes what is left in as few bits as it can, ceresz gives blocks "
+      "of 32 values one width and is the fastest.");
   page.paragraph(
       "Smooth data loses little, because its high frequencies are nearly empty. Sharp edges, such "
       "as coasts and outlines, lose more. Nothing here is predicted: sizes, errors and speeds were "

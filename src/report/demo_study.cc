@@ -18,6 +18,10 @@ struct Variant {
 constexpr Variant kVariants[] = {
     {"square", "dct", 8}, {"triangle", "dct", 8}, {"square", "zfp", 4}};
 
+constexpr std::string_view kBoundedCodecs[] = {"dense", "ceresz"};
+/// Of the value range.
+constexpr double kShares[] = {1e-2, 1e-3, 1e-4};
+
 /// Pictures are of the paper's own layout at a coarse, a middle and a fine chop factor.
 bool is_pictured(const Variant& variant, int factor) {
   return variant.transform == "dct" && variant.layout == "square" &&
@@ -27,6 +31,7 @@ bool is_pictured(const Variant& variant, int factor) {
 }  // namespace
 
 std::string variant_name(const Codec& codec) {
+  if (codec.name() != "dct-chop") return codec.name();
   return text(codec.parameter("transform") == "zfp" ? "ZFP " : "DCT ", codec.parameter("layout"));
 }
 
@@ -35,6 +40,11 @@ int chop_factor(const Codec& codec) {
   int factor = 0;
   std::from_chars(value.data(), value.data() + value.size(), factor);
   return factor;
+}
+
+std::string setting_of(const Codec& codec) {
+  const std::string_view bound = codec.parameter("bound");
+  return bound.empty() ? text(chop_factor(codec)) : std::string(bound.substr(bound.find(' ') + 1));
 }
 
 Result<DemoDataSet> run_demo_study(const TensorView& tensor, DataSetDescription description,
@@ -59,6 +69,17 @@ Result<DemoDataSet> run_demo_study(const TensorView& tensor, DataSetDescription 
       if (is_pictured(variant, factor)) {
         set.pictures.push_back({set.rows.size(), take_excerpt(copy.view(), set.excerpt)});
       }
+      set.rows.push_back(std::move(trip));
+    }
+  }
+  if (tensor.dtype == DType::u8 || tensor.dtype == DType::i16) return set;
+  for (const std::string_view name : kBoundedCodecs) {
+    for (const double share : kShares) {
+      TRY(const Codec codec, Codec::make(name));
+      RoundTripOptions bounded = options;
+      bounded.bound = Bound::relative(share);
+      TRY(RoundTrip trip, measure_round_trip(tensor, codec, copy, bounded));
+      on_row(trip);
       set.rows.push_back(std::move(trip));
     }
   }

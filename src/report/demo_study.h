@@ -36,11 +36,14 @@ struct DemoDataSet {
   std::vector<DemoPicture> pictures;
 };
 
-/// "DCT square", "DCT triangle" or "ZFP square".
+/// "DCT square", "DCT triangle" or "ZFP square"; "dense" or "ceresz".
 std::string variant_name(const Codec& codec);
-/// The chop factor.
+/// What was chosen: a chop factor, or a share of the value range as the largest error.
+std::string setting_of(const Codec& codec);
+/// The chop factor; 0 for codecs without.
 int chop_factor(const Codec& codec);
 
+/// dct-chop at every chop factor; for floating-point elements also the error-bounded codecs.
 /// `on_row` is called after each row, for those who watch. Elements of u8 get f16 coefficients,
 /// because f32 would make them larger; all others f32.
 Result<DemoDataSet> run_demo_study(const TensorView& tensor, DataSetDescription description,

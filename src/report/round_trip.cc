@@ -57,6 +57,7 @@ Result<RoundTrip> measure_round_trip(const TensorView& original, const Codec& co
                                      const RoundTripOptions& options) {
   CompressOptions compress_options;
   compress_options.threads = options.threads;
+  compress_options.bound = options.bound;
   DecompressOptions decompress_options;
   decompress_options.threads = options.threads;
   const Compressor compressor(codec, compress_options);

@@ -31,6 +31,7 @@ struct RoundTripOptions {
   std::size_t threads = 1;
   /// Each direction is repeated until this much time has gone by, and at least three times.
   double least_seconds = 0.02;
+  std::optional<Bound> bound = {};  // for codecs that keep one
 };
 
 /// Leaves the decompressed tensor in `copy`.
