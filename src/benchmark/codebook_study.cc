@@ -118,6 +118,7 @@ Result<TrainingDraw> study_draw(std::span<const DeltaDistribution> sets,
 DeltaCounts narrowed(const DeltaCounts& counts, std::uint32_t symbols) {
   DeltaCounts result(symbols);
   result.escapes = counts.escapes;
+  result.bits_as_escapes = counts.bits_as_escapes;
   result.blocks = counts.blocks;
   result.zero_blocks = counts.zero_blocks;
   result.outliers = counts.outliers;
@@ -151,11 +152,15 @@ Result<Codebook> mean_codebook(std::span<const DeltaDistribution* const> sets,
 CodeSize code_size(const DeltaDistribution& set, const Codebook& book) {
   const DeltaCounts counts = narrowed(set.counts, book.symbols());
   CodeSize size{.symbols = book.symbols()};
-  double bits = static_cast<double>(counts.escapes) * (set.element_bits + 1);
-  double differences = static_cast<double>(counts.escapes);
+  const double differences = total_of(counts) + static_cast<double>(counts.escapes);
+  // Chunks of f64 differ in what an escape takes: the mean.
+  double escape_bits = set.element_bits;
+  if (differences > 0 && counts.bits_as_escapes > 0) {
+    escape_bits = static_cast<double>(counts.bits_as_escapes) / differences;
+  }
+  double bits = static_cast<double>(counts.escapes) * (1 + escape_bits);
   for (std::size_t i = 0; i < counts.counts.size(); ++i) {
     bits += static_cast<double>(counts.counts[i]) * (book.lengths()[i] + 1);
-    differences += static_cast<double>(counts.counts[i]);
   }
   if (differences > 0) size.bits_per_value = bits / differences;
   // A word of 32 bits for each block; the others end on average in the middle of a word.

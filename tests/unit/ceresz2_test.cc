@@ -74,9 +74,16 @@ TYPED_TEST(Ceresz2Of, SurvivesHostileBytes) {
   }
 }
 
+/// Bits a number takes as two's complement.
+unsigned width_of(long long number) {
+  unsigned bits = 1;
+  while (number < -(1LL << (bits - 1)) || number > (1LL << (bits - 1)) - 1) ++bits;
+  return bits;
+}
+
 TYPED_TEST(Ceresz2Of, TakesTheBitsOfThePaperForEveryBlock) {
   // The paper's format by hand: a word per block, and in words all flags and codes of a block that
-  // is not zero.
+  // is not zero. For f64 an escape is as wide as the widest of the chunk.
   using T = TypeParam;
   const Codebook book = Codebook::standard();
   for (const auto& field : telling_fields<T>(3200)) {
@@ -84,6 +91,14 @@ TYPED_TEST(Ceresz2Of, TakesTheBitsOfThePaperForEveryBlock) {
     const double bound = 5e-2;  // no quantum beyond 4096, so that the slack is 0
     const auto quantizer = ceresz::make_quantizer<T>(bound, 0);
     std::size_t words = 0;
+    unsigned escape_bits = 1;
+    for (std::size_t i = 0; i < 3200; ++i) {
+      const T before = i % 32 == 0 ? T{0} : field.values[i - 1];
+      const auto quantum_of = [&](T value) { return std::llrint(value / quantizer.step); };
+      escape_bits =
+          std::max(escape_bits, width_of(quantum_of(field.values[i]) - quantum_of(before)));
+    }
+    if (sizeof(T) == 4) escape_bits = 32;
     for (std::size_t start = 0; start < 3200; start += 32) {
       std::uint64_t bits = 0;
       long long before = 0;
@@ -92,7 +107,7 @@ TYPED_TEST(Ceresz2Of, TakesTheBitsOfThePaperForEveryBlock) {
         const long long quantum = std::llrint(field.values[i] / quantizer.step);
         const long long symbol = quantum - before - book.first_symbol();
         const bool coded = symbol >= 0 && symbol < book.symbols();
-        bits += coded ? 1 + book.lengths()[static_cast<std::size_t>(symbol)] : 1 + 8 * sizeof(T);
+        bits += coded ? 1u + book.lengths()[static_cast<std::size_t>(symbol)] : 1u + escape_bits;
         zero = zero && quantum == 0;
         before = quantum;
       }
@@ -119,6 +134,101 @@ TYPED_TEST(Ceresz2Of, CountsWhatItLooksUp) {
     if (field.name == "spikes") {
       EXPECT_GT(counts.outliers, 80u);
     }
+  }
+}
+
+TEST(Ceresz2Escapes, LetSmoothDoublesShrinkUnderATightBound) {
+  NamedField<double> field{"smooth", {}};
+  for (int i = 0; i < 20000; ++i) {
+    field.values.push_back(100 * std::sin(0.01 * i) + 40 * std::cos(0.0007 * i));
+  }
+  const double bound = 280e-10;
+  const std::size_t size = check_round_trip(*coder_with("default"), field, bound);
+  ASSERT_GT(size, 0u);
+  EXPECT_GT(static_cast<double>(field.values.size() * sizeof(double)),
+            1.3 * static_cast<double>(size));
+  // At 2^-52 of the range no escape is narrow enough: the caller keeps the chunk as it is.
+  EXPECT_FALSE(bounded::encode_checked(*coder_with("default"), field.values, 280 * 0x1p-52,
+                                       detected_isa(), field.values.size() * sizeof(double)));
+}
+
+TEST(Ceresz2Escapes, KeepDifferencesOfEveryWidthOnEveryIsa) {
+  using kernels::huffman::kPackedRoom;
+  constexpr std::size_t kBlocks = 5;
+  std::mt19937_64 generator(11);
+  const std::uint8_t lengths[] = {1, 1};
+  const auto made = Codebook::from_lengths(lengths);
+  const Codebook& book = *made;  // for -1 and 0
+  for (unsigned width = 1; width <= 64; ++width) {
+    std::vector<std::uint64_t> differences(kBlocks * 32);
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+      // Any number of that width; in the first block always the lowest, with the highest after it.
+      const std::uint64_t lowest = ~std::uint64_t{0} << (width - 1);
+      const std::uint64_t any = kernels::huffman::sign_extended(generator(), width);
+      differences[i] = i >= 32 ? any : i % 2 == 0 ? lowest : ~lowest;
+      if (i >= 96 && generator() % 2 == 0) differences[i] = -(generator() % 2);
+    }
+    std::vector<std::byte> expected(kBlocks * kPackedRoom<double>);
+    std::vector<std::uint32_t> words(kBlocks), expected_words(kBlocks);
+    kernels::huffman::reference_coding<double>().pack(differences.data(), kBlocks,
+                                                      book.pack_table(), width, expected.data(),
+                                                      expected_words.data());
+    for (const Isa isa : usable_isas()) {
+      const auto kernel = kernels::huffman::block_coding<double>(isa);
+      std::vector<std::byte> packed(kBlocks * kPackedRoom<double>);
+      kernel.pack(differences.data(), kBlocks, book.pack_table(), width, packed.data(),
+                  words.data());
+      ASSERT_EQ(expected_words, words) << width << " " << name_of(isa);
+      std::vector<kernels::huffman::PackedBlock> blocks;
+      for (std::size_t block = 0; block < kBlocks; ++block) {
+        const std::byte* const at = packed.data() + block * kPackedRoom<double>;
+        ASSERT_EQ(0, std::memcmp(expected.data() + block * kPackedRoom<double>, at,
+                                 4 * std::size_t{words[block]}))
+            << width << " " << name_of(isa);
+        blocks.push_back({8 * (block * kPackedRoom<double> + 4), load_le<std::uint32_t>(at),
+                          static_cast<std::uint32_t>(block)});
+      }
+      std::vector<std::uint64_t> back(differences.size());
+      ASSERT_EQ(kBlocks, kernel.unpack(packed.data(), blocks.data(), kBlocks, book.unpack_table(),
+                                       width, back.data()));
+      ASSERT_EQ(differences, back) << width << " " << name_of(isa);
+    }
+  }
+}
+
+TYPED_TEST(Ceresz2Of, RefusesWidthsOfEscapesThatThereAreNot) {
+  using T = TypeParam;
+  const auto coder = coder_with("default");
+  const auto fields = telling_fields<T>(997);
+  const auto& noise = fields[4];
+  const auto coded = bounded::encode_checked(*coder, noise.values, 1e-4, Isa::scalar, 9000);
+  ASSERT_TRUE(coded);
+  const auto right = std::to_integer<unsigned>((*coded)[1]);
+  EXPECT_TRUE(sizeof(T) == 4 ? right == 32 : right == 15) << right;
+  for (unsigned width = 0; width < 256; ++width) {
+    auto damaged = *coded;
+    damaged[1] = static_cast<std::byte>(width);
+    for (const Isa isa : usable_isas()) {
+      const auto decoded = bounded::decode_checked<T>(*coder, damaged, 997, 1e-4, isa, false);
+      ASSERT_EQ(width == right, decoded.ok()) << width;
+      if (decoded.ok()) continue;
+      EXPECT_EQ(ErrorCode::corrupt, decoded.error().code);
+      const bool possible = sizeof(T) == 8 && width >= 1 && width <= 64;
+      EXPECT_EQ(!possible, decoded.error().message.find("without a code") != std::string::npos);
+    }
+  }
+}
+
+TEST(Ceresz2Block, KeepsDoublesWithNarrowEscapes) {
+  std::array<double, 32> values, back;
+  for (std::size_t i = 0; i < 32; ++i) values[i] = 1e6 * std::sin(static_cast<double>(i));
+  const Codebook book = Codebook::standard();
+  const auto quantizer = ceresz2::make_quantizer<double>(0.5, 0);
+  for (const unsigned escape_bits : {22u, 40u, 64u}) {
+    const auto block = ceresz2::encode_block<double>(values, quantizer, book, escape_bits);
+    EXPECT_GE(1 + escape_bits + 1, block.words);
+    ASSERT_TRUE(ceresz2::decode_block<double>(block, quantizer, book, back));
+    for (std::size_t i = 0; i < 32; ++i) EXPECT_NEAR(values[i], back[i], 0.5);
   }
 }
 

@@ -1,13 +1,19 @@
 // Codec ceresz2: blocks of 32 values, each prequantized, predicted within the block and written
 // with a Huffman code that is known beforehand (Song et al., the CereSZ-II paper). A chunk is
 //
-//   u64       slack in the low 8 bits (make_quantizer), the number of outliers above
+//   u64       bits 0 to 7: slack (make_quantizer)
+//             bits 8 to 15: how many bits a difference without a code takes; 32 for f32, else 1 to
+//             64, as two's complement
+//             bits 16 to 63: the number of outliers
 //   u32[...]  the ceil(values / 32) blocks (kernels/huffman/huffman.h), nothing between them
 //   u32[...]  positions of the outliers in the chunk, ascending
 //   T[...]    their values as they are
 //
 // all little-endian. Outliers are values that would not come back within the bound; in their block
 // they repeat the quantum before them. The last block is filled up with copies of the last value.
+//
+// f32 is the paper's format. For f64 the encoder takes the fewest bits that hold all differences of
+// the chunk: at 64, fields would not shrink under the tight bounds that f64 is for.
 //
 // The encoder works as the wafer does: blocks are coded side by side in memory of their own, then
 // their places are computed in three stages (block_offsets.h) and they are moved there.
@@ -20,7 +26,8 @@
 #include "base/errors.h"
 #include "codecs/ceresz/chunk_shape.h"
 #include "codecs/ceresz/chunk_slack.h"
-#include "codecs/ceresz2/block_offsets.h"
+#include "codecs/ceresz2/batches.h"
+#include "codecs/ceresz2/escape_width.h"
 #include "kernels/huffman/huffman.h"
 #include "kernels/stream_copy/stream_copy.h"
 
@@ -28,9 +35,14 @@ namespace tensorpress {
 namespace {
 
 using ceresz2::Codebook;
+using ceresz2::EscapeWidth;
+using ceresz2::for_each_batch;
+using ceresz2::kBatch;
+using ceresz2::kMesh;
 using kernels::huffman::BlockCoding;
 using kernels::huffman::kBlockValues;
-using kernels::huffman::kEscapeBits;
+using kernels::huffman::kMaxBlockBits;
+using kernels::huffman::kMaxEscapeBits;
 using kernels::huffman::kPackedRoom;
 using kernels::huffman::PackedBlock;
 using kernels::huffman::Quantizer;
@@ -38,30 +50,27 @@ using kernels::huffman::Word;
 
 constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 16;
 constexpr std::size_t kHeadBytes = 8;
-// Blocks that are worked on together: what they need stays in the first-level cache.
-constexpr ceresz2::Mesh kMesh = {.width = 8, .height = 8};
-constexpr std::size_t kBatch = kMesh.width * kMesh.height;
-
-/// Calls visit(blocks, first value's position, count of blocks) for batches of whole blocks; the
-/// last block is a filled-up copy.
-template <class T, class Visit>
-bool for_each_batch(std::span<const T> values, const Visit& visit) {
-  const std::size_t whole = values.size() / kBlockValues;
-  for (std::size_t block = 0; block < whole; block += kBatch) {
-    const std::size_t at = block * kBlockValues;
-    if (!visit(values.data() + at, at, std::min(kBatch, whole - block))) return false;
-  }
-  const auto rest = values.subspan(whole * kBlockValues);
-  if (rest.empty()) return true;
-  T padded[kBlockValues];
-  std::copy(rest.begin(), rest.end(), padded);
-  std::fill(padded + rest.size(), padded + kBlockValues, rest.back());
-  return visit(padded, whole * kBlockValues, std::size_t{1});
-}
 
 /// The copies that fill the last block are no outliers of the chunk.
 void drop_padding(std::size_t values, std::vector<std::uint32_t>& outliers) {
   while (!outliers.empty() && outliers.back() >= values) outliers.pop_back();
+}
+
+/// What a chunk's escapes take. Differences are computed for this alone and again to be packed:
+/// that is less work than going out of the cache with them.
+template <class T>
+unsigned escape_bits_of(std::span<const T> values, const Quantizer<T>& quantizer,
+                        const BlockCoding<T>& kernel, std::span<Word<T>> differences) {
+  if (sizeof(T) == 4) return kMaxEscapeBits<T>;
+  EscapeWidth<T> width;
+  std::vector<std::uint32_t> outliers;
+  for_each_batch(values, [&](const T* from, std::size_t, std::size_t blocks) {
+    outliers.clear();
+    kernel.predict(from, blocks, quantizer, differences.data(), 0, outliers);
+    width.see(differences.first(blocks * kBlockValues));
+    return true;
+  });
+  return width.bits();
 }
 
 template <class T>
@@ -84,12 +93,13 @@ std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
   const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(workspace.isa);
   auto& memory =
       workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<EncoderMemory<T>>(1)[0];
+  const unsigned escape_bits = escape_bits_of<T>(values, quantizer, kernel, memory.differences);
   std::vector<std::uint32_t> outliers;
   std::size_t used = kHeadBytes;
   const bool fits = for_each_batch(values, [&](const T* from, std::size_t at, std::size_t blocks) {
     kernel.predict(from, blocks, quantizer, memory.differences, static_cast<std::uint32_t>(at),
                    outliers);
-    kernel.pack(memory.differences, blocks, table, memory.packed, memory.words);
+    kernel.pack(memory.differences, blocks, table, escape_bits, memory.packed, memory.words);
     const std::size_t bytes = 4 * ceresz2::block_offsets(std::span(memory.words).first(blocks),
                                                          kMesh, memory.sums, memory.offsets);
     if (bytes > output.size() - used) return false;
@@ -110,7 +120,7 @@ std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
   });
   drop_padding(values.size(), outliers);
   if (!fits || outliers.size() * (4 + sizeof(T)) > output.size() - used) return std::nullopt;
-  store_le(output.data(), std::uint64_t{outliers.size()} << 8 | slack);
+  store_le(output.data(), std::uint64_t{outliers.size()} << 16 | escape_bits << 8 | slack);
   for (const std::uint32_t position : outliers) {
     store_le(output.data() + used, position);
     used += 4;
@@ -125,6 +135,7 @@ std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
 /// The chunk's parts, with their sizes checked.
 struct Parts {
   unsigned slack = 0;
+  unsigned escape_bits = 0;
   std::span<const std::byte> blocks;
   std::span<const std::byte> positions;
   std::span<const std::byte> values;
@@ -136,9 +147,16 @@ Result<Parts> split(std::span<const std::byte> input, std::size_t values,
   const auto head = load_le<std::uint64_t>(input.data());
   Parts parts;
   parts.slack = static_cast<unsigned>(head & 0xFF);
-  const std::uint64_t outliers = head >> 8;
+  parts.escape_bits = static_cast<unsigned>(head >> 8 & 0xFF);
+  const std::uint64_t outliers = head >> 16;
   if (parts.slack >= kernels::bitplane::kSlacks) {
     return corrupt("ceresz2: there is no slack ", parts.slack);
+  }
+  const unsigned most = static_cast<unsigned>(8 * element_bytes);
+  const unsigned fewest = element_bytes == 4 ? most : 1;
+  if (parts.escape_bits < fewest || parts.escape_bits > most) {
+    return corrupt("ceresz2: differences without a code are said to take ", parts.escape_bits,
+                   " bits");
   }
   const auto rest = input.subspan(kHeadBytes);
   if (outliers > values || outliers > rest.size() / (4 + element_bytes)) {
@@ -189,7 +207,7 @@ class BlockWalk {
       const auto bits = load_le<std::uint32_t>(bytes_.data() + at_);
       const std::size_t length = 4 * ((std::size_t{bits} + 31) / 32);
       const std::size_t start = at_ + 4;
-      batch.whole = bits <= kBlockValues * kEscapeBits<T> && length <= bytes_.size() - start;
+      batch.whole = bits <= kMaxBlockBits<T> && length <= bytes_.size() - start;
       if (!batch.whole) return;
       at_ = start + length;
       if (bits == 0) continue;
@@ -202,12 +220,13 @@ class BlockWalk {
 
   /// Differences of the batch's blocks; how many were right.
   std::size_t unpack(const Batch& batch, const BlockCoding<T>& kernel,
-                     const kernels::huffman::UnpackTable& table, Word<T>* differences) const {
+                     const kernels::huffman::UnpackTable& table, unsigned escape_bits,
+                     Word<T>* differences) const {
     const std::size_t before = batch.count - batch.in_tail;
     const std::size_t right =
-        kernel.unpack(bytes_.data(), batch.blocks, before, table, differences);
+        kernel.unpack(bytes_.data(), batch.blocks, before, table, escape_bits, differences);
     if (right < before || batch.in_tail == 0) return right;
-    return right + kernel.unpack(tail_, batch.blocks + before, batch.in_tail, table,
+    return right + kernel.unpack(tail_, batch.blocks + before, batch.in_tail, table, escape_bits,
                                  differences + before * kBlockValues);
   }
   std::size_t left() const { return bytes_.size() - at_; }
@@ -274,7 +293,8 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
       return corrupt("ceresz2: block ", first + batch.next, " of ", blocks,
                      " ends beyond the chunk");
     }
-    const std::size_t right = walk.unpack(batch, kernel, book.unpack_table(), memory.differences);
+    const std::size_t right =
+        walk.unpack(batch, kernel, book.unpack_table(), parts.escape_bits, memory.differences);
     if (right < batch.count) {
       return corrupt("ceresz2: the bits of block ", first + batch.blocks[right].slot,
                      " are not those of 32 values");
@@ -298,6 +318,8 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
   const Word<T> first = symbols / 2;
   std::vector<Word<T>> differences(kBatch * kBlockValues);
   std::vector<std::uint32_t> outliers;
+  std::uint64_t coded_values = 0;
+  EscapeWidth<T> width;
   for_each_batch(values, [&](const T* from, std::size_t at, std::size_t blocks) {
     kernel.predict(from, blocks, quantizer, differences.data(), static_cast<std::uint32_t>(at),
                    outliers);
@@ -308,6 +330,8 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
         ++counts.zero_blocks;
         continue;
       }
+      coded_values += kBlockValues;
+      width.see(of_block);
       for (const Word<T> difference : of_block) {
         const Word<T> symbol = difference + first;
         ++(symbol < symbols ? counts.counts[static_cast<std::size_t>(symbol)] : counts.escapes);
@@ -317,6 +341,7 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
   });
   drop_padding(values.size(), outliers);
   counts.outliers += outliers.size();
+  counts.bits_as_escapes += coded_values * width.bits();
 }
 
 class Ceresz2 final : public bounded::FieldCoder {

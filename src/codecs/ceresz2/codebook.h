@@ -24,10 +24,11 @@ struct DeltaCounts {
   explicit DeltaCounts(std::uint32_t symbols = kDefaultSymbols) : counts(symbols) {}
 
   std::vector<std::uint64_t> counts;
-  std::uint64_t escapes = 0;      // differences beyond the symbols
-  std::uint64_t blocks = 0;       // all of them
-  std::uint64_t zero_blocks = 0;  // whose values are not counted above
-  std::uint64_t outliers = 0;     // values that cannot be kept within the bound
+  std::uint64_t escapes = 0;          // differences beyond the symbols
+  std::uint64_t bits_as_escapes = 0;  // without flags, if all these differences were escapes
+  std::uint64_t blocks = 0;           // all of them
+  std::uint64_t zero_blocks = 0;      // whose values are not counted above
+  std::uint64_t outliers = 0;         // values that cannot be kept within the bound
 
   std::int64_t first_symbol() const { return -static_cast<std::int64_t>(counts.size() / 2); }
 };

@@ -44,7 +44,7 @@ HWY_INLINE uint64_t Load64(const uint8_t* from) {
   return bits;
 }
 
-/// Bits wait in a register until whole bytes can leave; at most 57 may be put between two flushes.
+/// Bits wait in a register until whole bytes can leave; at most 56 may be put between two flushes.
 struct BitBuffer {
   uint8_t* to;
   uint64_t bits = 0;
@@ -63,16 +63,22 @@ struct BitBuffer {
 };
 
 template <class T>
-HWY_INLINE void PutOne(Word<T> difference, const PackTable& table, BitBuffer& buffer) {
+HWY_INLINE void PutOne(Word<T> difference, const PackTable& table,
+                       [[maybe_unused]] unsigned escape_bits, BitBuffer& buffer) {
   const Word<T> symbol = difference + table.first;
   if (symbol < table.symbols) {
     const uint32_t entry = table.entries[symbol];
     buffer.Put(entry & ((1U << 26) - 1), entry >> 26);
+  } else if constexpr (sizeof(T) == 4) {
+    buffer.Put(uint64_t{difference} << 1, 33);
   } else {
-    buffer.Put(uint64_t{static_cast<uint32_t>(difference)} << 1, 33);
-    if constexpr (sizeof(T) == 8) {
+    const uint64_t escaped = difference & (~uint64_t{0} >> (64 - escape_bits));
+    if (HWY_LIKELY(escape_bits < 56)) {
+      buffer.Put(escaped << 1, 1 + escape_bits);
+    } else {
+      buffer.Put((escaped & 0xFFFFFFFF) << 1, 33);
       buffer.Flush();
-      buffer.Put(difference >> 32, 32);
+      buffer.Put(escaped >> 32, escape_bits - 32);
     }
   }
   buffer.Flush();
@@ -80,7 +86,7 @@ HWY_INLINE void PutOne(Word<T> difference, const PackTable& table, BitBuffer& bu
 
 template <class T>
 void Pack(const Word<T>* HWY_RESTRICT differences, size_t blocks, const PackTable& table,
-          std::byte* HWY_RESTRICT packed, uint32_t* HWY_RESTRICT words) {
+          unsigned escape_bits, std::byte* HWY_RESTRICT packed, uint32_t* HWY_RESTRICT words) {
   const bp::WordTag<T> w;
   const uint32_t* HWY_RESTRICT const entries = table.entries;
   const Word<T> symbols = table.symbols;
@@ -111,8 +117,8 @@ void Pack(const Word<T>* HWY_RESTRICT differences, size_t blocks, const PackTabl
         buffer.Put(both, bits_a + (entry_b >> 26));
         buffer.Flush();
       } else {
-        PutOne<T>(d[i], table, buffer);
-        PutOne<T>(d[i + 1], table, buffer);
+        PutOne<T>(d[i], table, escape_bits, buffer);
+        PutOne<T>(d[i + 1], table, escape_bits, buffer);
       }
     }
     std::memcpy(buffer.to, &buffer.bits, sizeof buffer.bits);
@@ -130,17 +136,20 @@ struct Rare {
 };
 
 template <class T>
-HWY_NOINLINE Rare<T> TakeRare(const uint8_t* base, uint64_t position, const UnpackTable& table) {
+HWY_NOINLINE Rare<T> TakeRare(const uint8_t* base, uint64_t position, const UnpackTable& table,
+                              [[maybe_unused]] unsigned escape_bits) {
   const uint64_t start = position + 1;
   uint64_t after_flag = Load64(base + (start >> 3)) >> (start & 7);
   if ((base[position >> 3] >> (position & 7) & 1) != 0) {
     const FoundSymbol found = find_symbol(after_flag, table);
     return {Word<T>{found.symbol} - table.first, 1 + found.length};
   }
-  if (sizeof(T) == 8 && (start & 7) != 0) {
-    after_flag |= Load64(base + (start >> 3) + 8) << (64 - (start & 7));
+  if constexpr (sizeof(T) == 4) {
+    return {static_cast<Word<T>>(after_flag), 1 + kMaxEscapeBits<T>};
+  } else {
+    if ((start & 7) != 0) after_flag |= Load64(base + (start >> 3) + 8) << (64 - (start & 7));
+    return {sign_extended(after_flag, escape_bits), 1 + escape_bits};
   }
-  return {static_cast<Word<T>>(after_flag), kEscapeBits<T>};
 }
 
 /// Where a block's bits are read; the table and where they all come from do not change meanwhile.
@@ -150,6 +159,7 @@ struct Unpacker {
   const uint32_t* entries;
   uint64_t mask;
   const UnpackTable& table;
+  unsigned escape_bits;
 
   /// Two values: at most 50 of the window's 57 bits when neither is rare.
   HWY_INLINE void TakeTwo(uint64_t& position, Word<T>* to) const {
@@ -161,7 +171,7 @@ struct Unpacker {
       position += length;
       window >>= entry & 63;
     } else {
-      const Rare<T> rare = TakeRare<T>(base, position, table);
+      const Rare<T> rare = TakeRare<T>(base, position, table, escape_bits);
       to[0] = rare.difference;
       position += rare.bits;
       window = Load64(base + (position >> 3)) >> (position & 7);
@@ -172,7 +182,7 @@ struct Unpacker {
       to[1] = static_cast<Word<T>>(static_cast<int32_t>(entry) >> 16);
       position += length;
     } else {
-      const Rare<T> rare = TakeRare<T>(base, position, table);
+      const Rare<T> rare = TakeRare<T>(base, position, table, escape_bits);
       to[1] = rare.difference;
       position += rare.bits;
     }
@@ -182,9 +192,9 @@ struct Unpacker {
 /// Four blocks in turns, so that their look-ups overlap.
 template <class T>
 size_t Unpack(const std::byte* base, const PackedBlock* blocks, size_t count,
-              const UnpackTable& table, Word<T>* HWY_RESTRICT differences) {
+              const UnpackTable& table, unsigned escape_bits, Word<T>* HWY_RESTRICT differences) {
   const Unpacker<T> unpacker{reinterpret_cast<const uint8_t*>(base), table.entries,
-                             (uint64_t{1} << table.index_bits) - 1, table};
+                             (uint64_t{1} << table.index_bits) - 1, table, escape_bits};
   size_t block = 0;
   for (; block + 4 <= count; block += 4) {
     const PackedBlock* const four = blocks + block;

@@ -4,7 +4,8 @@
 //
 //   word 0     how many bits follow; 0: the block is zero and nothing follows
 //   words      for each value, lowest bit first: flag 1 and the code of its difference, or flag 0
-//              and the difference itself in 32 bits (64 for f64); zeros up to the end of the word
+//              and the difference itself, in 32 bits for f32; for f64 in as many, 1 to 64, as the
+//              caller says, and its sign fills the rest. Zeros up to the end of the word
 //
 // Codes are canonical and go out from their highest bit. The same bytes for every instruction set.
 // One look-up a value in both directions, with four blocks at a time when decoding: nothing here is
@@ -28,13 +29,24 @@ using bitplane::Word;
 inline constexpr unsigned kMaxCodeBits = 24;
 inline constexpr std::uint32_t kMaxSymbols = 1U << 14;
 
-/// Bits of a difference that has no code, and of its flag.
+/// The most bits of a difference that has no code, without its flag. f32 always takes all of them.
 template <class T>
-inline constexpr std::uint32_t kEscapeBits = 8 * sizeof(T) + 1;
+inline constexpr unsigned kMaxEscapeBits = 8 * sizeof(T);
+/// The most bits that any values of a block take: all of them escapes.
+template <class T>
+inline constexpr std::uint32_t kMaxBlockBits = kBlockValues * (1 + kMaxEscapeBits<T>);
 /// Room a packed block may need while it is written or read: its count, all escapes, and a store or
 /// load that reaches further.
 template <class T>
-inline constexpr std::size_t kPackedRoom = 4 + kBlockValues * kEscapeBits<T> / 8 + 24;
+inline constexpr std::size_t kPackedRoom = 4 + kMaxBlockBits<T> / 8 + 24;
+
+/// The low `bits` (1 to as many as there are) of a word, with the highest of them as the sign.
+template <class W>
+constexpr W sign_extended(W word, unsigned bits) {
+  const auto sign = static_cast<W>(W{1} << (bits - 1));
+  const auto low = static_cast<W>(word & static_cast<W>(sign | (sign - 1)));
+  return static_cast<W>((low ^ sign) - sign);
+}
 
 /// Symbol s stands for the difference s - first; entry s has its flag and code, in the order in
 /// which they go out, in the low bits and their number from bit 26 on.
@@ -73,13 +85,14 @@ struct BlockCoding {
                            Word<T>* differences, std::uint32_t position,
                            std::vector<std::uint32_t>& outliers);
   /// Packs each block, with its count, to `packed` + block * kPackedRoom; says how many words it
-  /// took.
+  /// took. `escape_bits`, which hold every difference without a code, are all of them for f32.
   using Pack = void (*)(const Word<T>* differences, std::size_t blocks, const PackTable& table,
-                        std::byte* packed, std::uint32_t* words);
+                        unsigned escape_bits, std::byte* packed, std::uint32_t* words);
   /// Differences of the blocks, one after the other. How many blocks were right before the first
   /// that was not.
   using Unpack = std::size_t (*)(const std::byte* base, const PackedBlock* blocks,
-                                 std::size_t count, const UnpackTable& table, Word<T>* differences);
+                                 std::size_t count, const UnpackTable& table, unsigned escape_bits,
+                                 Word<T>* differences);
   /// Differences to the values of each block, at its slot.
   using Reconstruct = void (*)(const Word<T>* differences, const PackedBlock* blocks,
                                std::size_t count, const Quantizer<T>& quantizer, T* values);

@@ -51,7 +51,8 @@ class BitWriter {
 };
 
 template <class T>
-std::uint32_t pack_block(const Word<T>* differences, const PackTable& table, std::byte* packed) {
+std::uint32_t pack_block(const Word<T>* differences, const PackTable& table, unsigned escape_bits,
+                         std::byte* packed) {
   Word<T> all = 0;
   for (std::size_t i = 0; i < kBlockValues; ++i) all |= differences[i];
   if (all == 0) {
@@ -66,7 +67,7 @@ std::uint32_t pack_block(const Word<T>* differences, const PackTable& table, std
       writer.put(entry & ((1U << 26) - 1), entry >> 26);
     } else {
       writer.put(0, 1);
-      writer.put(differences[i], kEscapeBits<T> - 1);
+      writer.put(differences[i], escape_bits);
     }
   }
   const std::uint32_t bits = writer.finish();
@@ -75,11 +76,11 @@ std::uint32_t pack_block(const Word<T>* differences, const PackTable& table, std
 }
 
 template <class T>
-void pack(const Word<T>* differences, std::size_t blocks, const PackTable& table, std::byte* packed,
-          std::uint32_t* words) {
+void pack(const Word<T>* differences, std::size_t blocks, const PackTable& table,
+          unsigned escape_bits, std::byte* packed, std::uint32_t* words) {
   for (std::size_t block = 0; block < blocks; ++block) {
-    words[block] =
-        pack_block<T>(differences + block * kBlockValues, table, packed + block * kPackedRoom<T>);
+    words[block] = pack_block<T>(differences + block * kBlockValues, table, escape_bits,
+                                 packed + block * kPackedRoom<T>);
   }
 }
 
@@ -94,12 +95,13 @@ std::uint64_t bits_at(const std::byte* from, std::uint64_t position, unsigned co
 
 template <class T>
 bool unpack_block(const std::byte* base, const PackedBlock& block, const UnpackTable& table,
-                  Word<T>* differences) {
+                  unsigned escape_bits, Word<T>* differences) {
   std::uint64_t position = block.start;
   for (std::size_t i = 0; i < kBlockValues; ++i) {
     if (bits_at(base, position, 1) == 0) {
-      differences[i] = static_cast<Word<T>>(bits_at(base, position + 1, kEscapeBits<T> - 1));
-      position += kEscapeBits<T>;
+      const auto escaped = static_cast<Word<T>>(bits_at(base, position + 1, escape_bits));
+      differences[i] = sign_extended(escaped, escape_bits);
+      position += 1 + escape_bits;
     } else {
       const FoundSymbol found = find_symbol(bits_at(base, position + 1, kMaxCodeBits), table);
       differences[i] = Word<T>{found.symbol} - table.first;
@@ -111,9 +113,10 @@ bool unpack_block(const std::byte* base, const PackedBlock& block, const UnpackT
 
 template <class T>
 std::size_t unpack(const std::byte* base, const PackedBlock* blocks, std::size_t count,
-                   const UnpackTable& table, Word<T>* differences) {
+                   const UnpackTable& table, unsigned escape_bits, Word<T>* differences) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (!unpack_block<T>(base, blocks[i], table, differences + i * kBlockValues)) return i;
+    Word<T>* const to = differences + i * kBlockValues;
+    if (!unpack_block<T>(base, blocks[i], table, escape_bits, to)) return i;
   }
   return count;
 }
