@@ -17,11 +17,9 @@ class ClassOrder {
  public:
   ClassOrder(const Fold& fold, int log2_block)
       : blocks_((fold.count() + (std::size_t{1} << log2_block) - 1) >> log2_block),
-        groups_((blocks_ + 15) / 16) {
-    const std::size_t across = (fold.nx + (std::size_t{1} << (log2_block - 1))) >> log2_block;
-    distance_ = fold.rows() == 1 || across == 0 ? 1 : across;
-    raster_ = distance_ >= 16;
-  }
+        groups_((blocks_ + 15) / 16),
+        distance_(blocks_across(fold, log2_block)),
+        raster_(distance_ >= 16) {}
 
   std::size_t blocks() const { return blocks_; }
   std::size_t groups() const { return groups_; }
@@ -44,10 +42,15 @@ class ClassOrder {
   }
 
  private:
+  static std::size_t blocks_across(const Fold& fold, int log2_block) {
+    const std::size_t across = (fold.nx + (std::size_t{1} << (log2_block - 1))) >> log2_block;
+    return fold.rows() == 1 || across == 0 ? 1 : across;
+  }
+
   std::size_t blocks_;
   std::size_t groups_;
-  std::size_t distance_ = 1;
-  bool raster_ = false;
+  std::size_t distance_;
+  bool raster_;
 };
 
 }  // namespace tensorpress::dense

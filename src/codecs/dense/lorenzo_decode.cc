@@ -59,7 +59,8 @@ Result<OutlierBytes> read_outliers(ByteReader& reader, std::size_t count) {
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < outliers.count; ++i) {
     TRY(const auto distance, read_number(reader));
-    if (distance >= count || (at += distance) >= count) {
+    at += std::min<std::uint64_t>(distance, count);
+    if (at >= count) {
       return corrupt("an outlier lies outside of its chunk");
     }
   }
@@ -84,9 +85,9 @@ class BlockDecoder {
  public:
   BlockDecoder(const Fold& fold, int log2_block, ChunkWorkspace& workspace)
       : order_(fold, log2_block),
-        log2_block_(log2_block),
         rans_(kernels::rans_kernels(workspace.isa)),
-        classes_(workspace.buffers[kClassBuffer].reserve_as<std::uint8_t>(order_.blocks())) {}
+        classes_(workspace.buffers[kClassBuffer].reserve_as<std::uint8_t>(order_.blocks())),
+        log2_block_(log2_block) {}
 
   std::size_t padded_count() const { return order_.blocks() << log2_block_; }
 
@@ -139,12 +140,12 @@ class BlockDecoder {
  private:
   static Error ends_early() { return truncated("the words of a Lorenzo chunk end too early"); }
 
-  ClassOrder order_;
-  int log2_block_;
-  kernels::RansKernels rans_;
-  std::span<std::uint8_t> classes_;
   kernels::RansDecoder decoder_;
   std::size_t group_ = 0;
+  ClassOrder order_;
+  kernels::RansKernels rans_;
+  std::span<std::uint8_t> classes_;
+  int log2_block_;
 };
 
 template <class T>

@@ -150,7 +150,7 @@ std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double
 }
 
 double expected_bits(const LorenzoPlan& plan, std::size_t count) {
-  const double values = static_cast<double>(count);
+  const auto values = static_cast<double>(count);
   const int vectors = 1 << (vector_code(plan.bits * values / 8) - 1);
   return plan.bits + (64 * vectors + 8) * 8 / values;
 }

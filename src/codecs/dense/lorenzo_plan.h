@@ -51,14 +51,14 @@ bool quantize_wide(T x, const WideQuantizer& quantizer, std::int64_t& q) {
   const double shifted = static_cast<double>(x) * quantizer.inverse + kWideRounder;
   q = static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(shifted) -
                                 std::bit_cast<std::uint64_t>(kWideRounder));
-  const T back = static_cast<T>((shifted - kWideRounder) * quantizer.step);
+  const auto back = static_cast<T>((shifted - kWideRounder) * quantizer.step);
   return std::fabs(static_cast<double>(x) - static_cast<double>(back)) <= quantizer.limit;
 }
 
 /// The value of a quantum: the same double as in quantize_wide for |q| < 2^51, anything else else.
 inline double wide_value(std::int64_t q, double step) {
-  const double shifted = std::bit_cast<double>(static_cast<std::uint64_t>(q) +
-                                               std::bit_cast<std::uint64_t>(kWideRounder));
+  const auto shifted = std::bit_cast<double>(static_cast<std::uint64_t>(q) +
+                                             std::bit_cast<std::uint64_t>(kWideRounder));
   return (shifted - kWideRounder) * step;
 }
 

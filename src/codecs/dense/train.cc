@@ -76,16 +76,14 @@ class LorenzoTrainer::Clusters {
       }
       weights[block.cell] += static_cast<double>(block.weight) * block.size;
     }
-    total_bits = 0;
     for (std::size_t cell = kBlockLengths; cell < kBlockCells; ++cell) {
       literals_.classes[cell] = 0;
       if (weights[cell] == 0) continue;
       const auto& cost = costs[cell];
-      const auto best = std::min_element(cost.begin() + 1, cost.end());
+      const auto* const best = std::min_element(cost.begin() + 1, cost.end());
       literals_.classes[cell] = static_cast<std::uint8_t>(best - cost.begin());
       literals_.bits[cell] =
           static_cast<std::uint16_t>(std::min(65535.0, std::round(*best / weights[cell] * 256)));
-      total_bits += *best;
     }
     seen_ = weights;
   }
@@ -131,8 +129,6 @@ class LorenzoTrainer::Clusters {
       }
     }
   }
-
-  double total_bits = 0;
 
  private:
   std::uint8_t class_near(std::size_t sum, std::size_t length) const {
@@ -192,7 +188,8 @@ void LorenzoTrainer::add(const bounded::Field<T>& field, double bound, ChunkWork
         .cells(differences->values.data(), sequence.cells.size(), log2_block,
                sequence.cells.data());
     const std::size_t stride = std::max<std::size_t>(1, sequence.cells.size() / kBlocksPerField);
-    const float weight = 1500.0f / static_cast<float>(sequence.cells.size() / stride) / 16;
+    const std::size_t taken = sequence.cells.size() / stride;
+    const float weight = 1500.0f / 16 / static_cast<float>(taken);
     for (std::size_t block = 0; block < sequence.cells.size(); block += stride) {
       if (sequence.cells[block] == 0) continue;
       blocks_.push_back({static_cast<std::uint32_t>(values_.size()), sequence.cells[block],
@@ -200,7 +197,6 @@ void LorenzoTrainer::add(const bounded::Field<T>& field, double bound, ChunkWork
       const auto from = differences->values.subspan(block * size, size);
       values_.insert(values_.end(), from.begin(), from.end());
     }
-    // The better block size counts more.
     sequences_.push_back(std::move(sequence));
   }
 }

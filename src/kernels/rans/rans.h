@@ -98,9 +98,16 @@ class RansTables {
   std::vector<std::uint8_t> escapes_;
 };
 
-/// The state of a decoder between calls. Reads only what lies in its bytes.
-class RansDecoder {
- public:
+/// The state of a decoder between calls. Reads only what lies in its bytes. Points into itself, so
+/// it stays where it is.
+struct RansDecoder {
+  RansDecoder() = default;
+  ~RansDecoder() = default;
+  RansDecoder(const RansDecoder&) = delete;
+  RansDecoder& operator=(const RansDecoder&) = delete;
+  RansDecoder(RansDecoder&&) = delete;
+  RansDecoder& operator=(RansDecoder&&) = delete;
+
   /// `bytes` are 16 V states and the words. False if they are too short or no states.
   [[nodiscard]] bool start(std::span<const std::byte> bytes, std::size_t vectors);
   /// True if every lane has come back to where the encoder started and all words were used.
@@ -114,16 +121,15 @@ class RansDecoder {
   const std::byte* next = nullptr;
   const std::byte* limit = nullptr;
 
- private:
   static constexpr std::size_t kSlackWords = kRansGroupWords + 16;
-  const std::byte* end_ = nullptr;
-  bool in_tail_ = false;
-  std::array<std::byte, 2 * (2 * kSlackWords + 16)> tail_;
+  const std::byte* end = nullptr;
+  bool in_tail = false;
+  std::array<std::byte, 2 * (2 * kSlackWords + 16)>
+      tail;  // a copy of the last words, with room to read past them
 };
 
 /// The state of an encoder between calls; writes from the end of its buffer to the front.
-class RansEncoder {
- public:
+struct RansEncoder {
   /// `groups` is how many groups all calls together will code.
   void start(std::span<std::byte> buffer, std::size_t vectors, std::size_t groups);
   /// What was written (in the last bytes of the buffer), or nothing when it did not fit.

@@ -29,7 +29,7 @@ bool decode(RansDecoder& decoder, const RansTables& tables, const std::uint8_t* 
       low[lane] = next_x & ((1u << merged) - 1);
       x[lane] = renormalize(next_x >> merged, next);
       values[lane] = static_cast<std::int32_t>(entry) >> 24;
-      escaped |= std::uint32_t{values[lane] < kRansFirstSymbol + kRansEscapes} << lane;
+      escaped |= (values[lane] < kRansFirstSymbol + kRansEscapes ? 1u : 0u) << lane;
     }
     if (escaped != 0) decode_escapes(x, values, escaped, next);
     if (splits != 0) {

@@ -65,7 +65,7 @@ inline void decode_escapes(std::uint32_t* x, std::int32_t* symbols, std::uint32_
     const int bits = is_long ? 16 : kRansEscapeBits[static_cast<std::size_t>(escape)];
     const std::uint32_t raw = take_bits(x[lane], static_cast<std::uint32_t>(bits), next);
     symbols[lane] = is_long ? static_cast<std::int32_t>(raw) : unzigzag(raw);
-    long_lanes |= std::uint32_t{is_long} << lane;
+    long_lanes |= (is_long ? 1u : 0u) << lane;
   }
   for (; long_lanes != 0; long_lanes &= long_lanes - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(long_lanes));
@@ -86,7 +86,7 @@ void encode_escapes(std::uint32_t* x, const std::int32_t* symbols, std::uint32_t
   for (std::uint32_t left = escaped; left != 0; left &= left - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(left));
     escapes[lane] = tables.escape_symbol(table_of(lane), symbols[lane]);
-    long_lanes |= std::uint32_t{escapes[lane] == kRansEscapes - 1} << lane;
+    long_lanes |= (escapes[lane] == kRansEscapes - 1 ? 1u : 0u) << lane;
   }
   for (std::uint32_t left = long_lanes; left != 0; left ^= 1u << last(left)) {
     put_bits(x[last(left)], zigzag(symbols[last(left)]) >> 16, 16, next);

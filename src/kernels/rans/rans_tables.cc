@@ -118,7 +118,7 @@ double RansTables::bits(std::size_t id, std::int32_t value) const {
 bool RansDecoder::start(std::span<const std::byte> bytes, std::size_t use_vectors) {
   vectors = use_vectors;
   turn = 0;
-  in_tail_ = false;
+  in_tail = false;
   const std::size_t count = kRansGroup * vectors;
   if (bytes.size() < 4 * count || bytes.size() % 2 != 0) return false;
   for (std::size_t lane = 0; lane < count; ++lane) {
@@ -126,30 +126,30 @@ bool RansDecoder::start(std::span<const std::byte> bytes, std::size_t use_vector
     if (lanes[lane] < kRansLow) return false;
   }
   next = bytes.data() + 4 * count;
-  end_ = bytes.data() + bytes.size();
+  end = bytes.data() + bytes.size();
   // Nowhere yet: the first group asks for more.
-  limit = end_ - next >= static_cast<std::ptrdiff_t>(2 * kSlackWords)
-              ? end_ - static_cast<std::ptrdiff_t>(2 * kSlackWords)
+  limit = end - next >= static_cast<std::ptrdiff_t>(2 * kSlackWords)
+              ? end - static_cast<std::ptrdiff_t>(2 * kSlackWords)
               : next - 1;
   return true;
 }
 
 bool RansDecoder::refill() {
-  if (in_tail_) return false;
+  if (in_tail) return false;
   // The last words go where reading past them is harmless; more than one group beyond the last
   // word is never read, because `limit` is looked at before each group.
-  const auto left = static_cast<std::size_t>(end_ - next);
-  tail_.fill(std::byte{0});
-  std::memcpy(tail_.data(), next, left);
-  next = tail_.data();
-  end_ = next + left;
-  limit = end_;
-  in_tail_ = true;
+  const auto left = static_cast<std::size_t>(end - next);
+  tail.fill(std::byte{0});
+  std::memcpy(tail.data(), next, left);
+  next = tail.data();
+  end = next + left;
+  limit = end;
+  in_tail = true;
   return true;
 }
 
 bool RansDecoder::finished() const {
-  if (next != end_) return false;
+  if (next != end) return false;
   for (std::size_t lane = 0; lane < kRansGroup * vectors; ++lane) {
     if (lanes[lane] != kRansLow) return false;
   }
