@@ -83,16 +83,16 @@ struct RowCase {
 template <class T>
 InterpolationModel<T> some_model(bool zeros) {
   InterpolationModel<T> model;
-  model.step = T(0.02f);
-  model.inverse_step = T(1) / model.step;
-  model.bound = T(0.00999f);
-  model.cubic = T(0.0625f);
-  model.feedback = T(0.4375f);
-  model.gradient = T(0.04f) * model.inverse_step;
-  model.curvature = T(0.1f / 16) * model.inverse_step;
-  model.above = T(0.1f);
-  model.behind = T(0.075f);
-  model.floor = T(0.004f);
+  model.step = static_cast<T>(0.02f);
+  model.inverse_step = static_cast<T>(1) / model.step;
+  model.bound = static_cast<T>(0.00999f);
+  model.cubic = static_cast<T>(0.0625f);
+  model.feedback = static_cast<T>(0.4375f);
+  model.gradient = static_cast<T>(0.04f) * model.inverse_step;
+  model.curvature = static_cast<T>(0.1f / 16) * model.inverse_step;
+  model.above = static_cast<T>(0.1f);
+  model.behind = static_cast<T>(0.075f);
+  model.floor = static_cast<T>(0.004f);
   model.keep_zeros = zeros;
   return model;
 }
@@ -122,7 +122,7 @@ void compare_all(Isa isa) {
       ASSERT_EQ(found, encode(kernels, actual)) << name_of(isa);
       if (store == RowStore::contiguous) {
         std::fill(actual.output.begin() + static_cast<std::ptrdiff_t>(count), actual.output.end(),
-                  T(0));
+                  static_cast<T>(0));
       }
       ASSERT_EQ(expected.result(found), actual.result(found))
           << name_of(isa) << " " << count << " " << variant;

@@ -95,14 +95,10 @@ bool valid_axes(const std::array<bool, 3>& along, const Extents& extents) {
 
 template <class T>
 std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
-                                                const InterpolationMode& wanted,
+                                                const InterpolationMode& mode,
                                                 std::span<std::byte> output,
                                                 ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
-  InterpolationMode mode = wanted;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    mode.along[axis] = mode.along[axis] && folding.extents[axis] > 1;
-  }
   if (!valid_axes(mode.along, folding.extents)) return std::nullopt;
   const std::size_t count = field.values.size();
   Forward<T> forward(workspace);
@@ -112,37 +108,37 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   // Tables.
   ResidualHistogram histogram;
   std::array<std::size_t, kRowGroups> group_sizes{};
-  for (const RowSpan& span : forward.spans) group_sizes[span.group] += span.count;
+  for (const RowSpan& span : forward.spans()) group_sizes[span.group] += span.count;
   std::array<std::size_t, kRowGroups> period{};
   for (std::size_t g = 0; g < kRowGroups; ++g) {
     period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
     histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
   }
   std::size_t offset = 0;
-  for (const RowSpan& span : forward.spans) {
+  for (const RowSpan& span : forward.spans()) {
     // Pieces of 16, a different place in each row.
     const std::size_t step = 16 * period[span.group];
     offset = (offset + 48) % step;
     for (std::size_t i = offset / 16 * 16; i < span.count; i += step) {
-      histogram.add(span.group, forward.classes.data() + span.start + i,
-                    forward.residuals.data() + span.start + i,
+      histogram.add(span.group, forward.classes().data() + span.start + i,
+                    forward.residuals().data() + span.start + i,
                     std::min<std::size_t>(16, span.count - i));
     }
   }
-  const std::size_t groups = forward.residuals.size() / kernels::kRansGroup;
+  const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
   const bool list_zeros = field.has_zeros && !mode.keep_zeros;
-  write_mode(mode, !forward.outliers.empty(), list_zeros, vectors, header);
+  write_mode(mode, !forward.outliers().empty(), list_zeros, vectors, header);
   const ResidualTables& tables = residual_tables();
   const ChosenMap chosen = choose_map(histogram, tables, &header);
-  header.insert(header.end(), forward.anchors.begin(), forward.anchors.end());
-  if (!forward.outliers.empty()) {
-    std::sort(forward.outliers.begin(), forward.outliers.end(),
+  header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
+  if (!forward.outliers().empty()) {
+    std::sort(forward.outliers().begin(), forward.outliers().end(),
               [](const auto& a, const auto& b) { return a.position < b.position; });
-    append_varint(header, forward.outliers.size());
+    append_varint(header, forward.outliers().size());
     std::uint64_t last = 0;
-    for (const auto& outlier : forward.outliers) {
+    for (const auto& outlier : forward.outliers()) {
       append_varint(header, outlier.position - last);
       last = outlier.position;
       using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -156,8 +152,8 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   if (groups == 0) return header.size();
 
   const auto& kernels = kernels::interpolation_kernels<T>(workspace.isa);
-  for (const RowSpan& span : forward.spans) {
-    std::uint8_t* const classes = forward.classes.data() + span.start;
+  for (const RowSpan& span : forward.spans()) {
+    std::uint8_t* const classes = forward.classes().data() + span.start;
     kernels.translate(chosen.map.ids[span.group].data(), classes, span.count);
     std::fill(classes + span.count, classes + padded_count(span.count), std::uint8_t{0});
   }
@@ -167,8 +163,8 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   kernels::RansEncoder encoder;
   encoder.start(coded, vectors, groups);
   kernels::rans_kernels(workspace.isa)
-      .encode_values(encoder, tables.rans(), forward.classes.data(), groups,
-                     forward.residuals.data());
+      .encode_values(encoder, tables.rans(), forward.classes().data(), groups,
+                     forward.residuals().data());
   const auto words = encoder.finish();
   if (!words || words->size() > room.size()) return std::nullopt;
   std::copy(words->begin(), words->end(), room.begin());
@@ -299,7 +295,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk has ", reader.remaining(), " bytes too many");
   }
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, T(0));
+  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, static_cast<T>(0));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

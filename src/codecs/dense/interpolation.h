@@ -20,7 +20,8 @@ template <class T>
 InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
                                              ChunkWorkspace& workspace);
 
-/// As bounded::FieldCoder::encode and decode.
+/// As bounded::FieldCoder::encode and decode; nothing when `mode` names an axis that the folded
+/// shape does not have.
 template <class T>
 std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
                                                 const InterpolationMode& mode,

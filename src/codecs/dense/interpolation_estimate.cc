@@ -127,20 +127,20 @@ class Chooser {
     for (std::size_t i = 0; i < sample_.blocks; ++i) {
       forward_.run(sample_.at(i), sample_.block, mode, bound_, ~std::size_t{0});
       const RowSpan* last = nullptr;
-      for (const RowSpan& span : forward_.spans) {
-        const std::int32_t* const residuals = forward_.residuals.data() + span.start;
-        histogram.add(span.group, forward_.classes.data() + span.start, residuals, span.count);
+      for (const RowSpan& span : forward_.spans()) {
+        const std::int32_t* const residuals = forward_.residuals().data() + span.start;
+        histogram.add(span.group, forward_.classes().data() + span.start, residuals, span.count);
         // Every other pair of rows is enough.
         if (last != nullptr && last->group == span.group && last->count == span.count) {
-          correlate(forward_.residuals.data() + last->start, residuals, span.count,
+          correlate(forward_.residuals().data() + last->start, residuals, span.count,
                     result.products[span.group], result.squares[span.group]);
           last = nullptr;
         } else {
           last = &span;
         }
       }
-      anchor_bytes += forward_.anchors.size();
-      outliers += forward_.outliers.size();
+      anchor_bytes += forward_.anchors().size();
+      outliers += forward_.outliers().size();
       const Lattice lattice(sample_.block, mode);
       anchors += lattice.count(lattice.levels);
     }

@@ -130,13 +130,13 @@ void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models,
         }
         *to = anchor_value(*at, step);
         if (std::abs(*originals - *to) > models.bound()) {
-          outliers.push_back({lattice.position(lattice.levels, z, y, x), *originals});
+          outliers_.push_back({lattice.position(lattice.levels, z, y, x), *originals});
           *at = predicted;
           *to = anchor_value(*at, step);
         }
         const std::uint64_t delta =
             static_cast<std::uint64_t>(*at) - static_cast<std::uint64_t>(predicted);
-        append_varint(anchors, (delta << 1) ^ (0 - (delta >> 63)));
+        append_varint(anchors_, (delta << 1) ^ (0 - (delta >> 63)));
       }
     }
   }
@@ -145,9 +145,9 @@ void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models,
 template <class T>
 bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                      const InterpolationMode& mode, double bound, std::size_t most_outliers) {
-  spans.clear();
-  outliers.clear();
-  anchors.clear();
+  spans_.clear();
+  outliers_.clear();
+  anchors_.clear();
   const Lattice lattice(extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.buffers;
@@ -160,8 +160,8 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
       buffers[buffer::kResiduals].reserve_as<std::int32_t>(padded + kernels::kRowSlack);
   const auto all_classes =
       buffers[buffer::kClasses].reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
-  residuals = all_residuals.first(padded);
-  classes = all_classes.first(padded);
+  residuals_ = all_residuals.first(padded);
+  classes_ = all_classes.first(padded);
 
   // Every level's originals.
   std::array<const T*, Lattice::kMaxLevels + 1> originals{};
@@ -192,14 +192,14 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          {reinterpret_cast<std::uint32_t*>(rows.data() + 2 * row), row},
                          all_residuals,
                          all_classes},
-                        spans, outliers, most_outliers);
+                        spans_, outliers_, most_outliers);
   T* const finest =
       mode.average ? buffers[buffer::kFine].reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
   const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });
-  code_anchors(lattice, models, originals[lattice.levels], first == values.end() ? T(0) : *first,
-               coarse);
+  code_anchors(lattice, models, originals[lattice.levels],
+               first == values.end() ? static_cast<T>(0) : *first, coarse);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;
@@ -210,7 +210,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
     if (!level_passes.run(coarse)) return false;
     coarse = fine;
   }
-  return outliers.size() <= most_outliers;
+  return outliers_.size() <= most_outliers;
 }
 
 template class Forward<float>;

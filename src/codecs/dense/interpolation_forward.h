@@ -48,17 +48,23 @@ class Forward {
   bool run(std::span<const T> values, const Extents& extents, const InterpolationMode& mode,
            double bound, std::size_t most_outliers);
 
-  std::span<std::int32_t> residuals;  // of all rows, each padded with zeros to a group of rANS
-  std::span<std::uint8_t> classes;
-  std::vector<RowSpan> spans;
-  std::vector<Outlier<T>> outliers;
-  std::vector<std::byte> anchors;  // varints
+  /// Of all rows, each padded to whole groups of rANS (with residuals 0).
+  std::span<std::int32_t> residuals() const { return residuals_; }
+  std::span<std::uint8_t> classes() const { return classes_; }
+  const std::vector<RowSpan>& spans() const { return spans_; }
+  std::vector<Outlier<T>>& outliers() { return outliers_; }
+  const std::vector<std::byte>& anchors() const { return anchors_; }  // varints
 
  private:
   void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
                     T first_value, T* to);
 
   ChunkWorkspace& workspace_;
+  std::span<std::int32_t> residuals_;
+  std::span<std::uint8_t> classes_;
+  std::vector<RowSpan> spans_;
+  std::vector<Outlier<T>> outliers_;
+  std::vector<std::byte> anchors_;
   std::vector<std::int64_t> steps_;
 };
 

@@ -29,18 +29,19 @@ kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bo
   const Weights& weights = kWeights[mode.weights % kWeightSets];
   kernels::InterpolationModel<T> model;
   model.step = static_cast<T>(2 * bound * (1 - mode.shrink / 4096.0));
-  if (mode.tighten) model.step /= T(kTighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
-  model.inverse_step = T(1) / model.step;
-  model.cubic = mode.cubic ? T(0.0625f) : T(0);
-  model.feedback = T(mode.feedback[group]) * T(0.0625f);
-  model.gradient = T(weights.gradient) * model.inverse_step;
-  model.curvature = T(weights.curvature * 0.0625f) * model.inverse_step;
-  model.above = T(weights.above * 0.25f);
-  model.behind = has_planes ? T(weights.behind * 0.25f) : T(0);
-  model.floor = T(weights.floor);
+  if (mode.tighten)
+    model.step /= static_cast<T>(kTighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
+  model.inverse_step = static_cast<T>(1) / model.step;
+  model.cubic = mode.cubic ? static_cast<T>(0.0625f) : static_cast<T>(0);
+  model.feedback = static_cast<T>(mode.feedback[group]) * static_cast<T>(0.0625f);
+  model.gradient = static_cast<T>(weights.gradient) * model.inverse_step;
+  model.curvature = static_cast<T>(weights.curvature * 0.0625f) * model.inverse_step;
+  model.above = static_cast<T>(weights.above * 0.25f);
+  model.behind = has_planes ? static_cast<T>(weights.behind * 0.25f) : static_cast<T>(0);
+  model.floor = static_cast<T>(weights.floor);
   // A difference that rounds to at most this is less than the bound itself.
   const T nearest = static_cast<T>(bound);
-  model.bound = std::nextafter(std::nextafter(nearest, T(0)), T(0));
+  model.bound = std::nextafter(std::nextafter(nearest, static_cast<T>(0)), static_cast<T>(0));
   model.first_class = kernels::kFirstClassBits + 2 * std::int32_t{mode.raise};
   model.keep_zeros = mode.keep_zeros;
   return model;

@@ -147,12 +147,12 @@ class LevelPasses {
     if (mode_.feedback[job_.group] != 0) job_.row.error = buffers_.error;
     job_.level = level_;
     if (planes_) {
-      std::fill_n(buffers_.behind, rows * PassBuffers<T>::pitch_of(width), T(0));
+      std::fill_n(buffers_.behind, rows * PassBuffers<T>::pitch_of(width), static_cast<T>(0));
     }
   }
   void begin_plane() {
-    std::fill_n(buffers_.above, PassBuffers<T>::pitch_of(width_), T(0));
-    if (feedback_) std::fill_n(buffers_.error, PassBuffers<T>::pitch_of(width_), T(0));
+    std::fill_n(buffers_.above, PassBuffers<T>::pitch_of(width_), static_cast<T>(0));
+    if (feedback_) std::fill_n(buffers_.error, PassBuffers<T>::pitch_of(width_), static_cast<T>(0));
   }
   // One job is reused for all rows: setting it up anew costs as much as ten values.
   RowJob<T>& next_job(std::size_t z, std::size_t y, std::size_t row_in_pass) {

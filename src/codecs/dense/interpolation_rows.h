@@ -53,7 +53,7 @@ inline std::int64_t predict_anchor(const std::int64_t* at, const Extents& extent
 template <class T>
 T anchor_value(std::int64_t steps, T step) {
   const T value = static_cast<T>(steps) * step;
-  return std::abs(value) <= kernels::InterpolationNumbers<T>::kLargest ? value : T(0);
+  return std::abs(value) <= kernels::InterpolationNumbers<T>::kLargest ? value : static_cast<T>(0);
 }
 
 template <class T>

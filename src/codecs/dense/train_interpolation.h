@@ -18,8 +18,8 @@ class InterpolationTrainer {
   template <class T>
   void add(const bounded::Field<T>& field, double bound, ChunkWorkspace& workspace);
 
-  /// Better shapes than `start`, sorted by rising mean.
-  std::vector<ResidualShape> finish(std::vector<ResidualShape> start) const;
+  /// Better shapes than these, sorted by rising mean.
+  std::vector<ResidualShape> finish(std::vector<ResidualShape> shapes) const;
 
  private:
   /// Sizes 0 … 127, then 128 … 255, 256 … 4095 and larger.

@@ -64,10 +64,10 @@ void PredictVectors(const InterpolationRow<T>& row, const InterpolationModel<T>&
                     T* HWY_RESTRICT predictions, std::uint8_t* HWY_RESTRICT classes) {
   const hn::ScalableTag<T> d;
   const std::size_t N = hn::Lanes(d);
-  T half_of = T(0.5), cubic_of = model.cubic;
+  T half_of = static_cast<T>(0.5), cubic_of = model.cubic;
   T gradient_of = model.gradient, curvature_of = model.curvature;
   if constexpr (kDirections > 1) {
-    constexpr T share = kDirections == 2 ? T(0.5) : T(1.0f / 3.0f);
+    constexpr T share = kDirections == 2 ? static_cast<T>(0.5) : static_cast<T>(1.0f / 3.0f);
     half_of *= share;
     cubic_of *= share;
     gradient_of *= share;
@@ -159,9 +159,9 @@ HWY_INLINE V Reconstruct(D d, V prediction, V residual, V step, V zero_radius) {
 template <RowStore kStore, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE void Keep(D d, const InterpolationRow<T>& row, std::size_t i, V residual, V value,
                      const RowOutput<T>& output) {
-  const V half = hn::Set(d, T(0.5));
-  const V size = hn::Max(hn::Min(hn::Abs(residual), hn::Set(d, T(kMostHistory))),
-                         hn::Set(d, T(kLeastHistory)));
+  const V half = hn::Set(d, static_cast<T>(0.5));
+  const V size = hn::Max(hn::Min(hn::Abs(residual), hn::Set(d, static_cast<T>(kMostHistory))),
+                         hn::Set(d, static_cast<T>(kLeastHistory)));
   hn::StoreU(hn::Mul(hn::Add(hn::LoadU(d, row.above + i), size), half), d, row.above + i);
   if (row.behind != nullptr) {
     hn::StoreU(hn::Mul(hn::Add(hn::LoadU(d, row.behind + i), size), half), d, row.behind + i);
@@ -213,7 +213,7 @@ std::size_t QuantizeVectors(const T* HWY_RESTRICT originals, std::size_t stride,
   const auto inverse_step = hn::Set(d, model.inverse_step);
   const auto bound = hn::Set(d, model.bound);
   const auto limit = hn::Set(d, InterpolationNumbers<T>::kResidualLimit);
-  const auto zero_radius = hn::Set(d, model.step * T(kZeroRadius));
+  const auto zero_radius = hn::Set(d, model.step * static_cast<T>(kZeroRadius));
   std::size_t found = 0;
   for (std::size_t i = 0; i < row.count; i += N) {
     const auto original = LoadStrided(d, originals + i * stride, stride);
@@ -279,7 +279,7 @@ void ReconstructVectors(const std::int32_t* HWY_RESTRICT residuals, const Interp
   const hn::Rebind<std::int32_t, decltype(d)> di;
   const std::size_t N = hn::Lanes(d);
   const auto step = hn::Set(d, model.step);
-  const auto zero_radius = hn::Set(d, model.step * T(kZeroRadius));
+  const auto zero_radius = hn::Set(d, model.step * static_cast<T>(kZeroRadius));
   for (std::size_t i = 0; i < row.count; i += N) {
     const auto whole = hn::LoadU(di, residuals + i);
     const auto residual = [&] {

@@ -19,13 +19,13 @@ T round_to_even(T value) {
 
 template <class T>
 T finish(T value, const InterpolationModel<T>& model) {
-  if (model.keep_zeros && absolute(value) <= model.step * T(kZeroRadius)) value = 0;
-  return absolute(value) <= InterpolationNumbers<T>::kLargest ? value : T(0);
+  if (model.keep_zeros && absolute(value) <= model.step * static_cast<T>(kZeroRadius)) value = 0;
+  return absolute(value) <= InterpolationNumbers<T>::kLargest ? value : static_cast<T>(0);
 }
 
 template <class T>
 T mean_of_three(const T* history, std::size_t i) {
-  return (history[std::ptrdiff_t(i) - 1] + history[i + 1]) + (history[i] + history[i]);
+  return (history[static_cast<std::ptrdiff_t>(i) - 1] + history[i + 1]) + (history[i] + history[i]);
 }
 
 template <class T>
@@ -44,9 +44,10 @@ void predict(const InterpolationRow<T>& row, const InterpolationModel<T>& model,
       bend = k == 0 ? b : bend + b;
       slope = k == 0 ? g : slope + g;
     }
-    T half = T(0.5), cubic = model.cubic, gradient = model.gradient, curvature = model.curvature;
+    T half = static_cast<T>(0.5), cubic = model.cubic, gradient = model.gradient,
+      curvature = model.curvature;
     if (row.directions > 1) {
-      const T share = row.directions == 2 ? T(0.5) : T(1.0f / 3.0f);
+      const T share = row.directions == 2 ? static_cast<T>(0.5) : static_cast<T>(1.0f / 3.0f);
       half *= share;
       cubic *= share;
       gradient *= share;
@@ -86,10 +87,10 @@ void store(const RowOutput<T>& output, std::size_t i, T value) {
 template <class T>
 void remember(const InterpolationRow<T>& row, std::size_t i, T residual, T value) {
   T size = absolute(residual);
-  if (size > T(kMostHistory)) size = T(kMostHistory);
-  if (size < T(kLeastHistory)) size = T(kLeastHistory);
-  row.above[i] = (row.above[i] + size) * T(0.5);
-  if (row.behind != nullptr) row.behind[i] = (row.behind[i] + size) * T(0.5);
+  if (size > static_cast<T>(kMostHistory)) size = static_cast<T>(kMostHistory);
+  if (size < static_cast<T>(kLeastHistory)) size = static_cast<T>(kLeastHistory);
+  row.above[i] = (row.above[i] + size) * static_cast<T>(0.5);
+  if (row.behind != nullptr) row.behind[i] = (row.behind[i] + size) * static_cast<T>(0.5);
   if (row.error != nullptr) row.error[i] = value - row.error[i];
 }
 
