@@ -97,8 +97,8 @@ Result<DenseTables> train_dense(std::span<const std::string> files,
     bounds += text(bounds.empty() ? "" : ", ", bound);
   }
   return DenseTables{
-      dense::literals_source(literals, text("`tensorpress codebook build --codec dense` over ",
-                                            files.size(), " files\n// at REL ", bounds)),
+      dense::literals_source(literals, text("`tensorpress codebook\n// build --codec dense` over ",
+                                            files.size(), " files at REL ", bounds)),
       dense::shapes_source(trainer.finish(dense::formula_shapes()))};
 }
 
