@@ -185,7 +185,7 @@ Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T*
   for (std::size_t z = 0; z < extent[0]; ++z) {
     for (std::size_t y = 0; y < extent[1]; ++y) {
       for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++to) {
-        TRY(const auto zigzag, read_varint(reader));
+        TRY(const auto zigzag, reader.read_varint());
         const std::uint64_t delta = (zigzag >> 1) ^ (0 - (zigzag & 1));
         *at = static_cast<std::int64_t>(
             static_cast<std::uint64_t>(predict_anchor(at, extent, z, y, x)) + delta);
@@ -197,7 +197,7 @@ Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T*
 }
 
 Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) {
-  TRY(const auto count, read_varint(reader));
+  TRY(const auto count, reader.read_varint());
   if (count > reader.remaining() / 2) {
     return truncated("an interpolated chunk ends within its ", count, " runs of zeros");
   }
@@ -205,8 +205,8 @@ Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) 
   runs.reserve(count);
   std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    TRY(const auto distance, read_varint(reader));
-    TRY(const auto length, read_varint(reader));
+    TRY(const auto distance, reader.read_varint());
+    TRY(const auto length, reader.read_varint());
     if (distance > values - end || length > values - end - distance) {
       return corrupt("an interpolated chunk has zeros behind its end");
     }
@@ -218,7 +218,7 @@ Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) 
 
 template <class T>
 Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t values) {
-  TRY(const auto count, read_varint(reader));
+  TRY(const auto count, reader.read_varint());
   if (count > reader.remaining() / (1 + sizeof(T))) {
     return truncated("an interpolated chunk ends within its ", count, " outliers");
   }
@@ -226,7 +226,7 @@ Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t va
   outliers.reserve(count);
   std::uint64_t position = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    TRY(const auto distance, read_varint(reader));
+    TRY(const auto distance, reader.read_varint());
     if (distance >= values - position) {
       return corrupt("an interpolated chunk has an outlier behind its end");
     }

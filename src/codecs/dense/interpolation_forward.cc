@@ -65,11 +65,6 @@ template std::span<const float> prepare_values(const bounded::Field<float>&, con
 template std::span<const double> prepare_values(const bounded::Field<double>&, const Folding&,
                                                 ChunkWorkspace&);
 
-void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
-  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value | 128));
-  bytes.push_back(static_cast<std::byte>(value));
-}
-
 template <class T>
 std::vector<ZeroRun> zero_runs(std::span<const T> values) {
   std::vector<ZeroRun> runs;
@@ -94,16 +89,6 @@ void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& byte
     append_varint(bytes, run.length);
     end = run.start + run.length;
   }
-}
-
-Result<std::uint64_t> read_varint(ByteReader& reader) {
-  std::uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    TRY(const auto byte, reader.read<std::uint8_t>());
-    value |= std::uint64_t{byte & 127u} << shift;
-    if (byte < 128) return value;
-  }
-  return corrupt("a number of a chunk has more than 64 bits");
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation_rows.h"
+#include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
 
@@ -75,8 +76,5 @@ struct ZeroRun {
 template <class T>
 std::vector<ZeroRun> zero_runs(std::span<const T> values);
 void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes);
-
-void append_varint(std::vector<std::byte>& bytes, std::uint64_t value);
-Result<std::uint64_t> read_varint(ByteReader& reader);
 
 }  // namespace tensorpress::dense

@@ -27,7 +27,7 @@ template <class T>
 Result<Header> read_header(ByteReader& reader, double bound) {
   TRY(const auto mode, reader.read<std::uint8_t>());
   TRY(const auto shrink, reader.read<std::uint8_t>());
-  TRY(const auto first, read_number(reader));
+  TRY(const auto first, reader.read_varint());
   Header header;
   header.axes = {mode & 3, (mode & 4) != 0, (mode & 8) != 0};
   header.log2_block = 4 + (mode >> 4 & 1);
@@ -52,13 +52,13 @@ struct OutlierBytes {
 template <class T>
 Result<OutlierBytes> read_outliers(ByteReader& reader, std::size_t count) {
   OutlierBytes outliers;
-  TRY(outliers.count, read_number(reader));
+  TRY(outliers.count, reader.read_varint());
   if (outliers.count > count)
     return corrupt("a chunk of ", count, " values has ", outliers.count, " outliers");
   outliers.distances = reader;
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < outliers.count; ++i) {
-    TRY(const auto distance, read_number(reader));
+    TRY(const auto distance, reader.read_varint());
     at += std::min<std::uint64_t>(distance, count);
     if (at >= count) {
       return corrupt("an outlier lies outside of its chunk");
@@ -73,7 +73,7 @@ Result<void> put_outliers(OutlierBytes outliers, std::span<T> output) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < outliers.count; ++i) {
-    TRY(const auto distance, read_number(outliers.distances));
+    TRY(const auto distance, outliers.distances.read_varint());
     at += distance;
     output[at] = std::bit_cast<T>(load_le<Bits>(outliers.values.data() + i * sizeof(T)));
   }

@@ -1,10 +1,12 @@
-// LEB128 numbers, and a writer that knows when its span is full.
+// Varints (ByteReader::read_varint reads them) at the end of a vector, or of a span that may become
+// full.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -45,14 +47,9 @@ class SpanWriter {
   std::size_t at_ = 0;
 };
 
-inline Result<std::uint64_t> read_number(ByteReader& reader) {
-  std::uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    TRY(const auto byte, reader.read<std::uint8_t>());
-    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-    if ((byte & 0x80) == 0) return value;
-  }
-  return corrupt("a number has more than ten bytes");
+inline void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<std::byte>((value & 0x7f) | 0x80));
+  bytes.push_back(static_cast<std::byte>(value));
 }
 
 }  // namespace tensorpress::dense
