@@ -14,6 +14,9 @@ class ByteSink {
  public:
   virtual ~ByteSink() = default;
   virtual Result<void> append(std::span<const std::byte> bytes) = 0;
+  /// Where the next bytes will lie, when the sink is memory; empty otherwise. What is written there
+  /// counts once it is appended, which then copies nothing.
+  virtual std::span<std::byte> room() { return {}; }
 };
 
 /// Bytes coming in, in order, from something that cannot seek.

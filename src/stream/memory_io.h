@@ -36,10 +36,13 @@ class MemorySink : public ByteSink {
       return bad_argument("the output has room for ", room_.size(),
                           " bytes, too few; bound_on_output_size says how many always suffice");
     }
-    std::copy(bytes.begin(), bytes.end(), room_.begin() + static_cast<std::ptrdiff_t>(used_));
+    if (bytes.data() != room_.data() + used_) {
+      std::copy(bytes.begin(), bytes.end(), room_.begin() + static_cast<std::ptrdiff_t>(used_));
+    }
     used_ += bytes.size();
     return {};
   }
+  std::span<std::byte> room() override { return room_.subspan(used_); }
   std::size_t used() const { return used_; }
 
  private:

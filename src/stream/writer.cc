@@ -27,26 +27,31 @@ class Slot {
     return {};
   }
 
-  void compress(const ChunkCodec& codec, std::uint64_t number) {
-    compressed_ = compress_section(codec, number);
+  /// In `place`, where that is large enough.
+  void compress(const ChunkCodec& codec, std::uint64_t number, std::span<std::byte> place) {
+    compressed_ = compress_section(codec, number, place);
   }
 
   const Result<CompressedChunk>& compressed() const { return compressed_; }
   std::span<const std::byte> section() const { return section_; }
 
  private:
-  // The frame lies right before the payload, which is aligned to 64 bytes for the codec.
-  Result<CompressedChunk> compress_section(const ChunkCodec& codec, std::uint64_t number) {
+  // The frame lies right before the payload, which is aligned to 64 bytes for the codec if it is
+  // ours to place.
+  Result<CompressedChunk> compress_section(const ChunkCodec& codec, std::uint64_t number,
+                                           std::span<std::byte> place) {
     const std::uint64_t bound = codec.bound_on_output_size(elements_.shape, elements_.dtype);
-    TRY(const auto room, try_reserve(output_, kFrameBytes + section_bytes(bound)));
-    const auto aligned = room.subspan(kFrameBytes);
+    if (place.size() < section_bytes(bound)) {
+      TRY(const auto room, try_reserve(output_, kFrameBytes + section_bytes(bound)));
+      place = room.subspan(kFrameBytes);
+    }
     workspace_.checksum.reset();
-    const auto payload = aligned.subspan(kFrameBytes, static_cast<std::size_t>(bound));
+    const auto payload = place.subspan(kFrameBytes, static_cast<std::size_t>(bound));
     TRY(const auto chunk, codec.compress(elements_, payload, workspace_));
     ENSURE(chunk.bytes <= bound);
-    section_ = aligned.first(static_cast<std::size_t>(section_bytes(chunk.bytes)));
+    section_ = place.first(static_cast<std::size_t>(section_bytes(chunk.bytes)));
     encode_frame(chunk_frame(number, chunk), workspace_.checksum.value(),
-                 aligned.first<kFrameBytes>());
+                 place.first<kFrameBytes>());
     std::ranges::fill(section_.last(padding_after(chunk.bytes)), std::byte{0});
     return chunk;
   }
@@ -108,7 +113,11 @@ class Writer {
         [&](Slot& slot, std::uint64_t number) {
           return slot.read(source_, plan_.grid.region(number), hint(number));
         },
-        [&](Slot& slot, std::uint64_t number) { slot.compress(*plan_.codec, number); },
+        [&](Slot& slot, std::uint64_t number) {
+          // A chunk alone is the next to be appended and may be written where it will stay.
+          slot.compress(*plan_.codec, number,
+                        slots.size() == 1 ? sink_.room() : std::span<std::byte>());
+        },
         [&](Slot& slot, std::uint64_t number) { return append(slot, number); });
   }
 
