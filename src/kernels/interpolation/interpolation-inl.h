@@ -313,7 +313,8 @@ void ReconstructRow(const std::int32_t* residuals, const InterpolationRow<T>& ro
 
 inline void Translate(const std::uint8_t* HWY_RESTRICT map, std::uint8_t* HWY_RESTRICT classes,
                       std::size_t count) {
-  const hn::ScalableTag<std::uint8_t> d;
+  // Rows are padded to 16 values, and many have no more.
+  const hn::CappedTag<std::uint8_t, 16> d;
   const std::size_t N = hn::Lanes(d);
   const auto low = hn::LoadDup128(d, map);
   const auto high = hn::LoadDup128(d, map + 16);
