@@ -1,31 +1,29 @@
 #include "benchmark/delta_counts.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/errors.h"
 #include "codecs/ceresz/chunk_shape.h"
 #include "codecs/ceresz2/ceresz2.h"
+#include "kernels/value_scan/value_scan.h"
 #include "stream/chunk_grid.h"
+#include "stream/survey.h"
 
 namespace tensorpress::benchmark {
 namespace {
 
 constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 16;
 
-template <class T>
-bool is_hole(T value, std::span<const double> fills) {
-  if (!std::isfinite(value)) return true;
-  return std::ranges::any_of(fills, [&](double fill) { return value == static_cast<T>(fill); });
+Result<stream::ChunkGrid> grid_of(const Shape& shape) {
+  return stream::ChunkGrid::make(shape, ceresz::consecutive_chunk_shape(shape, kChunkValues));
 }
 
 /// Visits the file's chunks as contiguous values that may be changed.
 template <class T, class Visit>
 Result<void> for_each_chunk(stream::TensorSource& source, const Visit& visit) {
   if (source.shape().element_count() == 0) return {};
-  TRY(const auto grid, stream::ChunkGrid::make(source.shape(), ceresz::consecutive_chunk_shape(
-                                                                   source.shape(), kChunkValues)));
+  TRY(const auto grid, grid_of(source.shape()));
   AlignedBuffer scratch;
   std::vector<T> values;
   for (std::uint64_t i = 0; i < grid.chunk_count(); ++i) {
@@ -42,30 +40,27 @@ Result<void> for_each_chunk(stream::TensorSource& source, const Visit& visit) {
 template <class T>
 Result<void> count_file(const std::string& path, stream::TensorSource& source,
                         const DeltaOptions& options, DeltaDistribution& into) {
-  const std::span<const double> fills = options.fill_values;
-  double lowest = std::numeric_limits<double>::infinity();
-  double highest = -lowest;
-  RETURN_IF_ERROR(for_each_chunk<T>(source, [&](std::span<T> values) {
-    for (const T value : values) {
-      if (is_hole(value, fills)) continue;
-      lowest = std::min(lowest, static_cast<double>(value));
-      highest = std::max(highest, static_cast<double>(value));
-    }
-  }));
-  if (!(lowest <= highest)) return bad_argument(path, " holds no values to learn from");
-  const double bound = options.relative ? options.bound * (highest - lowest) : options.bound;
+  const std::vector<T> fills(options.fill_values.begin(), options.fill_values.end());
+  const auto is_hole = [&](T value) { return kernels::is_special<T>(value, fills); };
+  TRY(const Isa isa, active_isa());
+  TRY(const auto grid, grid_of(source.shape()));
+  TRY(const auto survey,
+      stream::survey_values(source, grid, options.fill_values, thread_runner(1), 1, isa));
+  if (!survey.has_values) return bad_argument(path, " holds no values to learn from");
+  const double bound =
+      options.relative ? options.bound * (survey.range.high - survey.range.low) : options.bound;
   if (!(bound >= static_cast<double>(std::numeric_limits<T>::min()))) {
     return bad_argument(path, " is constant, so a relative bound is nothing; use --abs");
   }
   RETURN_IF_ERROR(for_each_chunk<T>(source, [&](std::span<T> values) {
     T before = 0;
     for (const T value : values) {
-      if (is_hole(value, fills)) continue;
+      if (is_hole(value)) continue;
       before = value;
       break;
     }
     for (T& value : values) {
-      if (is_hole(value, fills)) value = before;
+      if (is_hole(value)) value = before;
       before = value;
     }
     ceresz2::count_deltas(bounded::Field<T>{values, Shape{values.size()}}, bound, into.counts);

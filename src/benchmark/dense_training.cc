@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "benchmark/raw_name.h"
 #include "codecs/bounded/bounded_codec.h"
+#include "codecs/bounded/observing_coder.h"
 #include "codecs/dense/lorenzo.h"
 #include "codecs/dense/train.h"
 #include "codecs/dense/train_interpolation.h"
@@ -11,40 +12,6 @@
 
 namespace tensorpress::benchmark {
 namespace {
-
-// Shows the trainer what a coder would have to code, and codes nothing.
-template <class Trainer>
-class TrainingCoder final : public bounded::FieldCoder {
- public:
-  explicit TrainingCoder(Trainer& trainer) : trainer_(trainer) {}
-
-  Shape preferred_chunk_shape(const Shape& shape, DType) const override {
-    return dense::chunk_shape_of(shape, dense::kLorenzoChunkValues);
-  }
-  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
-                                    std::span<std::byte>,
-                                    ChunkWorkspace& workspace) const override {
-    trainer_.add(field, bound, workspace);
-    return std::nullopt;
-  }
-  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
-                                    std::span<std::byte>,
-                                    ChunkWorkspace& workspace) const override {
-    trainer_.add(field, bound, workspace);
-    return std::nullopt;
-  }
-  Result<void> decode(std::span<const std::byte>, const Shape&, double, std::span<float>,
-                      ChunkWorkspace&) const override {
-    return internal_error("training does not decode");
-  }
-  Result<void> decode(std::span<const std::byte>, const Shape&, double, std::span<double>,
-                      ChunkWorkspace&) const override {
-    return internal_error("training does not decode");
-  }
-
- private:
-  Trainer& trainer_;
-};
 
 Result<std::unique_ptr<stream::TensorSource>> open(const std::string& path,
                                                    const DenseTrainingOptions& options) {
@@ -70,7 +37,10 @@ Result<void> show(Trainer& trainer, std::span<const std::string> files,
     const double width = survey.range.high - survey.range.low;
     for (const double share : options.relative_bounds) {
       const auto codec = bounded::make_bounded_codec(
-          std::make_unique<TrainingCoder<Trainer>>(trainer),
+          bounded::make_observing_coder(
+              [&](const auto& field, double bound, ChunkWorkspace& workspace) {
+                trainer.add(field, bound, workspace);
+              }),
           {.bound = Bound::relative(share), .limit = share * width, .fills = options.fill_values});
       RETURN_IF_ERROR(
           stream::run_trial(*codec, *source, grid, stream::all_chunks(grid), runner, 1, isa));

@@ -142,7 +142,8 @@ Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
         samples.insert(samples.end(), slot.samples().begin(), slot.samples().end());
         return {};
       }));
-  if (survey.range.low > survey.range.high) survey.range = {};
+  survey.has_values = survey.range.low <= survey.range.high;
+  if (!survey.has_values) survey.range = {};
   survey.likely_fill = find_likely_fill(survey.range, samples);
   return survey;
 }

@@ -21,7 +21,8 @@ struct LikelyFill {
 };
 
 struct Survey {
-  ValueRange range = {};  // 0 to 0 when no value counts
+  ValueRange range = {};    // 0 to 0 when no value counts
+  bool has_values = false;  // some value does
   std::optional<LikelyFill> likely_fill = {};
   std::vector<ChunkHint> chunks = {};
 };

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "codecs/dense/interpolation.h"
 #include "codecs/dense/interpolation_forward.h"
-#include "interpolation_coder.h"
 
 namespace tensorpress::dense {
 namespace {

@@ -59,4 +59,32 @@ class FieldCoder {
                               std::span<double> output, ChunkWorkspace& workspace) const = 0;
 };
 
+/// A coder written once for both types: Derived has the templates encode_as(field, bound, output,
+/// workspace) and decode_as(input, shape, bound, output, workspace) and befriends this.
+template <class Derived>
+class TypedFieldCoder : public FieldCoder {
+ public:
+  std::optional<std::size_t> encode(const Field<float>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const final {
+    return self().encode_as(field, bound, output, workspace);
+  }
+  std::optional<std::size_t> encode(const Field<double>& field, double bound,
+                                    std::span<std::byte> output,
+                                    ChunkWorkspace& workspace) const final {
+    return self().encode_as(field, bound, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
+                      std::span<float> output, ChunkWorkspace& workspace) const final {
+    return self().decode_as(input, shape, bound, output, workspace);
+  }
+  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
+                      std::span<double> output, ChunkWorkspace& workspace) const final {
+    return self().decode_as(input, shape, bound, output, workspace);
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
 }  // namespace tensorpress::bounded

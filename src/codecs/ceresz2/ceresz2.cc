@@ -344,33 +344,29 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
   counts.bits_as_escapes += coded_values * width.bits();
 }
 
-class Ceresz2 final : public bounded::FieldCoder {
+class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
  public:
   explicit Ceresz2(Codebook book) : book_(std::move(book)) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType) const override {
     return ceresz::consecutive_chunk_shape(shape, kChunkValues);
   }
-  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override {
+
+ private:
+  friend TypedFieldCoder;
+
+  template <class T>
+  std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
+                                       std::span<std::byte> output,
+                                       ChunkWorkspace& workspace) const {
     return encode_chunk(field.values, bound, book_, output, workspace);
   }
-  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override {
-    return encode_chunk(field.values, bound, book_, output, workspace);
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape&, double bound,
-                      std::span<float> output, ChunkWorkspace& workspace) const override {
-    return decode_chunk(input, bound, book_, output, workspace);
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape&, double bound,
-                      std::span<double> output, ChunkWorkspace& workspace) const override {
+  template <class T>
+  Result<void> decode_as(std::span<const std::byte> input, const Shape&, double bound,
+                         std::span<T> output, ChunkWorkspace& workspace) const {
     return decode_chunk(input, bound, book_, output, workspace);
   }
 
- private:
   Codebook book_;
 };
 

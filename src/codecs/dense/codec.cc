@@ -26,7 +26,7 @@ constexpr double kLorenzoAdvantage = 0.93;
 // Behind the buffers of the predictors, which do not run at the same time.
 constexpr std::size_t kOtherBytes = 15;
 
-class Dense final : public bounded::FieldCoder {
+class Dense final : public bounded::TypedFieldCoder<Dense> {
  public:
   explicit Dense(Effort effort) : effort_(effort) {}
 
@@ -34,26 +34,9 @@ class Dense final : public bounded::FieldCoder {
     return chunk_shape_of(shape, effort_ == Effort::fast ? kLorenzoChunkValues : kChunkValues);
   }
 
-  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override {
-    return encode_as(field, bound, output, workspace);
-  }
-  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override {
-    return encode_as(field, bound, output, workspace);
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<float> output, ChunkWorkspace& workspace) const override {
-    return decode_as(input, shape, bound, output, workspace);
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<double> output, ChunkWorkspace& workspace) const override {
-    return decode_as(input, shape, bound, output, workspace);
-  }
-
  private:
+  friend TypedFieldCoder;
+
   template <class T>
   std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,

@@ -17,28 +17,4 @@ Shape chunk_shape_of(const Shape& shape, std::uint64_t most_values) {
   return chunk;
 }
 
-Shape LorenzoCoder::preferred_chunk_shape(const Shape& shape, DType) const {
-  return chunk_shape_of(shape, kLorenzoChunkValues);
-}
-std::optional<std::size_t> LorenzoCoder::encode(const bounded::Field<float>& field, double bound,
-                                                std::span<std::byte> output,
-                                                ChunkWorkspace& workspace) const {
-  return encode_lorenzo(field, bound, output, workspace);
-}
-std::optional<std::size_t> LorenzoCoder::encode(const bounded::Field<double>& field, double bound,
-                                                std::span<std::byte> output,
-                                                ChunkWorkspace& workspace) const {
-  return encode_lorenzo(field, bound, output, workspace);
-}
-Result<void> LorenzoCoder::decode(std::span<const std::byte> input, const Shape& shape,
-                                  double bound, std::span<float> output,
-                                  ChunkWorkspace& workspace) const {
-  return decode_lorenzo(input, shape, bound, output, workspace);
-}
-Result<void> LorenzoCoder::decode(std::span<const std::byte> input, const Shape& shape,
-                                  double bound, std::span<double> output,
-                                  ChunkWorkspace& workspace) const {
-  return decode_lorenzo(input, shape, bound, output, workspace);
-}
-
 }  // namespace tensorpress::dense

@@ -48,20 +48,4 @@ Shape chunk_shape_of(const Shape& shape, std::uint64_t most_values);
 /// As good as 2^20 in ratio, and they stay in the cache.
 inline constexpr std::uint64_t kLorenzoChunkValues = std::uint64_t{1} << 18;
 
-/// `dense --effort fast`, for those who need a FieldCoder.
-class LorenzoCoder final : public bounded::FieldCoder {
- public:
-  Shape preferred_chunk_shape(const Shape& shape, DType dtype) const override;
-  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override;
-  std::optional<std::size_t> encode(const bounded::Field<double>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override;
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<float> output, ChunkWorkspace& workspace) const override;
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<double> output, ChunkWorkspace& workspace) const override;
-};
-
 }  // namespace tensorpress::dense
