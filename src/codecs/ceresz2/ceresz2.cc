@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -346,7 +347,7 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
 
 class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
  public:
-  explicit Ceresz2(Codebook book) : book_(std::move(book)) {}
+  explicit Ceresz2(std::shared_ptr<const Codebook> book) : book_(std::move(book)) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType) const override {
     return ceresz::consecutive_chunk_shape(shape, kChunkValues);
@@ -359,22 +360,27 @@ class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
   std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    return encode_chunk(field.values, bound, book_, output, workspace);
+    return encode_chunk(field.values, bound, *book_, output, workspace);
   }
   template <class T>
   Result<void> decode_as(std::span<const std::byte> input, const Shape&, double bound,
                          std::span<T> output, ChunkWorkspace& workspace) const {
-    return decode_chunk(input, bound, book_, output, workspace);
+    return decode_chunk(input, bound, *book_, output, workspace);
   }
 
-  Codebook book_;
+  std::shared_ptr<const Codebook> book_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<bounded::FieldCoder>> make_ceresz2(std::string_view codebook) {
-  TRY(Codebook book,
-      Codebook::from_text(codebook == "default" ? ceresz2::kDefaultCodebookText : codebook));
+  std::shared_ptr<const Codebook> book;
+  if (codebook == "default") {
+    book = std::shared_ptr<const Codebook>(&Codebook::standard(), [](const Codebook*) {});
+  } else {
+    TRY(Codebook read, Codebook::from_text(codebook));
+    book = std::make_shared<const Codebook>(std::move(read));
+  }
   return std::unique_ptr<bounded::FieldCoder>(std::make_unique<Ceresz2>(std::move(book)));
 }
 

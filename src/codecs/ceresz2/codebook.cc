@@ -1,7 +1,9 @@
 #include "codecs/ceresz2/codebook.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/errors.h"
 #include "codecs/ceresz2/code_lengths.h"
@@ -67,23 +69,28 @@ Result<Codebook> Codebook::from_lengths(std::span<const std::uint8_t> lengths) {
   unpack.first = book.symbols() / 2;
   unpack.index_bits = choose_index_bits(lengths);
   book.unpack_entries_.resize(std::size_t{1} << unpack.index_bits);
-  std::uint32_t code = 0;  // the next one, of `length` bits
+  std::array<std::uint32_t, kMaxCodeBits + 1> place{};  // in symbols_by_code_, of the next one
+  for (const std::uint8_t length : lengths) ++place[length];
+  std::uint32_t code = 0, before = 0;
   for (unsigned length = 1; length <= kMaxCodeBits; ++length) {
     code <<= 1;
-    unpack.offsets[length] = code - static_cast<std::uint32_t>(book.symbols_by_code_.size());
-    for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol) {
-      if (lengths[symbol] != length) continue;
-      const std::uint32_t outgoing = kernels::huffman::reversed(code, length);
-      book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
-      book.symbols_by_code_.push_back(static_cast<std::uint16_t>(symbol));
-      const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1);
-      for (std::size_t i = outgoing; length <= unpack.index_bits && i < book.unpack_entries_.size();
-           i += std::size_t{1} << length) {
-        book.unpack_entries_[i] = entry;
-      }
-      ++code;
-    }
+    unpack.offsets[length] = code - before;
+    code += place[length];
+    before += std::exchange(place[length], before);
     unpack.limits[length] = code << (kMaxCodeBits - length);
+  }
+  book.symbols_by_code_.resize(lengths.size());
+  for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol) {
+    const unsigned length = lengths[symbol];
+    const std::uint32_t at = place[length]++;
+    const std::uint32_t outgoing = kernels::huffman::reversed(at + unpack.offsets[length], length);
+    book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
+    book.symbols_by_code_[at] = static_cast<std::uint16_t>(symbol);
+    const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1);
+    for (std::size_t i = outgoing; length <= unpack.index_bits && i < book.unpack_entries_.size();
+         i += std::size_t{1} << length) {
+      book.unpack_entries_[i] = entry;
+    }
   }
   unpack.entries = book.unpack_entries_.data();
   unpack.symbols = book.symbols_by_code_.data();
@@ -170,8 +177,9 @@ kernels::huffman::PackTable Codebook::pack_table() const {
   return {pack_entries_.data(), symbols(), symbols() / 2};
 }
 
-Codebook Codebook::standard() {
-  return std::move(from_text(kDefaultCodebookText).value());
+const Codebook& Codebook::standard() {
+  static const Codebook book = std::move(from_text(kDefaultCodebookText).value());
+  return book;
 }
 
 }  // namespace tensorpress::ceresz2

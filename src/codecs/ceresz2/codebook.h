@@ -43,8 +43,8 @@ class Codebook {
   /// The error says what is wrong: too few or too many, a length out of range, no prefix code.
   static Result<Codebook> from_lengths(std::span<const std::uint8_t> lengths);
   static Result<Codebook> from_text(std::string_view text);
-  /// What ships with the library.
-  static Codebook standard();
+  /// What ships with the library; made once.
+  static const Codebook& standard();
 
   std::uint32_t symbols() const { return static_cast<std::uint32_t>(lengths_.size()); }
   std::int64_t first_symbol() const { return -static_cast<std::int64_t>(symbols() / 2); }
