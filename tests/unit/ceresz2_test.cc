@@ -188,10 +188,12 @@ TEST(Ceresz2Escapes, KeepDifferencesOfEveryWidthOnEveryIsa) {
         blocks.push_back({8 * (block * kPackedRoom<double> + 4), load_le<std::uint32_t>(at),
                           static_cast<std::uint32_t>(block)});
       }
-      std::vector<std::uint64_t> back(differences.size());
-      ASSERT_EQ(kBlocks, kernel.unpack(packed.data(), blocks.data(), kBlocks, book.unpack_table(),
-                                       width, back.data()));
-      ASSERT_EQ(differences, back) << width << " " << name_of(isa);
+      for (const double bits_per_value : {1.0, 30.0}) {  // both tables
+        std::vector<std::uint64_t> back(differences.size());
+        ASSERT_EQ(kBlocks, kernel.unpack(packed.data(), blocks.data(), kBlocks,
+                                         book.unpack_table(bits_per_value), width, back.data()));
+        ASSERT_EQ(differences, back) << width << " " << name_of(isa);
+      }
     }
   }
 }

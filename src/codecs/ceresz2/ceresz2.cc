@@ -288,6 +288,8 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
   BlockWalk<T> walk(parts.blocks, memory.tail);
   const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   typename BlockWalk<T>::Batch batch;
+  const auto& table = book.unpack_table(8 * static_cast<double>(parts.blocks.size()) /
+                                        static_cast<double>(values.size()));
   for (std::size_t first = 0; first < blocks; first += kBatch) {
     walk.take(std::min(kBatch, blocks - first), batch);
     if (!batch.whole) {
@@ -295,7 +297,7 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
                      " ends beyond the chunk");
     }
     const std::size_t right =
-        walk.unpack(batch, kernel, book.unpack_table(), parts.escape_bits, memory.differences);
+        walk.unpack(batch, kernel, table, parts.escape_bits, memory.differences);
     if (right < batch.count) {
       return corrupt("ceresz2: the bits of block ", first + batch.blocks[right].slot,
                      " are not those of 32 values");
