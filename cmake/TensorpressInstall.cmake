@@ -8,6 +8,11 @@ if(TARGET tensorpress_program)
   install(TARGETS tensorpress_program)
 endif()
 
+# A C program that links the static library must name the C++ runtime, which a C compiler does not know of.
+set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(FILTER cxx_runtime INCLUDE REGEX "^(stdc[+][+]|c[+][+]|c[+][+]abi|m)$")
+list(REMOVE_DUPLICATES cxx_runtime)
+
 # find_package(tensorpress) gives tensorpress::tensorpress. Below 1.0 a minor version may break callers.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tensorpress)
 install(EXPORT tensorpress NAMESPACE tensorpress:: FILE tensorpress-targets.cmake DESTINATION ${package_folder})
@@ -17,14 +22,17 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tensorpress-config-versio
 install(FILES ${PROJECT_BINARY_DIR}/tensorpress-config.cmake ${PROJECT_BINARY_DIR}/tensorpress-config-version.cmake
         DESTINATION ${package_folder})
 
-# The .pc file finds its prefix from where it lies itself. A static library hands its threads on to the caller.
+# The .pc file finds its prefix from where it lies itself. A static library hands its threads and its C++ runtime on to
+# the caller.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 if(BUILD_SHARED_LIBS)
-  set(pc_threads "")
+  set(pc_private_libs "")
 else()
-  set(pc_threads ${CMAKE_THREAD_LIBS_INIT})
+  list(TRANSFORM cxx_runtime PREPEND -l OUTPUT_VARIABLE pc_private_libs)
+  list(APPEND pc_private_libs ${CMAKE_THREAD_LIBS_INIT})
+  list(JOIN pc_private_libs " " pc_private_libs)
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tensorpress.pc.in ${PROJECT_BINARY_DIR}/tensorpress.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tensorpress.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

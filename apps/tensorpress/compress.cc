@@ -11,6 +11,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/resolve.h"
+#include "stream_options.h"
 #include "stream_report.h"
 #include "tensor_options.h"
 #include "verification.h"
@@ -25,8 +26,7 @@ struct Options {
   BoundOptions bound;
   RawFormatOptions raw;
   ThreadsOption threads;
-  std::string chunk_shape;
-  std::vector<std::string> attributes;
+  StreamOptions stream;
   bool verify = false;
   bool json = false;
 };
@@ -35,22 +35,8 @@ Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
   TRY(write.bound, options.bound.options());
-  write.bound.on_likely_fill = [](double value, const ValueRange& others) {
-    print_message(text("many elements are exactly ", value, " and the others lie between ",
-                       rounded(others.low), " and ", rounded(others.high), "; if ", value,
-                       " stands for missing data, --fill ", value,
-                       " keeps it exact and out of the range"));
-  };
-  if (!options.chunk_shape.empty()) {
-    TRY(write.chunk_shape, Shape::parse(options.chunk_shape));
-  }
-  for (const std::string& attribute : options.attributes) {
-    const std::size_t equals = attribute.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return bad_argument("--attr '", attribute, "' is not of the form NAME=VALUE");
-    }
-    write.attributes.push_back({attribute.substr(0, equals), attribute.substr(equals + 1)});
-  }
+  write.bound.on_likely_fill = print_likely_fill;
+  RETURN_IF_ERROR(options.stream.apply_to(write));
   return write;
 }
 
@@ -72,17 +58,6 @@ Result<StreamInfo> write_output(const Options& options, const std::string& outpu
   TRY(StreamInfo info, about(options.input, stream::write_stream(codec, *source, sink, write)));
   RETURN_IF_ERROR(file->finish());
   return info;
-}
-
-std::string in_one_line(const Options& options, const std::string& output, const StreamInfo& info,
-                        double seconds) {
-  const auto named = [](const std::string& path) {
-    return is_pipe(path) ? std::string() : text(path, ": ");
-  };
-  return text(named(options.input), human_bytes(info.bytes_in()), " -> ", named(output),
-              human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
-              error_in_words(info), ", ", rounded(gb_per_s(info.bytes_in(), seconds), 3),
-              " GB/s\n");
 }
 
 Result<ExitStatus> run(const Options& options) {
@@ -110,7 +85,7 @@ Result<ExitStatus> run(const Options& options) {
     if (options.verify) fields["verify"] = verification.fields;
     print_json(fields, report);
   } else {
-    std::fputs(in_one_line(options, output, info, took.count()).c_str(), report);
+    std::fputs(compression_in_one_line(options.input, output, info, took.count()).c_str(), report);
     if (options.verify) print_fields(verification.fields, report);
   }
   if (const std::string remark = remark_on_raw_chunks(info); !remark.empty()) {
@@ -134,12 +109,7 @@ Action declare(CLI::App& app) {
   options->codec.declare(app);
   options->raw.declare(app);
   options->threads.declare(app);
-  app.add_option("--chunk-shape", options->chunk_shape,
-                 "elements compressed together; the codec chooses if absent")
-      ->option_text("1x180x360");
-  app.add_option("--attr", options->attributes, "a note to keep in the file; may be repeated")
-      ->option_text("NAME=VALUE")
-      ->allow_extra_args(false);
+  options->stream.declare(app);
   app.add_flag("--verify", options->verify,
                "read the result back and compare, as `tensorpress verify` does");
   app.add_flag("--json", options->json,

@@ -17,6 +17,9 @@ class Learner {
  public:
   virtual ~Learner() = default;
   virtual const ChunkCodec& codec() const = 0;
+  /// All it has learned. Processes that saw some of the chunks each may put the sums of theirs
+  /// here.
+  virtual std::span<std::uint64_t> counts() = 0;
   virtual Result<std::vector<Parameter>> parameters() const = 0;
 };
 

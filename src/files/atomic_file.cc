@@ -76,6 +76,28 @@ class ReplacingFile : public AtomicFile {
   std::string name_;
 };
 
+class ReplacingSharedFile : public SharedFile {
+ public:
+  ReplacingSharedFile(TemporaryFile file, const fs::path& target, std::string name)
+      : file_(std::move(file)),
+        target_(target.filename().string()),
+        temporary_path_((target.parent_path() / file_.name()).string()),
+        name_(std::move(name)) {}
+
+  const std::string& temporary_path() const override { return temporary_path_; }
+  Result<void> finish() override {
+    auto done = file_.rename_to(target_);
+    if (!done.ok()) return while_doing(text("cannot write ", name_), std::move(done).error());
+    return {};
+  }
+
+ private:
+  TemporaryFile file_;
+  std::string target_;
+  std::string temporary_path_;
+  std::string name_;
+};
+
 // Follows links by hand, because the last one may lead to a file that does not exist yet.
 Result<fs::path> follow_symlinks(fs::path path) {
   for (int links = 0; links < kMaxSymlinks; ++links) {
@@ -108,20 +130,50 @@ Result<void> keep_permissions(const FileDescriptor& file, const struct stat& old
   return {};
 }
 
-Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name) {
+// Where the bytes really go, and what is there now.
+struct Target {
+  fs::path path;
+  std::optional<struct stat> existing;
+
+  bool is_file() const { return !existing || S_ISREG(existing->st_mode); }
+};
+
+Result<Target> find_target(const std::string& path) {
   TRY(const fs::path target, follow_symlinks(path));
   TRY(const auto existing, look_at(target));
   if (existing && S_ISDIR(existing->st_mode)) return io_error("it is a directory");
-  if (existing && !S_ISREG(existing->st_mode)) {
-    TRY(auto file, open_file(target.string(), O_WRONLY));
+  return Target{target, existing};
+}
+
+// Beside the target, with the permissions of the file it will replace.
+Result<TemporaryFile> create_beside(const Target& target, TemporaryFile::Kind kind) {
+  // A rename would replace even a file that its owner made read-only.
+  if (target.existing && ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
+    return last_error();
+  }
+  TRY(auto file, TemporaryFile::create(target.path.parent_path().string(), 0666, kind));
+  if (target.existing) RETURN_IF_ERROR(keep_permissions(file.descriptor(), *target.existing));
+  return file;
+}
+
+Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name) {
+  TRY(const Target target, find_target(path));
+  if (!target.is_file()) {
+    TRY(auto file, open_file(target.path.string(), O_WRONLY));
     return AtomicFilePointer(std::make_unique<DirectOutput>(std::move(file), name));
   }
-  // A rename would replace even a file that its owner made read-only.
-  if (existing && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) return last_error();
-  TRY(auto file, TemporaryFile::create(target.parent_path().string(), 0666));
-  if (existing) RETURN_IF_ERROR(keep_permissions(file.descriptor(), *existing));
+  TRY(auto file, create_beside(target, TemporaryFile::Kind::nameless_if_possible));
   return AtomicFilePointer(
-      std::make_unique<ReplacingFile>(std::move(file), target.filename().string(), name));
+      std::make_unique<ReplacingFile>(std::move(file), target.path.filename().string(), name));
+}
+
+Result<std::unique_ptr<SharedFile>> create_shared(const std::string& path,
+                                                  const std::string& name) {
+  TRY(const Target target, find_target(path));
+  if (!target.is_file()) return io_error("it is a pipe or a device, not a file");
+  TRY(auto file, create_beside(target, TemporaryFile::Kind::named));
+  return std::unique_ptr<SharedFile>(
+      std::make_unique<ReplacingSharedFile>(std::move(file), target.path, name));
 }
 
 }  // namespace
@@ -134,6 +186,13 @@ Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const std::string& path) 
     return AtomicFilePointer(std::make_unique<DirectOutput>(std::move(*file), name));
   }
   auto created = create_replacing(path, name);
+  if (!created.ok()) return while_doing(text("cannot write ", name), std::move(created).error());
+  return created;
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::create(const std::string& path) {
+  const std::string name = output_name(path);
+  auto created = create_shared(path, name);
   if (!created.ok()) return while_doing(text("cannot write ", name), std::move(created).error());
   return created;
 }

@@ -26,4 +26,15 @@ class AtomicFile : public stream::ByteSink {
   virtual Result<void> finish() = 0;
 };
 
+/// A file that several processes write together: one of them creates it, the others open it by the
+/// path of the temporary file, and it appears under its own name only when `finish` is called after
+/// all of them are done. Otherwise no trace is left.
+class SharedFile {
+ public:
+  virtual ~SharedFile() = default;
+  static Result<std::unique_ptr<SharedFile>> create(const std::string& path);
+  virtual const std::string& temporary_path() const = 0;
+  virtual Result<void> finish() = 0;
+};
+
 }  // namespace tensorpress::files

@@ -25,6 +25,8 @@ class TemporaryFile {
   ~TemporaryFile();
 
   const FileDescriptor& descriptor() const { return file_; }
+  /// Inside its directory; "" when it has none.
+  const std::string& name() const { return name_; }
   /// Syncs the file and puts it in place of `name` in its directory, in one step for everybody who
   /// looks. To be called once.
   Result<void> rename_to(const std::string& name);

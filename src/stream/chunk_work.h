@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,8 +23,23 @@ inline constexpr std::uint64_t kStreamStoresAbove = std::uint64_t{16} << 20;
 /// fits.
 inline constexpr std::uint64_t kWorkingSetBytes = std::uint64_t{160} << 20;
 
+/// What a task throws, as when memory runs out, would end the process on a thread that is not the
+/// caller's. It is caught there and thrown again on the calling thread when all tasks are done.
 inline Runner runner_or_threads(const Runner& runner, std::size_t threads) {
-  return runner ? runner : thread_runner(threads);
+  return [run = runner ? runner : thread_runner(threads)](
+             std::size_t count, const std::function<void(std::size_t)>& task) {
+    std::mutex mutex;
+    std::exception_ptr thrown;
+    run(count, [&](std::size_t i) {
+      try {
+        task(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!thrown) thrown = std::current_exception();
+      }
+    });
+    if (thrown) std::rethrow_exception(thrown);
+  };
 }
 
 /// How many chunks to hold at once, when each thread has one.
@@ -57,8 +74,10 @@ class WorkspacePool {
   std::unique_ptr<ChunkWorkspace> take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) {
+      idle_.reserve(made_ + 1);  // so that giving back, which must not fail, needs no memory
       auto workspace = std::make_unique<ChunkWorkspace>(isa_);
       workspace->stream_stores = stream_stores_;
+      ++made_;
       return workspace;
     }
     auto workspace = std::move(idle_.back());
@@ -73,6 +92,7 @@ class WorkspacePool {
   Isa isa_;
   bool stream_stores_;
   std::mutex mutex_;
+  std::size_t made_ = 0;
   std::vector<std::unique_ptr<ChunkWorkspace>> idle_;
 };
 

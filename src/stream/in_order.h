@@ -2,8 +2,10 @@
 // thread waits for a batch to be complete, only for its own turn.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 
@@ -15,7 +17,9 @@ namespace tensorpress::stream {
 /// For each i < count, on one of the slots: `read(slot, i)` and `commit(slot, i)` in ascending
 /// order, one at a time; `work(slot, i)` between them, at any time. The first error in that order
 /// ends it. Works with any Runner: a number is taken only by a task that runs, and needs no other
-/// to be finished but those taken before it.
+/// to be finished but those taken before it. What the functions throw (memory ran out, somebody
+/// else's callback) also ends it and is thrown again on the calling thread: nobody waits for a
+/// chunk that will not come.
 template <class Slots, class Read, class Work, class Commit>
 Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, const Read& read,
                       const Work& work, const Commit& commit) {
@@ -23,6 +27,7 @@ Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, c
   std::condition_variable turn;
   std::uint64_t next = 0, committed = 0;
   std::optional<Error> error;
+  std::exception_ptr thrown;
   std::uint64_t failed = count;  // number of the chunk with the error
 
   const auto fail = [&](std::uint64_t number, Error reason) {
@@ -32,28 +37,41 @@ Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, c
     }
     turn.notify_all();
   };
+  // One chunk; false when there was an error at or before it.
+  const auto process = [&](auto& slot, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
+    if (auto done = read(slot, number); !done.ok()) {
+      fail(number, std::move(done).error());
+      return false;
+    }
+    lock.unlock();
+    work(slot, number);
+    lock.lock();
+    turn.wait(lock, [&] { return committed == number || failed < number; });
+    if (failed < number) return false;
+    if (auto done = commit(slot, number); !done.ok()) {
+      fail(number, std::move(done).error());
+      return false;
+    }
+    ++committed;
+    turn.notify_all();
+    return true;
+  };
   runner(slots.size(), [&](std::size_t i) {
-    auto& slot = slots[i];
     std::unique_lock lock(mutex);
     while (next < failed) {
       const std::uint64_t number = next++;
-      if (auto done = read(slot, number); !done.ok()) {
-        fail(number, std::move(done).error());
+      try {
+        if (!process(slots[i], number, lock)) return;
+      } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
+        if (!thrown) thrown = std::current_exception();
+        failed = std::min(failed, number);
+        turn.notify_all();
         return;
       }
-      lock.unlock();
-      work(slot, number);
-      lock.lock();
-      turn.wait(lock, [&] { return committed == number || failed < number; });
-      if (failed < number) return;
-      if (auto done = commit(slot, number); !done.ok()) {
-        fail(number, std::move(done).error());
-        return;
-      }
-      ++committed;
-      turn.notify_all();
     }
   });
+  if (thrown) std::rethrow_exception(thrown);
   if (error) return *std::move(error);
   return {};
 }

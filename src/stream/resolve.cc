@@ -11,8 +11,6 @@
 #include "codecs/registry.h"
 #include "stream/chunk_work.h"
 #include "stream/plan.h"
-#include "stream/survey.h"
-#include "stream/trial.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -61,10 +59,39 @@ Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
   return registered->learn(codec.parameters());
 }
 
+// This process alone.
+class OwnLook : public DataLook {
+ public:
+  OwnLook(TensorSource& source, const WriteOptions& options, Isa isa)
+      : source_(source),
+        runner_(runner_or_threads(options.runner, options.threads)),
+        threads_(options.threads),
+        isa_(isa) {}
+
+  Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values) override {
+    return survey_values(source_, grid, fill_values, runner_, threads_, isa_);
+  }
+  Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
+                      std::span<const std::uint64_t> chunks) override {
+    return run_trial(codec, source_, grid, chunks, runner_, threads_, isa_);
+  }
+  Result<void> teach(Learner& learner, const ChunkGrid& grid) override {
+    RETURN_IF_ERROR(trial(learner.codec(), grid, all_chunks(grid)));
+    return {};
+  }
+
+ private:
+  TensorSource& source_;
+  Runner runner_;
+  std::size_t threads_;
+  Isa isa_;
+};
+
 class Resolution {
  public:
-  Resolution(const Codec& codec, TensorSource& source, const WriteOptions& options, Isa isa)
-      : codec_(codec), source_(source), options_(options), isa_(isa) {}
+  Resolution(const Codec& codec, const TensorSource& source, const WriteOptions& options,
+             DataLook& look)
+      : codec_(codec), source_(source), options_(options), look_(look) {}
 
   Result<ResolvedCodec> resolve() {
     TRY(const double limit, find_limit());
@@ -79,9 +106,7 @@ class Resolution {
     TRY(const auto learner, learner_of(codec));
     if (!learner) return codec;
     TRY(const auto plan, plan_for_looking());
-    RETURN_IF_ERROR(run_trial(learner->codec(), source_, plan.grid, all_chunks(plan.grid),
-                              runner_or_threads(options_.runner, options_.threads),
-                              options_.threads, isa_));
+    RETURN_IF_ERROR(look_.teach(*learner, plan.grid));
     TRY(const auto learned, learner->parameters());
     return Codec::make(codec.name(), learned);
   }
@@ -110,9 +135,7 @@ class Resolution {
       return options_.bound.value_range->high - options_.bound.value_range->low;
     }
     TRY(const auto plan, plan_for_looking());
-    TRY(Survey survey, survey_values(source_, plan.grid, options_.bound.fill_values,
-                                     runner_or_threads(options_.runner, options_.threads),
-                                     options_.threads, isa_));
+    TRY(Survey survey, look_.survey(plan.grid, options_.bound.fill_values));
     if (survey.likely_fill && options_.bound.on_likely_fill) {
       options_.bound.on_likely_fill(survey.likely_fill->value, survey.likely_fill->without_it);
     }
@@ -148,8 +171,7 @@ class Resolution {
                           std::span<const std::uint64_t> chunks) {
     TRY(const Codec codec, with_limit(limit));
     TRY(const auto chunk_codec, create_chunk_codec(codec));
-    return run_trial(*chunk_codec, source_, grid, chunks,
-                     runner_or_threads(options_.runner, options_.threads), options_.threads, isa_);
+    return look_.trial(*chunk_codec, grid, chunks);
   }
 
   // A mean square error of at most e^2 is certain at a limit of e, and e^2 / 3 likely; more is
@@ -198,9 +220,9 @@ class Resolution {
   }
 
   const Codec& codec_;
-  TensorSource& source_;
+  const TensorSource& source_;
   const WriteOptions& options_;
-  Isa isa_;
+  DataLook& look_;
   std::vector<ChunkHint> hints_;
 };
 
@@ -226,6 +248,12 @@ bool needs_the_data(const Codec& codec, const BoundOptions& options) {
 
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
                                     const WriteOptions& options, Isa isa) {
+  OwnLook look(source, options, isa);
+  return resolve_codec(codec, source, options, look);
+}
+
+Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
+                                    const WriteOptions& options, DataLook& look) {
   const RegisteredCodec* const registered = find_codec(codec.name());
   if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
   if (!registered->info.error_bounded) {
@@ -236,7 +264,7 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
     return ResolvedCodec{codec};
   }
   RETURN_IF_ERROR(check_request(codec, source, options.bound));
-  return Resolution(codec, source, options, isa).resolve();
+  return Resolution(codec, source, options, look).resolve();
 }
 
 }  // namespace tensorpress::stream

@@ -4,7 +4,10 @@
 
 #include "base/cpu.h"
 #include "codecs/chunk_codec.h"
+#include "codecs/registry.h"
+#include "stream/survey.h"
 #include "stream/tensor_io.h"
+#include "stream/trial.h"
 #include "stream/writer.h"
 #include "tensorpress/codec.h"
 
@@ -18,10 +21,25 @@ struct ResolvedCodec {
   std::vector<ChunkHint> hints = {};  // of every chunk, when all were looked at
 };
 
+/// How the data is looked at: by this process alone, or by many that look at some of the chunks
+/// each and then all know the same.
+class DataLook {
+ public:
+  virtual ~DataLook() = default;
+  virtual Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values) = 0;
+  virtual Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
+                              std::span<const std::uint64_t> chunks) = 0;
+  /// Shows every chunk to the learner.
+  virtual Result<void> teach(Learner& learner, const ChunkGrid& grid) = 0;
+};
+
 /// The codec with every parameter that the data decides. Codecs without a bound come back as they
 /// are. Reads the source, which must then have random access, unless the bound needs no look at it.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
                                     const WriteOptions& options, Isa isa);
+/// The same, and the source is asked for its shape and type only.
+Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
+                                    const WriteOptions& options, DataLook& look);
 
 /// Whether resolve_codec has to read the source.
 bool needs_the_data(const Codec& codec, const BoundOptions& options);

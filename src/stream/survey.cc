@@ -8,6 +8,7 @@
 #include "kernels/value_scan/value_scan.h"
 #include "stream/chunk_work.h"
 #include "stream/in_order.h"
+#include "stream/trial.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -119,33 +120,52 @@ std::optional<LikelyFill> find_likely_fill(const ValueRange& range,
 
 }  // namespace
 
-Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
-                             std::span<const double> fill_values, const Runner& runner,
-                             std::size_t threads, Isa isa) {
+Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGrid& grid,
+                                             std::span<const std::uint64_t> chunks,
+                                             std::span<const double> fill_values,
+                                             const Runner& runner, std::size_t threads, Isa isa) {
+  std::vector<Sighting> sightings;
+  if (chunks.empty()) return sightings;
   const std::uint64_t count = grid.chunk_count();
-  if (count == 0) return Survey{};
   const std::uint64_t bytes_per_chunk =
       grid.region(0).extent.element_count() * size_of(source.dtype());
-  std::vector<Slot> slots(chunks_in_flight(threads, count, bytes_per_chunk));
+  std::vector<Slot> slots(chunks_in_flight(threads, chunks.size(), bytes_per_chunk));
   const auto samples_per_chunk =
       static_cast<std::size_t>(std::max<std::uint64_t>(kSamples / count, count < kSamples ? 1 : 0));
-  Survey survey{.range = {HUGE_VAL, -HUGE_VAL}};
-  std::vector<double> samples;
   RETURN_IF_ERROR(in_order(
-      count, slots, runner,
-      [&](Slot& slot, std::uint64_t number) { return slot.read(source, grid.region(number)); },
+      chunks.size(), slots, runner,
+      [&](Slot& slot, std::uint64_t i) {
+        return slot.read(source, grid.region(chunks[static_cast<std::size_t>(i)]));
+      },
       [&](Slot& slot, std::uint64_t) { slot.look(fill_values, samples_per_chunk, isa); },
       [&](Slot& slot, std::uint64_t) -> Result<void> {
-        survey.range.low = std::min(survey.range.low, slot.hint().min);
-        survey.range.high = std::max(survey.range.high, slot.hint().max);
-        survey.chunks.push_back(slot.hint());
-        samples.insert(samples.end(), slot.samples().begin(), slot.samples().end());
+        sightings.push_back({slot.hint(), {slot.samples().begin(), slot.samples().end()}});
         return {};
       }));
+  return sightings;
+}
+
+Survey conclude(std::span<const Sighting> all_chunks) {
+  Survey survey{.range = {HUGE_VAL, -HUGE_VAL}};
+  std::vector<double> samples;
+  for (const Sighting& sighting : all_chunks) {
+    survey.range.low = std::min(survey.range.low, sighting.hint.min);
+    survey.range.high = std::max(survey.range.high, sighting.hint.max);
+    survey.chunks.push_back(sighting.hint);
+    samples.insert(samples.end(), sighting.samples.begin(), sighting.samples.end());
+  }
   survey.has_values = survey.range.low <= survey.range.high;
   if (!survey.has_values) survey.range = {};
   survey.likely_fill = find_likely_fill(survey.range, samples);
   return survey;
+}
+
+Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
+                             std::span<const double> fill_values, const Runner& runner,
+                             std::size_t threads, Isa isa) {
+  TRY(const auto sightings,
+      look_at_chunks(source, grid, all_chunks(grid), fill_values, runner, threads, isa));
+  return conclude(sightings);
 }
 
 }  // namespace tensorpress::stream

@@ -31,4 +31,16 @@ Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
                              std::span<const double> fill_values, const Runner& runner,
                              std::size_t threads, Isa isa);
 
+/// The two halves of a survey, for processes that look at some of the chunks each: what was seen of
+/// these, in their order, and what follows from all of them.
+struct Sighting {
+  ChunkHint hint;
+  std::vector<double> samples;
+};
+Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGrid& grid,
+                                             std::span<const std::uint64_t> chunks,
+                                             std::span<const double> fill_values,
+                                             const Runner& runner, std::size_t threads, Isa isa);
+Survey conclude(std::span<const Sighting> all_chunks);
+
 }  // namespace tensorpress::stream

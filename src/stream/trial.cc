@@ -24,11 +24,11 @@ struct Slot {
 
 }  // namespace
 
-Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
-                        std::span<const std::uint64_t> chunks, const Runner& runner,
-                        std::size_t threads, Isa isa) {
-  Trial trial;
-  if (chunks.empty()) return trial;
+Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
+                                      const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
+                                      const Runner& runner, std::size_t threads, Isa isa) {
+  std::vector<Trial> trials;
+  if (chunks.empty()) return trials;
   const std::uint64_t bytes_per_chunk =
       2 * grid.region(0).extent.element_count() * size_of(source.dtype());
   std::deque<Slot> slots;
@@ -50,13 +50,22 @@ Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const Chu
       },
       [&](Slot& slot, std::uint64_t) -> Result<void> {
         TRY(const CompressedChunk chunk, slot.compressed);
-        trial.elements += slot.elements.element_count() - chunk.special_elements;
-        trial.bytes_in += slot.elements.byte_count();
-        trial.bytes_out += section_bytes(chunk.bytes);
-        trial.squared_error += chunk.squared_error;
+        trials.push_back({.elements = slot.elements.element_count() - chunk.special_elements,
+                          .bytes_in = slot.elements.byte_count(),
+                          .bytes_out = section_bytes(chunk.bytes),
+                          .squared_error = chunk.squared_error});
         return {};
       }));
-  return trial;
+  return trials;
+}
+
+Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
+                        std::span<const std::uint64_t> chunks, const Runner& runner,
+                        std::size_t threads, Isa isa) {
+  TRY(const auto trials, try_chunks(codec, source, grid, chunks, runner, threads, isa));
+  Trial sum;
+  for (const Trial& trial : trials) sum.add(trial);
+  return sum;
 }
 
 std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype) {

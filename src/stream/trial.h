@@ -11,11 +11,20 @@
 
 namespace tensorpress::stream {
 
+/// Of one chunk or of many.
 struct Trial {
   std::uint64_t elements = 0;  // without special values
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;  // with the frames of the chunks
   double squared_error = 0;
+
+  /// In the order of the chunks, so that the sum is the same whoever tried them.
+  void add(const Trial& next) {
+    elements += next.elements;
+    bytes_in += next.bytes_in;
+    bytes_out += next.bytes_out;
+    squared_error += next.squared_error;
+  }
 
   double ratio() const { return static_cast<double>(bytes_in) / static_cast<double>(bytes_out); }
   double mean_squared_error() const {
@@ -23,6 +32,11 @@ struct Trial {
   }
 };
 
+/// What each of the chunks comes to, in their order.
+Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
+                                      const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
+                                      const Runner& runner, std::size_t threads, Isa isa);
+/// All of them together.
 Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
                         std::span<const std::uint64_t> chunks, const Runner& runner,
                         std::size_t threads, Isa isa);

@@ -1,68 +1,16 @@
 #include "stream/writer.h"
 
 #include <algorithm>
-#include <cstring>
-#include <deque>
 
 #include "base/errors.h"
 #include "stream/chunk_decoder.h"
 #include "stream/chunk_work.h"
-#include "stream/in_order.h"
 #include "stream/plan.h"
 #include "stream/resolve.h"
-#include "stream/section_reader.h"
+#include "stream/section_compressor.h"
 
 namespace tensorpress::stream {
 namespace {
-
-// A chunk on its way: the elements as read, and the section they become.
-class Slot {
- public:
-  explicit Slot(Isa isa) : workspace_(isa) {}
-
-  Result<void> read(TensorSource& source, const Region& region, const ChunkHint* hint) {
-    workspace_.origin = region.origin;
-    workspace_.hint = hint;
-    TRY(elements_, source.read(region, scratch_));
-    return {};
-  }
-
-  /// In `place`, where that is large enough.
-  void compress(const ChunkCodec& codec, std::uint64_t number, std::span<std::byte> place) {
-    compressed_ = compress_section(codec, number, place);
-  }
-
-  const Result<CompressedChunk>& compressed() const { return compressed_; }
-  std::span<const std::byte> section() const { return section_; }
-
- private:
-  // The frame lies right before the payload, which is aligned to 64 bytes for the codec if it is
-  // ours to place.
-  Result<CompressedChunk> compress_section(const ChunkCodec& codec, std::uint64_t number,
-                                           std::span<std::byte> place) {
-    const std::uint64_t bound = codec.bound_on_output_size(elements_.shape, elements_.dtype);
-    if (place.size() < section_bytes(bound)) {
-      TRY(const auto room, try_reserve(output_, kFrameBytes + section_bytes(bound)));
-      place = room.subspan(kFrameBytes);
-    }
-    workspace_.checksum.reset();
-    const auto payload = place.subspan(kFrameBytes, static_cast<std::size_t>(bound));
-    TRY(const auto chunk, codec.compress(elements_, payload, workspace_));
-    ENSURE(chunk.bytes <= bound);
-    section_ = place.first(static_cast<std::size_t>(section_bytes(chunk.bytes)));
-    encode_frame(chunk_frame(number, chunk), workspace_.checksum.value(),
-                 place.first<kFrameBytes>());
-    std::ranges::fill(section_.last(padding_after(chunk.bytes)), std::byte{0});
-    return chunk;
-  }
-
-  ChunkWorkspace workspace_;
-  AlignedBuffer scratch_;
-  AlignedBuffer output_;
-  TensorView elements_;
-  std::span<std::byte> section_;
-  Result<CompressedChunk> compressed_ = CompressedChunk{};
-};
 
 Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
   if (source.random_access() || grid.is_sequential()) return {};
@@ -88,7 +36,6 @@ class Writer {
         source_(source),
         sink_(sink),
         options_(options),
-        runner_(runner_or_threads(options.runner, options.threads)),
         totals_(plan_.opening.size()) {}
 
   Result<StreamInfo> write(Isa isa) {
@@ -100,36 +47,19 @@ class Writer {
 
  private:
   Result<void> write_chunks(Isa isa) {
-    const std::uint64_t count = plan_.grid.chunk_count();
-    const Shape largest = plan_.grid.region(0).extent;
-    const std::uint64_t bytes_per_chunk =
-        largest.element_count() * size_of(plan_.header.dtype) +
-        plan_.codec->bound_on_output_size(largest, plan_.header.dtype);
-    std::deque<Slot> slots;
-    const std::size_t in_flight = chunks_in_flight(options_.threads, count, bytes_per_chunk);
-    for (std::size_t i = 0; i < in_flight; ++i) slots.emplace_back(isa);
-    return in_order(
-        count, slots, runner_,
-        [&](Slot& slot, std::uint64_t number) {
-          return slot.read(source_, plan_.grid.region(number), hint(number));
-        },
-        [&](Slot& slot, std::uint64_t number) {
-          // A chunk alone is the next to be appended and may be written where it will stay.
-          slot.compress(*plan_.codec, number,
-                        slots.size() == 1 ? sink_.room() : std::span<std::byte>());
-        },
-        [&](Slot& slot, std::uint64_t number) { return append(slot, number); });
+    SectionCompressor sections(plan_, hints_, source_, isa,
+                               runner_or_threads(options_.runner, options_.threads),
+                               options_.threads);
+    return sections.compress(
+        0, plan_.grid.chunk_count(), [&] { return sink_.room(); },
+        [&](std::uint64_t number, const CompressedChunk& chunk,
+            std::span<const std::byte> section) { return append(number, chunk, section); });
   }
 
-  const ChunkHint* hint(std::uint64_t number) const {
-    return hints_.empty() ? nullptr : &hints_[static_cast<std::size_t>(number)];
-  }
-
-  Result<void> append(const Slot& slot, std::uint64_t number) {
-    const auto& compressed = slot.compressed();
-    if (!compressed.ok()) return compressed.error();
-    RETURN_IF_ERROR(sink_.append(slot.section()));
-    totals_.add(*compressed);
+  Result<void> append(std::uint64_t number, const CompressedChunk& chunk,
+                      std::span<const std::byte> section) {
+    RETURN_IF_ERROR(sink_.append(section));
+    totals_.add(chunk);
     elements_done_ += plan_.grid.region(number).extent.element_count();
     if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
     return {};
@@ -154,7 +84,6 @@ class Writer {
   TensorSource& source_;
   ByteSink& sink_;
   const WriteOptions& options_;
-  Runner runner_;
   StreamTotals totals_;
   std::uint64_t elements_done_ = 0;
 };

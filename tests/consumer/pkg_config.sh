@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Builds and runs the consumer with nothing but a compiler and pkg-config.
-# usage: pkg_config.sh COMPILER INSTALL_TREE LIBDIR FOLDER
+# Builds and runs a program of one file with nothing but a compiler and pkg-config.
+# usage: pkg_config.sh INSTALL_TREE LIBDIR FOLDER SOURCE COMPILER [FLAGS...]
 set -euo pipefail
-compiler=$1 install_tree=$2 libdir=$3 folder=$4
+install_tree=$1 libdir=$2 folder=$3 source=$4
+shift 4
+program=$folder/$(basename "${source%.*}")
 
 export PKG_CONFIG_PATH=$install_tree/$libdir/pkgconfig
 read -ra compile_flags <<<"$(pkg-config --cflags tensorpress)"
 read -ra link_flags <<<"$(pkg-config --libs tensorpress)"
 
 mkdir -p "$folder"
-"$compiler" -std=c++20 "${compile_flags[@]}" "$(dirname "$0")/round_trip.cc" -o "$folder/round_trip" \
-  "${link_flags[@]}" "-Wl,-rpath,$install_tree/$libdir"
-"$folder/round_trip"
+"$@" "${compile_flags[@]}" "$source" -o "$program" "${link_flags[@]}" "-Wl,-rpath,$install_tree/$libdir"
+"$program"

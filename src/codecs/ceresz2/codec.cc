@@ -42,6 +42,7 @@ class CodebookLearner final : public Learner {
             std::move(common))) {}
 
   const ChunkCodec& codec() const override { return *codec_; }
+  std::span<std::uint64_t> counts() override { return counts_.counts; }
   Result<std::vector<Parameter>> parameters() const override {
     TRY(const Codebook codebook, Codebook::from_counts(counts_.counts));
     std::vector<Parameter> learned = parameters_;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -54,6 +55,17 @@ std::string error_in_words(const StreamInfo& info) {
 
 double ratio_of(const StreamInfo& info) {
   return quotient(info.bytes_in(), info.bytes_out);
+}
+
+std::string compression_in_one_line(const std::string& input, const std::string& output,
+                                    const StreamInfo& info, double seconds) {
+  const auto named = [](const std::string& path) {
+    return is_pipe(path) ? std::string() : text(path, ": ");
+  };
+  return text(named(input), human_bytes(info.bytes_in()), " -> ", named(output),
+              human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
+              error_in_words(info), ", ", rounded(gb_per_s(info.bytes_in(), seconds), 3),
+              " GB/s\n");
 }
 
 double gb_per_s(std::uint64_t bytes, double seconds) {

@@ -23,7 +23,8 @@ class RawFormatOptions {
 
 class ThreadsOption {
  public:
-  void declare(CLI::App& app);
+  /// `threads` 0: as many as there are cores.
+  void declare(CLI::App& app, std::size_t threads = 0);
   std::size_t threads() const { return threads_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/errors.h"
+#include "messages.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -75,6 +76,13 @@ Result<stream::BoundOptions> BoundOptions::options() const {
     TRY(options.value_range, parse_range(range_));
   }
   return options;
+}
+
+void print_likely_fill(double value, const ValueRange& without_it) {
+  print_message(text("many elements are exactly ", value, " and the others lie between ",
+                     rounded(without_it.low), " and ", rounded(without_it.high), "; if ", value,
+                     " stands for missing data, --fill ", value,
+                     " keeps it exact and out of the range"));
 }
 
 }  // namespace tensorpress::cli

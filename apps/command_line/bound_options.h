@@ -24,4 +24,7 @@ class BoundOptions {
   std::string range_;
 };
 
+/// Tells the user of a value that may stand for missing data without having been named.
+void print_likely_fill(double value, const ValueRange& without_it);
+
 }  // namespace tensorpress::cli

@@ -36,11 +36,11 @@ Result<std::optional<files::RawFormat>> RawFormatOptions::format() const {
   return std::optional(files::RawFormat{shape, dtype});
 }
 
-void ThreadsOption::declare(CLI::App& app) {
-  threads_ = std::max(1u, std::thread::hardware_concurrency());
+void ThreadsOption::declare(CLI::App& app, std::size_t threads) {
+  threads_ = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   app.add_option("--threads", threads_, "how many threads work; the bytes are the same")
       ->check(CLI::Range(std::size_t{1}, kMaxThreads))
-      ->option_text("N (all cores)");
+      ->option_text(threads > 0 ? text("N (", threads, ")") : "N (all cores)");
 }
 
 }  // namespace tensorpress::cli

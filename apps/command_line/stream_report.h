@@ -15,6 +15,10 @@ std::string error_in_words(const StreamInfo& info);
 
 double ratio_of(const StreamInfo& info);
 
+/// "x.npy: 2 MiB -> x.tpz: 100 KiB, ratio 20, ...", with a line break.
+std::string compression_in_one_line(const std::string& input, const std::string& output,
+                                    const StreamInfo& info, double seconds);
+
 /// 1e9 uncompressed bytes a second.
 double gb_per_s(std::uint64_t bytes, double seconds);
 

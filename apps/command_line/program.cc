@@ -1,0 +1,107 @@
+#include "program.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "interruption.h"
+#include "messages.h"
+#include "tensorpress/version.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct DeclaredVerb {
+  CLI::App* app;
+  Action action;
+};
+
+std::vector<DeclaredVerb> declare_verbs(std::span<Verb (*const)()> verbs, CLI::App& program) {
+  std::vector<DeclaredVerb> declared;
+  for (const auto& make_verb : verbs) {
+    const Verb verb = make_verb();
+    CLI::App* const app = program.add_subcommand(verb.name, verb.summary)->group("Verbs");
+    app->footer(text("Examples:\n", verb.examples));
+    app->get_formatter()->column_width(36);
+    declared.push_back({app, verb.declare(*app)});
+  }
+  return declared;
+}
+
+int bad_usage(const Program& program, std::string sentence, const std::string& verb) {
+  if (program.silent) return static_cast<int>(ExitStatus::bad_input);
+  if (sentence.size() > 1 && std::islower(static_cast<unsigned char>(sentence[1])) != 0) {
+    sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
+  }
+  print_message(
+      text(sentence, "; see ", program.name, " ", verb, verb.empty() ? "" : " ", "--help"));
+  return static_cast<int>(ExitStatus::bad_input);
+}
+
+/// Help and version go to stdout; a full disk behind it is an error as everywhere.
+int flush_output(ExitStatus status) {
+  std::cout.flush();
+  if (!std::cout.good() || std::fflush(stdout) != 0) {
+    print_message("cannot write to standard output");
+    return static_cast<int>(ExitStatus::bad_input);
+  }
+  return static_cast<int>(status);
+}
+
+int parse_and_run(const Program& program, int argc, const char* const* argv) {
+  CLI::App app(program.summary, program.name);
+  app.set_version_flag("--version", text(program.name, " " TENSORPRESS_VERSION_STRING));
+  app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
+  app.footer(program.footer);
+  const std::vector<DeclaredVerb> verbs = declare_verbs(program.verbs, app);
+
+  if (argc < 2) return bad_usage(program, "no verb is given", "");
+  const bool known = std::any_of(verbs.begin(), verbs.end(), [&](const DeclaredVerb& verb) {
+    return verb.app->get_name() == argv[1];
+  });
+  if (!known && argv[1][0] != '-') {
+    return bad_usage(program, text("'", argv[1], "' is not a verb"), "");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    if (!program.silent) app.exit(help_or_version);
+    return flush_output(ExitStatus::fine);
+  } catch (const CLI::ParseError& error) {
+    const auto begun = app.get_subcommands();
+    return bad_usage(program, error.what(), begun.empty() ? "" : begun.front()->get_name());
+  }
+
+  for (const DeclaredVerb& verb : verbs) {
+    if (!verb.app->parsed()) continue;
+    const Result<ExitStatus> result = verb.action();
+    end_if_interrupted();
+    if (!result.ok()) {
+      if (!program.silent) print_message(result.error().message);
+      return static_cast<int>(ExitStatus::bad_input);
+    }
+    return flush_output(*result);
+  }
+  return bad_usage(program, "no verb is given", "");
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, const char* const* argv) {
+  try {
+    return parse_and_run(program, argc, argv);
+  } catch (const std::bad_alloc&) {
+    print_message("out of memory; fewer --threads or a smaller --chunk-shape need less");
+  } catch (const std::exception& error) {
+    print_message(text("internal error: ", error.what()));
+  }
+  return static_cast<int>(ExitStatus::bad_input);
+}
+
+}  // namespace tensorpress::cli

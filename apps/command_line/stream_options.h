@@ -1,0 +1,23 @@
+// --chunk-shape and --attr: what a stream is to be like apart from its codec.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stream/writer.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+
+class StreamOptions {
+ public:
+  void declare(CLI::App& app);
+  /// Sets the chunk shape and the attributes; the error says what is allowed.
+  Result<void> apply_to(stream::WriteOptions& options) const;
+
+ private:
+  std::string chunk_shape_;
+  std::vector<std::string> attributes_;
+};
+
+}  // namespace tensorpress::cli
