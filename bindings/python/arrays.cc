@@ -86,7 +86,10 @@ HeldBuffer::HeldBuffer(nb::handle object) {
     raise_type_error(
         text("a stream is bytes or another buffer, not a ", nb::type_name(object.type()).c_str()));
   }
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) nb::raise_python_error();
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    throw nb::value_error("the bytes of a stream must be contiguous; pass bytes(...) of them");
+  }
 }
 
 HeldBuffer::~HeldBuffer() {

@@ -86,6 +86,10 @@ nb::object compress(nb::handle array, bool bits_of_bf16, const std::string& code
     const nb::gil_scoped_release released;
     return compressor.compress(view, std::span(memory, static_cast<std::size_t>(room)));
   }();
+  // What a codec does not support is an element type.
+  if (!length.ok() && length.error().code == ErrorCode::unsupported) {
+    raise_type_error(length.error().message);
+  }
   const auto size = static_cast<Py_ssize_t>(value_or_raise(length));
   PyObject* resized = bytes.release().ptr();
   if (_PyBytes_Resize(&resized, size) != 0) nb::raise_python_error();
