@@ -62,6 +62,9 @@ def compress(
         absolute=absolute, relative=relative, point_wise=point_wise, psnr=psnr, ratio=ratio
     )
     chosen = codec_from(codec, {**bounds, **parameters})
+    fills = _numbers(fill_values)
+    if fills and chosen.bound is None:
+        raise ValueError(f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly")
     data, bits_of_bf16 = as_input(array)
     return _core.compress(
         data,
@@ -69,7 +72,7 @@ def compress(
         chosen.name,
         chosen.pairs,
         chosen.bound_text,
-        _numbers(fill_values),
+        fills,
         None if value_range is None else _range(value_range),
         None if chunk_shape is None else _extents(chunk_shape),
         _texts(attributes or {}),
