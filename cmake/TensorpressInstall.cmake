@@ -7,6 +7,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tensorpress DESTINATION ${CMAKE_
 if(TARGET tensorpress_program)
   install(TARGETS tensorpress_program)
 endif()
+if(TARGET tensorpress_hdf5)
+  # HDF5_PLUGIN_PATH points here; `cmake --install --component hdf5` takes the filter alone.
+  install(TARGETS tensorpress_hdf5 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hdf5/plugin COMPONENT hdf5)
+endif()
 
 # find_package(tensorpress) gives tensorpress::tensorpress. Below 1.0 a minor version may break callers.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tensorpress)
