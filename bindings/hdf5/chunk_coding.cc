@@ -5,16 +5,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/bytes.h"
-#include "base/cpu.h"
-#include "base/elements.h"
 #include "base/errors.h"
-#include "kernels/value_scan/value_scan.h"
+#include "counted_values.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::hdf5 {
@@ -80,36 +77,21 @@ std::vector<double> fill_values_for(const Hdf5FilterSettings& settings) {
   return fills;
 }
 
-template <class T>
-ValueRange range_of(std::span<const T> values, std::span<const double> fills, Isa isa) {
-  std::vector<T> own;
-  for (const double fill : fills) own.push_back(static_cast<T>(fill));
-  const auto scan = kernels::value_scan<T>(isa)(values, own);
-  if (scan.min > scan.max) return {};
-  return {static_cast<double>(scan.min), static_cast<double>(scan.max)};
+bool is_of_range(const Bound& bound) {
+  return bound.kind() == Bound::Kind::relative || bound.kind() == Bound::Kind::psnr;
 }
 
-/// The range of what is neither a fill value nor 0. Where a dataset has no fill value of its own,
-/// HDF5 pads the chunks at its edges with zeros; counted, they would loosen a relative bound.
-Result<ValueRange> range_without_zeros(const TensorView& chunk, std::vector<double> fills) {
-  TRY(const Isa isa, active_isa());
-  fills.push_back(0);
-  const auto count = static_cast<std::size_t>(chunk.element_count());
-  if (chunk.dtype == DType::f64) {
-    return range_of<double>({reinterpret_cast<const double*>(chunk.data), count}, fills, isa);
+Result<CompressOptions> options_for(const Hdf5FilterSettings& settings, const TensorView& chunk) {
+  CompressOptions options{.bound = settings.bound, .threads = threads_for(settings)};
+  if (!settings.bound) return options;
+  options.fill_values = fill_values_for(settings);
+  if (settings.chunk->fill_value || settings.bound->kind() == Bound::Kind::pointwise_relative) {
+    return options;
   }
-  if (chunk.dtype == DType::f32) {
-    return range_of<float>({reinterpret_cast<const float*>(chunk.data), count}, fills, isa);
-  }
-  AlignedBuffer buffer;
-  const auto floats = buffer.reserve_as<float>(count);
-  load_elements(chunk.dtype, chunk.data, static_cast<std::int64_t>(size_of(chunk.dtype)), count,
-                floats.data());
-  return range_of<float>(floats, fills, isa);
-}
-
-bool is_of_range(const std::optional<Bound>& bound) {
-  return bound && (bound->kind() == Bound::Kind::relative || bound->kind() == Bound::Kind::psnr);
+  TRY(auto counted, counted_values(chunk, std::move(options.fill_values)));
+  options.fill_values = std::move(counted.fill_values);
+  if (is_of_range(*settings.bound)) options.value_range = counted.range;
+  return options;
 }
 
 }  // namespace
@@ -136,11 +118,7 @@ Result<Buffer> encode_chunk(const Hdf5FilterSettings& settings, std::span<const 
   }
   const auto view = TensorView::contiguous(elements, layout.dtype, layout.shape);
 
-  CompressOptions options{.bound = settings.bound, .threads = threads_for(settings)};
-  if (settings.bound) options.fill_values = fill_values_for(settings);
-  if (is_of_range(settings.bound) && !layout.fill_value) {
-    TRY(options.value_range, range_without_zeros(view, options.fill_values));
-  }
+  TRY(auto options, options_for(settings, view));
   const Compressor compressor(settings.codec, std::move(options));
   TRY(const std::uint64_t bound, compressor.bound_on_output_size(layout.shape, layout.dtype));
   TRY(auto stream, allocate(bound));
