@@ -234,7 +234,7 @@ Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {
   words.push_back(static_cast<std::uint32_t>(fill_values.size()));
   for (const double fill : fill_values) append_f64(words, fill);
   if (!chunk) {
-    while (words.back() == 0) words.pop_back();
+    while (fill_values.empty() && words.back() == 0) words.pop_back();
     return words;
   }
   words.push_back(static_cast<std::uint32_t>(chunk->dtype) | (chunk->big_endian ? 1u << 8 : 0u) |
