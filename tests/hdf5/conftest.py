@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ PLUGIN = pathlib.Path(
 )
 # netCDF4 has an HDF5 of its own, which looks here; h5py is told by the module itself.
 os.environ["HDF5_PLUGIN_PATH"] = str(PLUGIN.parent)
-sys.path.insert(0, str(ROOT / "python" / "tensorpress"))
 
 FERRET = pathlib.Path("/usr/share/ferret-vis/data")
 

@@ -4,8 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-import hdf5
-from hdf5 import Filter
+from tensorpress import hdf5
+from tensorpress.hdf5 import Filter
 
 
 @pytest.fixture

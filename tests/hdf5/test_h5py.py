@@ -7,8 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
-import hdf5
-from hdf5 import Filter
+from tensorpress import hdf5
+from tensorpress.hdf5 import Filter
 
 BOUNDED = ("dense", "ceresz", "ceresz2")
 TYPES = ("<f4", ">f4", "<f8", ">f8", "<f2", ">f2")

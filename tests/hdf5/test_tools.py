@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray
 
-import hdf5
+from tensorpress import hdf5
 from conftest import FERRET
-from hdf5 import Filter
+from tensorpress.hdf5 import Filter
 
 FILES = {
     "coads_climatology.cdf": ("SST", "AIRT", "SLP"),
