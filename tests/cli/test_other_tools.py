@@ -1,0 +1,99 @@
+"""tensorpress zfp and tensorpress sz3: the flags that scripts for those programs use."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """A field of 5 x 18 x 30 (slowest axis first) in f.raw and its values."""
+    z, y, x = np.meshgrid(np.arange(5), np.arange(18), np.arange(30), indexing="ij")
+    values = (np.sin(0.3 * x) + np.cos(0.2 * y) * z).astype("<f4")
+    values.tofile(tmp_path / "f.raw")
+    return values
+
+
+EXTENTS = ["-3", "30", "18", "5"]
+
+
+def test_zfp_compresses_and_decompresses_in_one_go(tensorpress, tmp_path, raw):
+    done = tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz", "-o", "g.raw", "-s")
+    copy = np.fromfile(tmp_path / "g.raw", "<f4").reshape(raw.shape)
+    assert np.abs(copy.astype("f8") - raw).max() <= 1e-3
+    assert b"ok               yes" in done.out
+    assert tensorpress("info", "f.tpz", "--json").json["shape"] == [5, 18, 30]
+
+
+def test_zfp_decompresses_without_being_told_what_the_file_knows(tensorpress, tmp_path, raw):
+    tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz", "-q")
+    tensorpress("zfp", "-z", "f.tpz", "-o", "g.raw")
+    tensorpress("zfp", "-h", "-f", *EXTENTS, "-z", "f.tpz", "-o", "h.raw")
+    assert (tmp_path / "g.raw").read_bytes() == (tmp_path / "h.raw").read_bytes()
+
+
+def test_zfp_is_lossless_with_R(tensorpress, tmp_path, raw):
+    tensorpress("zfp", "-R", "-f", *EXTENTS, "-i", "f.raw", "-z", "f.tpz", "-o", "g.raw")
+    assert (tmp_path / "g.raw").read_bytes() == (tmp_path / "f.raw").read_bytes()
+
+
+def test_zfp_keeps_no_compressed_file_that_nobody_named(tensorpress, tmp_path, raw, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    tensorpress("zfp", "-f", *EXTENTS, "-r", "8", "-i", "f.raw", "-o", "g.raw")
+    assert (tmp_path / "g.raw").stat().st_size == raw.nbytes
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [["-M", "REL", "1e-3"], ["-M", "REL", "-R", "1e-3"], ["-R", "1e-3"]])
+def test_sz3_takes_a_bound_in_every_way_sz3_does(tensorpress, tmp_path, raw, mode):
+    tensorpress("sz3", "-f", "-i", "f.raw", *EXTENTS, *mode, "-a")
+    tensorpress("sz3", "-f", "-z", "f.raw.sz", *EXTENTS, *mode)
+    copy = np.fromfile(tmp_path / "f.raw.sz.out", "<f4").reshape(raw.shape)
+    error = np.abs(copy.astype("f8") - raw).max()
+    assert 0 < error <= 1e-3 * (float(raw.max()) - float(raw.min()))
+
+
+def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_path, raw):
+    raw.astype("<f8").tofile(tmp_path / "d.raw")
+    tensorpress("sz3", "-d", "-i", "d.raw", "-z", "d.sz", "-o", "e.raw", *EXTENTS, "-M", "ABS", "1e-5")
+    assert np.abs(np.fromfile(tmp_path / "e.raw", "<f8") - raw.ravel()).max() <= 1e-5
+    done = tensorpress("sz3", "-d", "-i", "d.raw", "-z", "d.sz", *EXTENTS, "-M", "PSNR", "80", "-a")
+    psnr = next(float(line.split()[1]) for line in done.out.decode().splitlines() if line.startswith("psnr_db"))
+    assert psnr >= 80
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["zfp"], "-i RAW -z FILE compresses"),
+        (["zfp", "-i", "f.raw", "-z", "x"], "type and extents of f.raw are missing"),
+        (["zfp", "-f", "-i", "f.raw", "-z", "x", "-a", "1"], "extents are missing"),
+        (["zfp", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "type is missing"),
+        (["zfp", "-f", "-d", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "-f and -d"),
+        (["zfp", "-f", *EXTENTS, "-1", "7", "-i", "f.raw", "-z", "x", "-a", "1"], "more than once"),
+        (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x"], "how close the copy must be is missing"),
+        (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x", "-p", "12"], "bit planes"),
+        (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x", "-r", "0"], "more than 0"),
+        (["zfp", "-t", "i32", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "integers"),
+        (["zfp", "-f", "-3", "30", "18", "6", "-i", "f.raw", "-z", "x", "-a", "1"], "6x18x30"),
+        (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "f.raw", "-a", "1"], "is the input"),
+        (["zfp", "-s", "-z", "x", "-o", "y"], "need the original"),
+        (["sz3", "-f", *EXTENTS, "-i", "f.raw", "-M", "ABS"], "-A E"),
+        (["sz3", "-f", *EXTENTS, "-i", "f.raw", "-M", "ABS", "small"], "number"),
+        (["sz3", "-f", *EXTENTS, "-i", "f.raw", "-M", "NORM", "1"], "ABS, REL or PSNR"),
+        (["sz3", "-f", *EXTENTS, "-i", "f.raw", "-M", "ABS", "-0.5"], "negative"),
+        (["sz3", "-c", "sz3.config", "-i", "f.raw"], "configuration files"),
+        (["sz3", "-I", "32", *EXTENTS, "-i", "f.raw", "-M", "ABS", "1"], "integers"),
+    ],
+)
+def test_what_has_no_counterpart_is_said_in_a_sentence(tensorpress, tmp_path, raw, arguments, words):
+    before = (tmp_path / "f.raw").read_bytes()
+    assert words in tensorpress.refuses(*arguments)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.raw"]
+    assert (tmp_path / "f.raw").read_bytes() == before
+
+
+def test_zfp_says_what_a_file_holds_when_the_extents_are_wrong(tensorpress, raw):
+    tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz")
+    sentence = tensorpress.refuses("zfp", "-f", "-3", "5", "18", "30", "-z", "f.tpz", "-o", "g.raw")
+    assert "f.tpz holds f32 of 5x18x30 (slowest axis first), not f32 of 30x18x5" in sentence
