@@ -4,9 +4,11 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorpress EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tensorpress DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET tensorpress_program)
-  install(TARGETS tensorpress_program)
-endif()
+foreach(program IN ITEMS tensorpress_program tensorpress_mpi)
+  if(TARGET ${program})
+    install(TARGETS ${program})
+  endif()
+endforeach()
 
 # A C program that links the static library must name the C++ runtime, which a C compiler does not know of.
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
