@@ -25,8 +25,7 @@
 namespace tensorpress::mpi {
 namespace {
 
-// What a rank holds of one wave, as long as one chunk fits.
-constexpr std::uint64_t kWaveBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 struct Options {
   std::string input;
@@ -36,16 +35,19 @@ struct Options {
   cli::RawFormatOptions raw;
   cli::StreamOptions stream;
   cli::ThreadsOption threads;
+  std::uint64_t memory_mebibytes = 64;
   bool json = false;
 };
 
 class ParallelWriter {
  public:
   ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
-                 stream::TensorSource& source, SharedOutput& output, std::size_t threads, Isa isa)
+                 stream::TensorSource& source, SharedOutput& output, std::size_t threads,
+                 std::uint64_t wave_bytes, Isa isa)
       : crew_(crew),
         plan_(plan),
         output_(output),
+        wave_bytes_(wave_bytes),
         sections_(plan, hints, source, isa, stream::runner_or_threads({}, threads), threads),
         totals_(plan.opening.size()) {}
 
@@ -71,7 +73,7 @@ class ParallelWriter {
         plan_.codec->bound_on_output_size(plan_.grid.region(0).extent, plan_.header.dtype));
   }
   std::uint64_t chunks_at_once() const {
-    return std::max<std::uint64_t>(kWaveBytes / section_bound(), 1);
+    return std::max<std::uint64_t>(wave_bytes_ / section_bound(), 1);
   }
 
   // Returns where the wave ends.
@@ -92,7 +94,8 @@ class ParallelWriter {
             return Result<void>();
           });
     }));
-    RETURN_IF_ERROR(output_.write_together(offset + crew_.sum_before(used), wave_.reserve(used)));
+    const std::uint64_t place = offset + crew_.sum_before(used);
+    RETURN_IF_ERROR(crew_.together([&] { return output_.write_at(place, wave_.reserve(used)); }));
     for (const auto& chunk : crew_.gather_to_first(std::span<const CompressedChunk>(chunks))) {
       totals_.add(chunk);
     }
@@ -117,6 +120,7 @@ class ParallelWriter {
   const Crew& crew_;
   const stream::StreamPlan& plan_;
   SharedOutput& output_;
+  std::uint64_t wave_bytes_;  // what a rank holds of one wave, as long as one chunk fits
   stream::SectionCompressor sections_;
   stream::StreamTotals totals_;
   AlignedBuffer wave_;
@@ -150,8 +154,9 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
                      plan.grid.chunk_count(), " of them, too many; name larger ones");
   }
   TRY(const auto output, SharedOutput::create(crew, path));
-  TRY(StreamInfo info,
-      ParallelWriter(crew, plan, resolved.hints, *source, *output, write.threads, isa).write());
+  TRY(StreamInfo info, ParallelWriter(crew, plan, resolved.hints, *source, *output, write.threads,
+                                      options.memory_mebibytes * kMebibyte, isa)
+                           .write());
   info.attributes = write.attributes;
   return info;
 }
@@ -192,6 +197,11 @@ cli::Action declare(CLI::App& app) {
   options->raw.declare(app);
   options->threads.declare(app, 1);
   options->stream.declare(app);
+  app.add_option("--memory", options->memory_mebibytes,
+                 "how much of its finished chunks a rank holds before it writes; the bytes are the "
+                 "same")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+      ->option_text("MIB (64)");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return in_step([&] { return run(*options); }); };
 }

@@ -63,12 +63,6 @@ std::uint64_t Crew::sum(std::uint64_t mine) const {
   return sum;
 }
 
-std::uint64_t Crew::largest(std::uint64_t mine) const {
-  std::uint64_t largest = 0;
-  MPI_Allreduce(&mine, &largest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-  return largest;
-}
-
 void Crew::sum_in_place(std::span<std::uint64_t> values) const {
   MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_SUM,
                 MPI_COMM_WORLD);

@@ -91,7 +91,6 @@ class Crew {
   /// Over the ranks before this one.
   std::uint64_t sum_before(std::uint64_t mine) const;
   std::uint64_t sum(std::uint64_t mine) const;
-  std::uint64_t largest(std::uint64_t mine) const;
   void sum_in_place(std::span<std::uint64_t> values) const;
 
  private:

@@ -88,6 +88,7 @@ Result<std::unique_ptr<SharedOutput>> SharedOutput::create(const Crew& crew,
   return output;
 }
 
+// Not MPI_File_write_at_all: Open MPI 4.1 reports success from it when the disk was full.
 Result<void> SharedOutput::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
@@ -98,31 +99,14 @@ Result<void> SharedOutput::write_at(std::uint64_t offset, std::span<const std::b
     int written = 0;
     if (done == MPI_SUCCESS) MPI_Get_count(&status, MPI_BYTE, &written);
     if (done != MPI_SUCCESS || written != static_cast<int>(piece.size())) {
-      return io_error("cannot write ", name_, " on rank ", crew_.rank(), ": ",
-                      done != MPI_SUCCESS ? in_words(done) : "the file takes no more bytes");
+      return io_error(
+          "cannot write ", name_, " on rank ", crew_.rank(), ": ",
+          done != MPI_SUCCESS ? in_words(done) : "the file takes no more bytes; is the disk full?");
     }
     offset += piece.size();
     bytes = bytes.subspan(piece.size());
   }
   return {};
-}
-
-Result<void> SharedOutput::write_together(std::uint64_t offset, std::span<const std::byte> bytes) {
-  const std::uint64_t pieces = crew_.largest((bytes.size() + kPieceBytes - 1) / kPieceBytes);
-  Result<void> mine;
-  for (std::uint64_t i = 0; i < pieces; ++i) {
-    const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
-    MPI_Status status;
-    const int done =
-        MPI_File_write_at_all(state_->handle, static_cast<MPI_Offset>(offset), piece.data(),
-                              static_cast<int>(piece.size()), MPI_BYTE, &status);
-    if (done != MPI_SUCCESS && mine.ok()) {
-      mine = io_error("cannot write ", name_, " on rank ", crew_.rank(), ": ", in_words(done));
-    }
-    offset += piece.size();
-    bytes = bytes.subspan(piece.size());
-  }
-  return crew_.agree(mine);
 }
 
 Result<void> SharedOutput::finish(std::uint64_t total_bytes) {

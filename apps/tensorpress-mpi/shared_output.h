@@ -15,16 +15,14 @@ namespace tensorpress::mpi {
 
 class SharedOutput {
  public:
-  /// Called by all ranks, as are all but write_at.
+  /// Called by all ranks, as is `finish`.
   static Result<std::unique_ptr<SharedOutput>> create(const Crew& crew, const std::string& path);
   ~SharedOutput();
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;
 
-  /// This rank alone.
+  /// This rank alone; bytes that do not all arrive are an error.
   Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Every rank its own bytes, or none.
-  Result<void> write_together(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Syncs, checks the size and gives the file its name.
   Result<void> finish(std::uint64_t total_bytes);
 
