@@ -9,6 +9,10 @@ foreach(program IN ITEMS tensorpress_program tensorpress_mpi)
     install(TARGETS ${program})
   endif()
 endforeach()
+if(TARGET tensorpress_hdf5)
+  # HDF5_PLUGIN_PATH points here; `cmake --install --component hdf5` takes the filter alone.
+  install(TARGETS tensorpress_hdf5 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hdf5/plugin COMPONENT hdf5)
+endif()
 
 # A C program that links the static library must name the C++ runtime, which a C compiler does not know of.
 set(cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})

@@ -158,7 +158,8 @@ struct ShowOptions {
 
 Result<files::CodebookFile> open_codebook(const std::string& name) {
   if (name != "default") return files::read_codebook(name);
-  return files::CodebookFile{Codebook::standard(), "ships with the library"};
+  TRY(Codebook book, Codebook::from_text(ceresz2::kDefaultCodebookText));
+  return files::CodebookFile{std::move(book), "ships with the library"};
 }
 
 /// "-3...-1": symbols whose codes have one length, in runs.

@@ -25,7 +25,9 @@ constexpr std::array<Named, 5> kNames = {{{Isa::scalar, "scalar"},
 #if defined(__x86_64__) && !defined(TENSORPRESS_SCALAR_ONLY)
 // Two that clang 16's __builtin_cpu_supports does not know: leaf 1, ecx bit 29, and leaf
 // 0x80000001, ecx bit 5.
-bool cpu_has_f16c_and_lzcnt() {
+//
+// Asked once: under a hypervisor each cpuid costs 15 us, as much as decompressing 100 kB.
+bool ask_for_f16c_and_lzcnt() {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
@@ -33,6 +35,10 @@ bool cpu_has_f16c_and_lzcnt() {
   const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
   const bool lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c >> 5 & 1) != 0;
   return f16c && lzcnt;
+}
+bool cpu_has_f16c_and_lzcnt() {
+  static const bool answer = ask_for_f16c_and_lzcnt();
+  return answer;
 }
 #endif
 

@@ -55,7 +55,7 @@ struct ContestRow {
 
 struct ContestOptions {
   int repetitions = 7;         // turns at least
-  double least_seconds = 0.1;  // small fields get more turns, up to ten times as many
+  double least_seconds = 1;    // small fields get more turns, up to ten times as many
 };
 
 /// Peers allocate as they go. From here on the process keeps freed memory, so that they are not

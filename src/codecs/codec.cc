@@ -16,11 +16,13 @@ std::string names_of_codecs() {
   return names;
 }
 
+// Those that users give.
 std::string names_of_parameters(const CodecInfo& info) {
   std::string names;
-  for (const auto& parameter : info.parameters)
-    names += text(names.empty() ? "" : ", ", parameter.name);
-  return names;
+  for (const auto& parameter : info.parameters) {
+    if (!parameter.from_data) names += text(names.empty() ? "" : ", ", parameter.name);
+  }
+  return names.empty() ? "none" : names;
 }
 
 }  // namespace

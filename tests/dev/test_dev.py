@@ -56,7 +56,8 @@ class House:
         python = folder / ".venv" / "bin" / "python"
         python.parent.mkdir(parents=True)
         shutil.copy(self.tool("pytest", TEST_RUNNER), python)
-        for name in ("test", "demo", "bench", "peers"):
+        (folder / ".venv" / "pyvenv.cfg").write_text("")
+        for name in ("test", "demo", "bench", "peers", "python", "python-test"):
             checksum = hashlib.sha256((folder / "requirements" / f"{name}.txt").read_bytes()).hexdigest()
             (folder / ".venv" / f"installed-{name}").write_text(f"{checksum}  -\n")
 
@@ -117,6 +118,21 @@ def test_changed_presets_are_configured_again(house):
     assert len(house.calls("cmake")) == 1
 
 
+def test_a_release_has_the_python_module_and_a_new_environment_is_configured_again(house):
+    house.run("build", MISSING="")
+    assert "-DTENSORPRESS_PYTHON=ON" in house.calls("cmake")[0]
+    assert any("install_package.py build" in call for call in house.calls("pytest"))
+    (house.folder / ".venv" / "pyvenv.cfg").write_text("version = 3.14\n")
+    house.run("build", MISSING="")
+    assert len(house.calls("cmake")) == 1
+
+
+def test_other_presets_need_no_python(house):
+    house.run("build", "dev", MISSING="")
+    assert "-DTENSORPRESS_PYTHON=ON" not in house.calls("cmake")[0]
+    assert house.calls("pytest") == []
+
+
 def test_bench_installs_hdf5_and_zfp_only_for_peers_and_configures_a_build_that_lacked_them(house):
     house.run("bench", "x.npy", MISSING="libhdf5-dev libzfp-dev")
     assert house.calls("apt-get") == [] and len(house.calls("cmake")) == 1
@@ -142,19 +158,19 @@ def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explan
 def test_the_last_line_of_test_adds_up_all_runners(house):
     result = house.run("test", MISSING="")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.splitlines()[-1] == "36 passed, 0 failed, 4 skipped"  # four runners with 9 + 1 each
+    assert result.stdout.splitlines()[-1] == "45 passed, 0 failed, 5 skipped"  # five runners with 9 + 1 each
 
 
 def test_failed_tests_are_counted_and_make_the_status_1(house):
     result = house.run("test", MISSING="", FAILING="2")
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "28 passed, 8 failed, 4 skipped"
+    assert result.stdout.splitlines()[-1] == "35 passed, 10 failed, 5 skipped"
 
 
 def test_a_broken_build_counts_as_a_failure_and_hides_no_other_results(house):
     result = house.run("test", MISSING="", BROKEN_FOLDER="build/asan")
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "27 passed, 1 failed, 3 skipped"
+    assert result.stdout.splitlines()[-1] == "36 passed, 1 failed, 4 skipped"
 
 
 def test_every_preset_that_help_names_exists(house):

@@ -119,7 +119,7 @@ TEST(Codebook, RefusesTextThatIsNone) {
 }
 
 TEST(Codebook, TheDefaultHasThePapersSymbolsAndIsShort) {
-  const Codebook book = Codebook::standard();
+  const Codebook& book = Codebook::standard();
   EXPECT_EQ(2000u, book.symbols());
   EXPECT_EQ(-1000, book.first_symbol());
   EXPECT_LE(book.to_text().size(), 4096u);

@@ -51,7 +51,7 @@ bool decode_block(const CodedBlock<T>& block, const Quantizer<T>& quantizer, con
   std::array<Word<T>, kBlockValues> differences{};
   const auto bit_count = load_le<std::uint32_t>(block.bytes.data());
   const kernels::huffman::PackedBlock packed{32, bit_count, 0};
-  if (bit_count != 0 && coding.unpack(block.bytes.data(), &packed, 1, book.unpack_table(),
+  if (bit_count != 0 && coding.unpack(block.bytes.data(), &packed, 1, book.unpack_table(0),
                                       block.escape_bits, differences.data()) != 1) {
     return false;
   }

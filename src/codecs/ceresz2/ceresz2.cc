@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -287,6 +288,8 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
   BlockWalk<T> walk(parts.blocks, memory.tail);
   const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   typename BlockWalk<T>::Batch batch;
+  const auto& table = book.unpack_table(8 * static_cast<double>(parts.blocks.size()) /
+                                        static_cast<double>(values.size()));
   for (std::size_t first = 0; first < blocks; first += kBatch) {
     walk.take(std::min(kBatch, blocks - first), batch);
     if (!batch.whole) {
@@ -294,7 +297,7 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
                      " ends beyond the chunk");
     }
     const std::size_t right =
-        walk.unpack(batch, kernel, book.unpack_table(), parts.escape_bits, memory.differences);
+        walk.unpack(batch, kernel, table, parts.escape_bits, memory.differences);
     if (right < batch.count) {
       return corrupt("ceresz2: the bits of block ", first + batch.blocks[right].slot,
                      " are not those of 32 values");
@@ -346,7 +349,7 @@ void count_chunk(std::span<const T> values, double bound, ceresz2::DeltaCounts& 
 
 class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
  public:
-  explicit Ceresz2(Codebook book) : book_(std::move(book)) {}
+  explicit Ceresz2(std::shared_ptr<const Codebook> book) : book_(std::move(book)) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType) const override {
     return ceresz::consecutive_chunk_shape(shape, kChunkValues);
@@ -359,22 +362,27 @@ class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
   std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    return encode_chunk(field.values, bound, book_, output, workspace);
+    return encode_chunk(field.values, bound, *book_, output, workspace);
   }
   template <class T>
   Result<void> decode_as(std::span<const std::byte> input, const Shape&, double bound,
                          std::span<T> output, ChunkWorkspace& workspace) const {
-    return decode_chunk(input, bound, book_, output, workspace);
+    return decode_chunk(input, bound, *book_, output, workspace);
   }
 
-  Codebook book_;
+  std::shared_ptr<const Codebook> book_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<bounded::FieldCoder>> make_ceresz2(std::string_view codebook) {
-  TRY(Codebook book,
-      Codebook::from_text(codebook == "default" ? ceresz2::kDefaultCodebookText : codebook));
+  std::shared_ptr<const Codebook> book;
+  if (codebook == "default") {
+    book = std::shared_ptr<const Codebook>(&Codebook::standard(), [](const Codebook*) {});
+  } else {
+    TRY(Codebook read, Codebook::from_text(codebook));
+    book = std::make_shared<const Codebook>(std::move(read));
+  }
   return std::unique_ptr<bounded::FieldCoder>(std::make_unique<Ceresz2>(std::move(book)));
 }
 

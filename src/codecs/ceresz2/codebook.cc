@@ -1,7 +1,9 @@
 #include "codecs/ceresz2/codebook.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/errors.h"
 #include "codecs/ceresz2/code_lengths.h"
@@ -41,11 +43,13 @@ Result<void> check_prefix_code(std::span<const std::uint8_t> lengths) {
   return {};
 }
 
+constexpr unsigned kSmallIndexBits = 12;
+
 /// So many bits that longer codes are rare, as the lengths themselves foretell.
 unsigned choose_index_bits(std::span<const std::uint8_t> lengths) {
-  constexpr unsigned kFewest = 11, kMost = 15;
+  constexpr unsigned kMost = 15;
   constexpr std::uint64_t kRare = (std::uint64_t{1} << kMaxCodeBits) / 128;
-  for (unsigned bits = kFewest; bits < kMost; ++bits) {
+  for (unsigned bits = kSmallIndexBits; bits < kMost; ++bits) {
     std::uint64_t longer = 0;
     for (const std::uint8_t length : lengths) {
       if (length > bits) longer += std::uint64_t{1} << (kMaxCodeBits - length);
@@ -63,31 +67,47 @@ Result<Codebook> Codebook::from_lengths(std::span<const std::uint8_t> lengths) {
   Codebook book;
   book.lengths_.assign(lengths.begin(), lengths.end());
   book.pack_entries_.resize(lengths.size());
-  UnpackTable& unpack = book.unpack_;
-  unpack.first = book.symbols() / 2;
-  unpack.index_bits = choose_index_bits(lengths);
-  book.unpack_entries_.resize(std::size_t{1} << unpack.index_bits);
-  std::uint32_t code = 0;  // the next one, of `length` bits
+  UnpackTable& codes = book.codes_;
+  codes.first = book.symbols() / 2;
+  std::array<std::uint32_t, kMaxCodeBits + 1> place{};  // in symbols_by_code_, of the next one
+  for (const std::uint8_t length : lengths) ++place[length];
+  std::uint32_t code = 0, before = 0;
   for (unsigned length = 1; length <= kMaxCodeBits; ++length) {
     code <<= 1;
-    unpack.offsets[length] = code - static_cast<std::uint32_t>(book.symbols_by_code_.size());
-    for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol) {
-      if (lengths[symbol] != length) continue;
-      const std::uint32_t outgoing = kernels::huffman::reversed(code, length);
-      book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
-      book.symbols_by_code_.push_back(static_cast<std::uint16_t>(symbol));
-      const std::uint32_t entry = (symbol - unpack.first) << 16 | (length + 1);
-      for (std::size_t i = outgoing; length <= unpack.index_bits && i < book.unpack_entries_.size();
-           i += std::size_t{1} << length) {
-        book.unpack_entries_[i] = entry;
-      }
-      ++code;
-    }
-    unpack.limits[length] = code << (kMaxCodeBits - length);
+    codes.offsets[length] = code - before;
+    code += place[length];
+    before += std::exchange(place[length], before);
+    codes.limits[length] = code << (kMaxCodeBits - length);
   }
-  unpack.entries = book.unpack_entries_.data();
-  unpack.symbols = book.symbols_by_code_.data();
+  book.symbols_by_code_.resize(lengths.size());
+  for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol) {
+    const unsigned length = lengths[symbol];
+    const std::uint32_t at = place[length]++;
+    const std::uint32_t outgoing = kernels::huffman::reversed(at + codes.offsets[length], length);
+    book.pack_entries_[symbol] = (length + 1) << 26 | outgoing << 1 | 1;
+    book.symbols_by_code_[at] = static_cast<std::uint16_t>(symbol);
+  }
+  codes.symbols = book.symbols_by_code_.data();
+  book.small_ = book.make_unpacking(kSmallIndexBits);
+  book.large_ = book.make_unpacking(choose_index_bits(lengths));
   return book;
+}
+
+Codebook::Unpacking Codebook::make_unpacking(unsigned index_bits) const {
+  Unpacking result{.entries = std::vector<std::uint32_t>(std::size_t{1} << index_bits),
+                   .table = codes_};
+  for (std::uint32_t symbol = 0; symbol < lengths_.size(); ++symbol) {
+    const unsigned length = lengths_[symbol];
+    if (length > index_bits) continue;
+    const std::uint32_t entry = (symbol - codes_.first) << 16 | (length + 1);
+    const std::size_t outgoing = pack_entries_[symbol] >> 1 & ((1U << 25) - 1);
+    for (std::size_t i = outgoing; i < result.entries.size(); i += std::size_t{1} << length) {
+      result.entries[i] = entry;
+    }
+  }
+  result.table.index_bits = index_bits;
+  result.table.entries = result.entries.data();
+  return result;
 }
 
 Result<Codebook> Codebook::from_counts(std::span<const std::uint64_t> counts) {
@@ -170,8 +190,9 @@ kernels::huffman::PackTable Codebook::pack_table() const {
   return {pack_entries_.data(), symbols(), symbols() / 2};
 }
 
-Codebook Codebook::standard() {
-  return std::move(from_text(kDefaultCodebookText).value());
+const Codebook& Codebook::standard() {
+  static const Codebook book = std::move(from_text(kDefaultCodebookText).value());
+  return book;
 }
 
 }  // namespace tensorpress::ceresz2

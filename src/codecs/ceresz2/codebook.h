@@ -43,8 +43,8 @@ class Codebook {
   /// The error says what is wrong: too few or too many, a length out of range, no prefix code.
   static Result<Codebook> from_lengths(std::span<const std::uint8_t> lengths);
   static Result<Codebook> from_text(std::string_view text);
-  /// What ships with the library.
-  static Codebook standard();
+  /// What ships with the library; made once.
+  static const Codebook& standard();
 
   std::uint32_t symbols() const { return static_cast<std::uint32_t>(lengths_.size()); }
   std::int64_t first_symbol() const { return -static_cast<std::int64_t>(symbols() / 2); }
@@ -55,7 +55,11 @@ class Codebook {
   double expected_bits(std::span<const double> weights) const;
 
   kernels::huffman::PackTable pack_table() const;
-  const kernels::huffman::UnpackTable& unpack_table() const { return unpack_; }
+  /// The table that is fastest where values take about so many bits, flags included: small enough
+  /// for the first cache unless long codes are frequent.
+  const kernels::huffman::UnpackTable& unpack_table(double bits_per_value) const {
+    return bits_per_value < kManyBits ? small_.table : large_.table;
+  }
 
   Codebook(Codebook&&) = default;
   Codebook& operator=(Codebook&&) = default;
@@ -63,11 +67,18 @@ class Codebook {
  private:
   Codebook() = default;
 
+  static constexpr double kManyBits = 9;
+  struct Unpacking {
+    std::vector<std::uint32_t> entries;
+    kernels::huffman::UnpackTable table;
+  };
+  Unpacking make_unpacking(unsigned index_bits) const;
+
   std::vector<std::uint8_t> lengths_;
   std::vector<std::uint32_t> pack_entries_;
-  std::vector<std::uint32_t> unpack_entries_;
   std::vector<std::uint16_t> symbols_by_code_;
-  kernels::huffman::UnpackTable unpack_;
+  kernels::huffman::UnpackTable codes_;  // without entries
+  Unpacking small_, large_;
 };
 
 /// The text of the standard codebook (default_codebook.cc).

@@ -1,0 +1,113 @@
+#include "counted_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/aligned_buffer.h"
+#include "base/cpu.h"
+#include "base/elements.h"
+#include "base/errors.h"
+#include "kernels/value_scan/value_scan.h"
+
+namespace tensorpress::hdf5 {
+namespace {
+
+constexpr double kShareOfRange = 0.1;
+constexpr std::size_t kSamples = 4096;
+constexpr std::size_t kMostFills = 16;  // what a stream takes
+
+// A fill value as it is in the dataset: -1e34 in f32 is not quite -1e34.
+template <class T>
+T as_stored(double fill, DType dtype) {
+  if constexpr (std::is_same_v<T, double>) {
+    return fill;
+  } else {
+    float value = narrowed(fill);
+    if (dtype == DType::f16) value = f16_to_float(float_to_f16(value));
+    if (dtype == DType::bf16) value = bf16_to_float(float_to_bf16(value));
+    return value;
+  }
+}
+
+template <class T>
+class Look {
+ public:
+  Look(std::span<const T> values, const std::vector<double>& fills, DType dtype, Isa isa)
+      : values_(values), scan_(kernels::value_scan<T>(isa)), skipped_{T{0}} {
+    for (const double fill : fills) skipped_.push_back(as_stored<T>(fill, dtype));
+  }
+
+  CountedValues run(std::vector<double> fills) {
+    auto range = scan_(values_, skipped_);
+    while (fills.size() < kMostFills && range.min < range.max) {
+      const auto extreme = without_extreme(range);
+      if (!extreme) break;
+      fills.push_back(static_cast<double>(*extreme));
+    }
+    if (range.min > range.max) return {{}, std::move(fills)};
+    const double high = static_cast<double>(range.max), low = static_cast<double>(range.min);
+    // f64 from one end to the other is wider than an f64 can say.
+    if (!std::isfinite(high - low)) return {{low / 2, high / 2}, std::move(fills)};
+    return {{low, high}, std::move(fills)};
+  }
+
+ private:
+  static double width(const kernels::ValueScan<T>& scan) {
+    return scan.min > scan.max ? 0 : static_cast<double>(scan.max) - static_cast<double>(scan.min);
+  }
+
+  // The extreme that does not count, which is then taken out of `range`.
+  std::optional<T> without_extreme(kernels::ValueScan<T>& range) {
+    for (const T extreme : {range.min, range.max}) {
+      // A few others that reach far enough show that it does count.
+      if (sampled_width(extreme) > kShareOfRange * width(range)) continue;
+      skipped_.push_back(extreme);
+      const auto others = scan_(values_, skipped_);
+      if (width(others) <= kShareOfRange * width(range)) {
+        range = others;
+        return extreme;
+      }
+      skipped_.pop_back();
+    }
+    return std::nullopt;
+  }
+
+  double sampled_width(T extreme) const {
+    kernels::ValueScan<T> scan;
+    const std::size_t step = std::max<std::size_t>(values_.size() / kSamples, 1);
+    for (std::size_t i = step / 2; i < values_.size(); i += step) {
+      const T value = values_[i];
+      if (value == extreme || kernels::is_special<T>(value, skipped_)) continue;
+      scan.min = std::min(scan.min, value);
+      scan.max = std::max(scan.max, value);
+    }
+    return width(scan);
+  }
+
+  std::span<const T> values_;
+  kernels::ScanValues<T> scan_;
+  std::vector<T> skipped_;
+};
+
+}  // namespace
+
+Result<CountedValues> counted_values(const TensorView& chunk, std::vector<double> fill_values) {
+  TRY(const Isa isa, active_isa());
+  const auto count = static_cast<std::size_t>(chunk.element_count());
+  const auto look = [&]<class T>(std::span<const T> values) {
+    return Look<T>(values, fill_values, chunk.dtype, isa).run(fill_values);
+  };
+  if (chunk.dtype == DType::f64) {
+    return look(std::span(reinterpret_cast<const double*>(chunk.data), count));
+  }
+  if (chunk.dtype == DType::f32) {
+    return look(std::span(reinterpret_cast<const float*>(chunk.data), count));
+  }
+  AlignedBuffer buffer;
+  const auto floats = buffer.reserve_as<float>(count);
+  load_elements(chunk.dtype, chunk.data, static_cast<std::int64_t>(size_of(chunk.dtype)), count,
+                floats.data());
+  return look(std::span<const float>(floats));
+}
+
+}  // namespace tensorpress::hdf5

@@ -1,0 +1,200 @@
+#include "reader.h"
+
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "arrays.h"
+#include "base/errors.h"
+#include "errors.h"
+#include "files/byte_files.h"
+#include "metrics/metrics.h"
+#include "stream/memory_io.h"
+#include "stream/reader.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tensorpress::python {
+namespace {
+
+nb::str to_str(std::string_view text) {
+  return nb::str(text.data(), text.size());
+}
+
+nb::tuple to_tuple(const Shape& shape) {
+  nb::list extents;
+  for (const std::uint64_t extent : shape.extents()) extents.append(extent);
+  return nb::tuple(extents);
+}
+
+nb::dict to_dict(const StreamInfo& info) {
+  nb::dict fields, parameters, statistics, attributes;
+  for (const auto& parameter : info.codec.parameters()) {
+    parameters[to_str(parameter.name)] = to_str(parameter.value);
+  }
+  for (const auto& statistic : info.statistics) {
+    statistics[to_str(statistic.name)] = statistic.value;
+  }
+  for (const auto& attribute : info.attributes) {
+    attributes[to_str(attribute.name)] = to_str(attribute.value);
+  }
+  fields["format_version"] = info.format_version;
+  fields["codec"] = to_str(info.codec.name());
+  fields["parameters"] = parameters;
+  fields["dtype"] = to_str(name_of(info.dtype));
+  fields["shape"] = to_tuple(info.shape);
+  fields["chunk_shape"] = to_tuple(info.chunk_shape);
+  fields["chunks"] = info.chunk_count;
+  fields["bytes_in"] = info.bytes_in();
+  fields["bytes_out"] = info.bytes_out;
+  fields["payload_bytes"] = info.payload_bytes;
+  fields["statistics"] = statistics;
+  fields["attributes"] = attributes;
+  return fields;
+}
+
+// Compares every chunk with the same part of the original.
+class Comparison : public stream::TensorSink {
+ public:
+  explicit Comparison(const TensorView& original) : original_(original) {}
+
+  Result<void> write(const Region& region, const TensorView& copy) override {
+    TRY(const auto part, metrics::compare(original_.part(region), copy));
+    statistics_.merge(part);
+    return {};
+  }
+  const metrics::ErrorStatistics& statistics() const { return statistics_; }
+
+ private:
+  TensorView original_;
+  metrics::ErrorStatistics statistics_;
+};
+
+// What is open. Readers at work share it, so closing never takes it from under them.
+struct Opened {
+  std::optional<HeldBuffer> buffer;
+  std::unique_ptr<stream::ByteSource> source;
+  std::optional<stream::StreamReader> reader;
+};
+
+class Reader {
+ public:
+  static std::unique_ptr<Reader> of_file(const nb::bytes& path) {
+    auto opened = std::make_shared<Opened>();
+    const std::string name(path.c_str(), path.size());
+    {
+      auto source = [&] {
+        const nb::gil_scoped_release released;
+        return files::open_bytes(name);
+      }();
+      opened->source = value_or_raise(std::move(source));
+    }
+    return open(std::move(opened));
+  }
+
+  static std::unique_ptr<Reader> of_buffer(nb::handle stream) {
+    auto opened = std::make_shared<Opened>();
+    opened->buffer.emplace(stream);
+    opened->source = std::make_unique<stream::MemorySource>(opened->buffer->bytes());
+    return open(std::move(opened));
+  }
+
+  nb::dict info() const { return to_dict(opened()->reader->info()); }
+
+  void read(const std::vector<std::uint64_t>& origin, nb::handle out, bool bits_of_bf16,
+            std::size_t threads, std::uint64_t max_bytes) const {
+    const auto holder = opened();
+    const WritableArray output = import_output(out);
+    const MutableTensorView view = view_of(output, bits_of_bf16);
+    const StreamInfo& info = holder->reader->info();
+    if (view.dtype != info.dtype || origin.size() != info.shape.rank()) {
+      throw nb::value_error("the output has another element type or rank than the stream");
+    }
+    Region region{{}, view.shape};
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) region.origin[axis] = origin[axis];
+    stream::ViewSink sink(view);
+    const auto done = [&] {
+      const nb::gil_scoped_release released;
+      return holder->reader->read_region(region, sink,
+                                         {.threads = threads, .max_bytes = max_bytes});
+    }();
+    check(done);
+  }
+
+  nb::dict compare(nb::handle original, bool bits_of_bf16, std::size_t threads) const {
+    const auto holder = opened();
+    const ReadOnlyArray input = import_input(original);
+    const TensorView view = view_of(input, bits_of_bf16);
+    const StreamInfo& info = holder->reader->info();
+    if (view.shape != info.shape || view.dtype != info.dtype) {
+      raise(bad_argument("the original is ", name_of(view.dtype), " ", view.shape.to_string(),
+                         " but the stream holds ", name_of(info.dtype), " ", info.shape.to_string(),
+                         "; compare it with the array it was made from"));
+    }
+    Comparison comparison(view);
+    const auto done = [&] {
+      const nb::gil_scoped_release released;
+      return holder->reader->read_all(comparison, {.threads = threads, .max_bytes = UINT64_MAX});
+    }();
+    check(done);
+    const metrics::ErrorStatistics& measured = comparison.statistics();
+    nb::dict fields;
+    fields["max_abs_error"] = measured.max_abs_error;
+    fields["max_rel_error"] = measured.max_rel_error();
+    fields["max_pointwise_error"] = measured.max_pointwise_error;
+    fields["psnr_db"] = measured.psnr_db();
+    fields["nrmse"] = measured.nrmse();
+    fields["l2_error"] = measured.l2_error();
+    fields["mismatched_nonfinite"] = measured.mismatched_nonfinite;
+    return fields;
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    opened_.reset();
+  }
+  bool closed() const {
+    const std::lock_guard lock(mutex_);
+    return opened_ == nullptr;
+  }
+
+ private:
+  static std::unique_ptr<Reader> open(std::shared_ptr<Opened> opened) {
+    auto reader = [&] {
+      const nb::gil_scoped_release released;
+      return stream::StreamReader::open(*opened->source);
+    }();
+    opened->reader.emplace(value_or_raise(std::move(reader)));
+    auto result = std::make_unique<Reader>();
+    result->opened_ = std::move(opened);
+    return result;
+  }
+
+  std::shared_ptr<const Opened> opened() const {
+    const std::lock_guard lock(mutex_);
+    if (!opened_) throw nb::value_error("the reader is closed");
+    return opened_;
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Opened> opened_;
+};
+
+}  // namespace
+
+void define_reader(nb::module_& module) {
+  nb::class_<Reader>(module, "Reader")
+      .def_static("of_file", &Reader::of_file, "path"_a)
+      .def_static("of_buffer", &Reader::of_buffer, "stream"_a)
+      .def("info", &Reader::info)
+      .def("read", &Reader::read, "origin"_a, "out"_a, "bits_of_bf16"_a, "threads"_a, "max_bytes"_a)
+      .def("compare", &Reader::compare, "original"_a, "bits_of_bf16"_a, "threads"_a)
+      .def("close", &Reader::close)
+      .def_prop_ro("closed", &Reader::closed);
+}
+
+}  // namespace tensorpress::python

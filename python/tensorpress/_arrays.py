@@ -1,0 +1,116 @@
+"""What may be compressed and what may be decompressed into, before the module sees it.
+
+NumPy arrays, PyTorch tensors and whatever else speaks DLPack go on as they are. Buffers (bytes,
+memoryview, array.array, mmap) become NumPy arrays of their format, without a copy. A copy is made
+only where it cannot be helped: of the other byte order, of elements that are not aligned, and of
+strides that are no multiple of the element size.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+NUMPY_NAMES = {
+    "f32": "float32",
+    "f64": "float64",
+    "f16": "float16",
+    "u8": "uint8",
+    "i16": "int16",
+}
+SUPPORTED = frozenset(np.dtype(name) for name in NUMPY_NAMES.values())
+ALLOWED = "float32, float64, float16, bfloat16, uint8 or int16"
+
+
+def as_input(array: Any) -> tuple[Any, bool]:
+    """What the module takes for `array`, and whether it is the bits of bfloat16 as uint16."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            "a masked array has values that its mask hides: pass array.filled(value) and "
+            "fill_values=[value]"
+        )
+    if isinstance(array, (np.ndarray, np.generic)):
+        return _as_native(np.asarray(array))
+    if hasattr(array, "__dlpack__"):
+        return _detached(array), False
+    return _as_native(_as_numpy(array))
+
+
+def as_output(out: Any) -> tuple[Any, bool]:
+    """The same for `out`, which must be written to as it is."""
+    if isinstance(out, np.ndarray):
+        if not out.flags.writeable:
+            raise ValueError("out is read-only")
+        if is_bfloat16(out.dtype):
+            return out.view(np.uint16), True
+        _check_dtype(out.dtype)
+        if not out.dtype.isnative or not out.flags.aligned:
+            raise ValueError("out must have native byte order and aligned elements")
+        return out, False
+    if hasattr(out, "__dlpack__"):
+        return _detached(out), False
+    try:
+        view = memoryview(out)
+    except TypeError:
+        raise TypeError(f"cannot decompress into a {type(out).__name__}") from None
+    if view.readonly:
+        raise ValueError("out is read-only")
+    return as_output(np.asarray(view))
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The NumPy type of a stream's type; ml_dtypes has bfloat16."""
+    if name != "bf16":
+        return np.dtype(NUMPY_NAMES[name])
+    try:
+        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        raise TypeError(
+            "the stream holds bfloat16, which NumPy lacks: pip install ml_dtypes, or pass "
+            "out=torch.empty(shape, dtype=torch.bfloat16)"
+        ) from None
+
+
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    return dtype.name == "bfloat16" and dtype.itemsize == 2
+
+
+def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    try:
+        view = memoryview(array)
+    except TypeError:
+        if not hasattr(array, "__array__"):
+            raise TypeError(
+                f"cannot compress a {type(array).__name__}; pass a NumPy array, a tensor on the "
+                "CPU or a buffer"
+            ) from None
+        return np.asarray(array)
+    return np.asarray(view)
+
+
+def _as_native(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], bool]:
+    bits_of_bf16 = is_bfloat16(array.dtype)
+    if bits_of_bf16:
+        array = array.view(np.uint16)
+    else:
+        _check_dtype(array.dtype)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+        array = array.copy(order="C")
+    return array, bits_of_bf16
+
+
+def _check_dtype(dtype: np.dtype[Any]) -> None:
+    if dtype.newbyteorder("=") in SUPPORTED:
+        return
+    if dtype == object:
+        raise TypeError(f"an array of Python objects has no numbers to compress; use {ALLOWED}")
+    raise TypeError(f"elements of type {dtype} are not supported; use {ALLOWED}")
+
+
+def _detached(tensor: Any) -> Any:
+    """PyTorch exports no tensor that records its gradient."""
+    return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor

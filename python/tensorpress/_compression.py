@@ -1,0 +1,220 @@
+"""Whole arrays to bytes and back."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, cast
+
+import numpy as np
+
+from . import _core
+from ._arrays import as_input, as_output, dtype_of
+from ._codec import Codec, Parameter, codec_from
+from ._reader import MAX_BYTES, checked_threads, open_core
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer  # Python 3.12, for type checkers
+
+    Source = Union[Buffer, str, "os.PathLike[str]"]
+
+
+def compress(
+    array: Any,
+    codec: str | Codec = "dense",
+    *,
+    absolute: float | None = None,
+    relative: float | None = None,
+    point_wise: float | None = None,
+    psnr: float | None = None,
+    ratio: float | None = None,
+    fill_values: float | Iterable[float] = (),
+    value_range: tuple[float, float] | None = None,
+    chunk_shape: Sequence[int] | None = None,
+    attributes: Mapping[str, str] | None = None,
+    threads: int = 1,
+    **parameters: Parameter,
+) -> bytes:
+    """Compresses an array to a complete .tpz stream.
+
+    `array` is a NumPy array, a PyTorch tensor on the CPU (or any other that speaks DLPack) or a
+    buffer, of float32, float64, float16, bfloat16, uint8 or int16, with any strides, and is not
+    copied. Arrays of the other byte order are swapped first, which takes a copy.
+
+    A codec with an error bound takes one of these; every element keeps it:
+      absolute    |x' - x| <= absolute
+      relative    |x' - x| <= relative * (max - min) of the finite values that are no fill values
+      point_wise  |x' - x| <= point_wise * |x|
+      psnr        at least so many decibels
+      ratio       about so many times smaller; the bound that achieves it is then kept
+
+    NaN, infinities and `fill_values` come back exactly. `value_range` (low, high) saves the search
+    for it when relative= is given. `attributes` are texts stored with the array. Other keywords are
+    the codec's own parameters, such as effort="fast" of dense or cf=4 of dct-chop.
+
+    >>> packed = tensorpress.compress(field, relative=1e-4)
+    >>> len(packed) < field.nbytes
+    True
+    """
+    bounds = dict(
+        absolute=absolute, relative=relative, point_wise=point_wise, psnr=psnr, ratio=ratio
+    )
+    chosen = codec_from(codec, {**bounds, **parameters})
+    fills = _numbers(fill_values)
+    if fills and chosen.bound is None:
+        raise ValueError(f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly")
+    data, bits_of_bf16 = as_input(array)
+    return _core.compress(
+        data,
+        bits_of_bf16,
+        chosen.name,
+        chosen.pairs,
+        chosen.bound_text,
+        fills,
+        None if value_range is None else _range(value_range),
+        None if chunk_shape is None else _extents(chunk_shape),
+        _texts(attributes or {}),
+        checked_threads(threads),
+    )
+
+
+def decompress(
+    data: Buffer, out: Any = None, *, threads: int = 1, max_bytes: int = MAX_BYTES
+) -> Any:
+    """Decompresses a .tpz stream to a new NumPy array, or into `out`, which is returned.
+
+    `out` is a NumPy array or a tensor on the CPU of the stream's shape and element type, with any
+    strides. A stream of bfloat16 becomes an array of ml_dtypes.bfloat16 if that package is there;
+    otherwise it needs `out`. Streams that claim more than `max_bytes` are refused before anything
+    is allocated. Bytes that are no whole stream raise CorruptError; `out` then holds anything.
+
+    >>> copy = tensorpress.decompress(tensorpress.compress(field, absolute=0.01))
+    >>> copy.shape == field.shape
+    True
+    """
+    threads = checked_threads(threads)
+    result = out
+    if out is None:
+        fields = _core.Reader.of_buffer(data).info()
+        if fields["bytes_in"] > max_bytes:
+            raise _core.TooLargeError(
+                f"the stream claims {fields['bytes_in']} bytes, more than max_bytes={max_bytes}"
+            )
+        result = np.empty(fields["shape"], dtype_of(fields["dtype"]))
+    target, bits_of_bf16 = as_output(result)
+    _core.decompress(data, target, bits_of_bf16, threads, operator.index(max_bytes))
+    return result
+
+
+def info(source: Source) -> dict[str, Any]:
+    """What a stream says about itself, from bytes or a path, without decompressing it.
+
+    >>> tensorpress.info(tensorpress.compress(field, absolute=0.01))["codec"]
+    'dense'
+    """
+    reader = open_core(source)
+    fields = reader.info()
+    reader.close()
+    statistics = fields.pop("statistics")
+    attributes = fields.pop("attributes")
+    count = math.prod(fields["shape"])
+    fields["ratio"] = _quotient(fields["bytes_in"], fields["bytes_out"])
+    fields["payload_ratio"] = _quotient(fields["bytes_in"], fields["payload_bytes"])
+    fields["bits_per_value"] = _quotient(8 * fields["bytes_out"], count)
+    return {**fields, **statistics, "attributes": attributes}
+
+
+def verify(original: Any, source: Source, *, threads: int = 1) -> dict[str, Any]:
+    """Compares a stream (bytes or a path) with the array it was made from.
+
+    The result has max_abs_error, max_rel_error (of the value range), psnr_db, nrmse, l2_error and
+    more; `ok` says whether the bound and the stored error hold, `reason` why not.
+
+    >>> tensorpress.verify(field, tensorpress.compress(field, absolute=0.01))["ok"]
+    True
+    """
+    data, bits_of_bf16 = as_input(original)
+    reader = open_core(source)
+    measured = reader.compare(data, bits_of_bf16, checked_threads(threads))
+    fields = reader.info()
+    reader.close()
+    bound = fields["parameters"].get("bound", "")
+    result: dict[str, Any] = dict(measured)
+    if bound:
+        result["bound"] = bound
+        result["limit"] = float(fields["parameters"]["limit"])
+    result["ratio"] = _quotient(fields["bytes_in"], fields["bytes_out"])
+    result["stored_l2_error"] = fields["statistics"].get("l2_error")
+    result["reason"] = _what_is_wrong(result, bound)
+    result["ok"] = not result["reason"]
+    return result
+
+
+def codecs() -> dict[str, dict[str, Any]]:
+    """Every codec of this build: its summary, whether it keeps a bound, its parameters.
+
+    >>> tensorpress.codecs()["dense"]["parameters"]["effort"]["choices"]
+    'fast|best'
+    """
+    return {codec.pop("name"): codec for codec in _core.codecs()}
+
+
+def show_config() -> dict[str, Any]:
+    """Versions and the instruction set in use, for bug reports.
+
+    >>> sorted(tensorpress.show_config())[:3]
+    ['detected_isa', 'format_version', 'free_threaded']
+    """
+    return _core.config()
+
+
+def _what_is_wrong(measured: Mapping[str, Any], bound: str) -> str:
+    stored = measured["stored_l2_error"]
+    if stored is None:
+        return "the stream stores no l2_error to check against"
+    if not measured["l2_error"] <= stored:
+        return f"the L2 error {measured['l2_error']} exceeds the stored {stored}"
+    kind, _, value = bound.partition(" ")
+    if kind == "pw-rel":
+        if not measured["max_pointwise_error"] <= float(value):
+            return f"an error of {measured['max_pointwise_error']} of the value exceeds {value}"
+    elif kind and not measured["max_abs_error"] <= measured["limit"]:
+        return f"the error {measured['max_abs_error']} exceeds the bound {measured['limit']}"
+    if kind == "psnr" and not measured["psnr_db"] >= float(value):
+        return f"the PSNR of {measured['psnr_db']} dB is below {value}"
+    if measured["mismatched_nonfinite"]:
+        return f"{measured['mismatched_nonfinite']} NaN or infinite values came back changed"
+    return ""
+
+
+def _numbers(values: float | Iterable[float]) -> list[float]:
+    if isinstance(values, (int, float, np.number)):
+        return [float(values)]
+    # NaN comes back exactly anyway, and a list of fill values cannot hold it.
+    numbers = [float(value) for value in cast("Iterable[float]", values)]
+    return [number for number in numbers if math.isfinite(number)]
+
+
+def _range(value_range: tuple[float, float]) -> tuple[float, float]:
+    low, high = value_range
+    return float(low), float(high)
+
+
+def _extents(shape: Sequence[int]) -> list[int]:
+    extents = [operator.index(extent) for extent in shape]
+    if any(extent < 1 for extent in extents):
+        raise ValueError(f"chunk_shape {tuple(extents)} has an extent below 1")
+    return extents
+
+
+def _texts(attributes: Mapping[str, str]) -> list[tuple[str, str]]:
+    for name, value in attributes.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"attributes are texts, and {name!r}: {value!r} is not")
+    return list(attributes.items())
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below else math.nan

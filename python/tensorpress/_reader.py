@@ -1,0 +1,192 @@
+"""Parts of a .tpz file, read when they are asked for."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import os
+from types import EllipsisType, TracebackType
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from . import _core
+from ._arrays import as_output, dtype_of
+
+if TYPE_CHECKING:
+    from ._compression import Source
+
+MAX_BYTES = 1 << 40
+MAX_THREADS = 1024
+
+Index = Union[int, slice, EllipsisType, tuple[Union[int, slice, EllipsisType], ...]]
+
+
+def open(source: Source, *, threads: int = 1) -> Reader:
+    """Opens a .tpz file (or a buffer) for reading parts of it.
+
+    >>> with tensorpress.open(path) as reader:
+    ...     part = reader[0:10, :, 5]
+    """
+    return Reader(source, threads=threads)
+
+
+class Reader:
+    """A compressed array that is sliced like a NumPy array and decompresses only the chunks that a
+    slice needs. Safe to use from several threads; pickled by its path.
+
+    >>> with tensorpress.open(path) as reader:
+    ...     reader.shape, reader.dtype.name, reader[0, 0:2, -1].shape
+    ((20, 30, 40), 'float32', (2,))
+    """
+
+    def __init__(self, source: Source, *, threads: int = 1) -> None:
+        self._source = source
+        self._threads = checked_threads(threads)
+        self._core = open_core(source)
+        fields = self._core.info()
+        self._dtype_name: str = fields["dtype"]
+        self.shape: tuple[int, ...] = fields["shape"]
+        self.chunk_shape: tuple[int, ...] = fields["chunk_shape"]
+        self.attributes: dict[str, str] = fields["attributes"]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return dtype_of(self._dtype_name)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def closed(self) -> bool:
+        return self._core.closed
+
+    def close(self) -> None:
+        """Gives the file back. Reading afterwards is a ValueError."""
+        self._core.close()
+
+    def read(self, out: Any = None, *, threads: int | None = None) -> Any:
+        """All of it, as a new array or into `out`."""
+        if out is not None and tuple(out.shape) != self.shape:
+            raise ValueError(f"out has shape {tuple(out.shape)}, the stream {self.shape}")
+        result = np.empty(self.shape, self.dtype) if out is None else out
+        self._read([0] * self.ndim, result, threads)
+        return result
+
+    def __getitem__(self, index: Index) -> Any:
+        wanted = _positions(index, self.shape)
+        begins = [min(each[0], each[-1]) if each else 0 for each in wanted]
+        ends = [max(each[0], each[-1]) + 1 if each else 0 for each in wanted]
+        region = np.empty([end - begin for begin, end in zip(begins, ends)], self.dtype)
+        self._read(begins, region)
+        return region[_inside(index, wanted)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("decompressing makes a new array; copy=False cannot be kept")
+        whole = self.read()
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a 0-D array has no length")
+        return self.shape[0]
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.closed:
+            raise ValueError("the reader is closed")
+        source = self._source
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            source = bytes(source)
+        return (_reopen, (source, self._threads))
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"<{state} tensorpress.Reader of {self._dtype_name} {self.shape}>"
+
+    def _read(self, origin: list[int], out: Any, threads: int | None = None) -> None:
+        target, bits_of_bf16 = as_output(out)
+        chosen = self._threads if threads is None else checked_threads(threads)
+        self._core.read(origin, target, bits_of_bf16, chosen, MAX_BYTES)
+
+
+def open_core(source: Source) -> _core.Reader:
+    """The module's reader of a path or a buffer."""
+    if isinstance(source, (str, os.PathLike)):
+        with builtins.open(source, "rb"):
+            pass  # Python's own exceptions: FileNotFoundError, PermissionError, IsADirectoryError
+        return _core.Reader.of_file(os.fsencode(source))
+    return _core.Reader.of_buffer(source)
+
+
+def checked_threads(threads: int) -> int:
+    count = operator.index(threads)
+    if not 1 <= count <= MAX_THREADS:
+        raise ValueError(f"threads={threads} is not in 1..{MAX_THREADS}")
+    return count
+
+
+def _reopen(source: Source, threads: int) -> Reader:
+    return Reader(source, threads=threads)
+
+
+def _entries(index: Index, rank: int) -> list[int | slice]:
+    """One entry for each axis, the ellipsis and missing ones at the end written out."""
+    entries = list(index) if isinstance(index, tuple) else [index]
+    ellipses = sum(entry is Ellipsis for entry in entries)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if len(entries) - ellipses > rank:
+        raise IndexError(f"{len(entries) - ellipses} indices for an array of {rank} axes")
+    at = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
+    whole = [slice(None)] * (rank - len(entries) + ellipses)
+    return [*entries[:at], *whole, *entries[at + 1 :]]  # type: ignore[list-item]
+
+
+def _positions(index: Index, shape: tuple[int, ...]) -> list[range]:
+    """The positions along each axis; a single index is a range of one."""
+    positions = []
+    for axis, (entry, extent) in enumerate(zip(_entries(index, len(shape)), shape)):
+        if isinstance(entry, slice):
+            positions.append(range(*entry.indices(extent)))
+            continue
+        if isinstance(entry, (bool, np.bool_)) or not hasattr(entry, "__index__"):
+            raise TypeError(
+                f"a reader takes integers, slices and an ellipsis, not {entry!r}; "
+                "read a slice and index that"
+            )
+        at = operator.index(entry)
+        if not -extent <= at < extent:
+            raise IndexError(f"index {at} is out of bounds for axis {axis} with size {extent}")
+        positions.append(range(at % extent, at % extent + 1))
+    return positions
+
+
+def _inside(index: Index, positions: list[range]) -> tuple[int | slice, ...]:
+    """Picks the positions out of the region from the lowest to the highest of them."""
+    entries = _entries(index, len(positions))
+    return tuple(
+        slice(None, None, each.step) if isinstance(entry, slice) else 0
+        for entry, each in zip(entries, positions)
+    )

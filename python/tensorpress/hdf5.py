@@ -1,0 +1,280 @@
+"""The HDF5 filter in h5py: datasets that HDF5 compresses and decompresses by itself.
+
+>>> import h5py, numpy, tensorpress.hdf5
+>>> with h5py.File("x.h5", "w") as file:
+...     data = numpy.sin(numpy.arange(10000.0)).reshape(100, 100)
+...     dataset = file.create_dataset("x", data=data, **tensorpress.hdf5.Filter(absolute=1e-3))
+
+Importing this module makes the filter known to the HDF5 library of h5py, so that files can also be read. Other programs
+find it when the folder `plugin_path()` is in the environment variable HDF5_PLUGIN_PATH. docs/hdf5.md has the details.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import pathlib
+import struct
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import h5py
+import numpy as np
+
+__all__ = ["FILTER_ID", "Filter", "plugin_path", "read_parallel", "register", "write_parallel"]
+
+FILTER_ID = 0xD450
+"""The filter's number in HDF5 files: "TP" in ASCII with the top bit set, of the private range."""
+
+_LIBRARY = "libh5tensorpress.so"
+_CODECS = ("dense", "ceresz", "ceresz2", "dct-chop")
+_BOUNDS = ("absolute", "relative", "pointwise_relative", "peak_signal_to_noise_ratio")
+_MAX_FILL_VALUES = 15
+
+
+class Filter(h5py.filters.FilterRefBase):
+    """How a dataset is compressed: `create_dataset(..., **Filter(absolute=1e-3))`, or `compression=Filter(...)`.
+
+    Exactly one bound is given for the codecs "dense" (the default), "ceresz" and "ceresz2": `absolute` in the unit of
+    the data, `relative` to the value range of each chunk, `pointwise_relative` to each value, or
+    `peak_signal_to_noise_ratio` in decibels, for each chunk. `effort` ("best" or "fast") is for dense, `codebook`
+    ("default" or "dynamic") for ceresz2. "dct-chop" takes no bound but `cf`, `layout`, `transform`, `coefficients`.
+
+    `fill_values` stand for no data: they come back bit for bit and do not count in the range. The dataset's own
+    fill value is one of them by itself. `threads` work on each chunk; 0 is one, or TENSORPRESS_HDF5_THREADS.
+    """
+
+    filter_id = FILTER_ID
+
+    def __init__(
+        self,
+        codec: str = "",
+        *,
+        absolute: float | None = None,
+        relative: float | None = None,
+        pointwise_relative: float | None = None,
+        peak_signal_to_noise_ratio: float | None = None,
+        effort: str | None = None,
+        codebook: str | None = None,
+        cf: int | None = None,
+        layout: str | None = None,
+        transform: str | None = None,
+        coefficients: str | None = None,
+        fill_values: Sequence[float] = (),
+        threads: int = 0,
+    ) -> None:
+        given = {"effort": effort, "codebook": codebook, "cf": cf, "layout": layout}
+        given |= {"transform": transform, "coefficients": coefficients}
+        values = (absolute, relative, pointwise_relative, peak_signal_to_noise_ratio)
+        bounds = {name: value for name, value in zip(_BOUNDS, values) if value is not None}
+        chop = any(given[name] is not None for name in ("cf", "layout", "transform", "coefficients"))
+        name = codec or ("dct-chop" if chop else "dense")
+        if name not in _CODECS:
+            raise ValueError(f"codec {name!r} is not one of {', '.join(_CODECS)}")
+        self.filter_options = (
+            1,
+            _CODECS.index(name) + 1,
+            *_bound_words(name, bounds),
+            _parameter_word(name, {key: value for key, value in given.items() if value is not None}),
+            _checked(threads, "threads", 0, 1024),
+            *_fill_words(fill_values),
+        )
+
+
+def _bound_words(codec: str, bounds: dict[str, float]) -> tuple[int, int, int]:
+    if codec == "dct-chop":
+        if bounds:
+            raise ValueError("codec dct-chop has a fixed rate and takes no bound")
+        return (0, 0, 0)
+    if len(bounds) != 1:
+        raise ValueError(f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; got {', '.join(bounds) or 'none'}")
+    ((name, value),) = bounds.items()
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name}={value} is not a finite number from 0 on")
+    return (_BOUNDS.index(name) + 1, *_words_of(value))
+
+
+_PARAMETERS: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = {
+    "dense": {"effort": (0, ("best", "fast"))},
+    "ceresz": {},
+    "ceresz2": {"codebook": (0, ("default", "dynamic"))},
+    "dct-chop": {
+        "layout": (8, ("square", "triangle")),
+        "transform": (16, ("dct", "zfp")),
+        "coefficients": (24, ("f32", "bf16", "f16")),
+    },
+}
+
+
+def _parameter_word(codec: str, given: dict[str, object]) -> int:
+    word = 0
+    for name, value in given.items():
+        if codec == "dct-chop" and name == "cf":
+            largest = 4 if given.get("transform") == "zfp" else 8
+            word |= _checked(value, "cf", 1, largest)
+            continue
+        if name not in _PARAMETERS[codec]:
+            raise ValueError(f"codec {codec} has no parameter {name}")
+        shift, choices = _PARAMETERS[codec][name]
+        if value not in choices:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(choices)}")
+        word |= choices.index(str(value)) << shift
+    return word
+
+
+def _fill_words(fill_values: Sequence[float]) -> list[int]:
+    if len(fill_values) > _MAX_FILL_VALUES:
+        raise ValueError(f"{len(fill_values)} fill values; the filter takes at most {_MAX_FILL_VALUES}")
+    return [len(fill_values), *itertools.chain.from_iterable(map(_words_of, fill_values))]
+
+
+def _words_of(value: float) -> tuple[int, int]:
+    """The two halves of an f64, the lower one first."""
+    return struct.unpack("<II", struct.pack("<d", value))
+
+
+def _checked(value: object, name: str, low: int, high: int) -> int:
+    if not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is not a whole number from {low} to {high}")
+    return int(value)
+
+
+# ---- The shared library ------------------------------------------------------------------------------------------------
+
+
+def _find_plugin() -> pathlib.Path:
+    """TENSORPRESS_HDF5_PLUGIN, the folder of this package, or the build folder of the tree that it is in."""
+    named = os.environ.get("TENSORPRESS_HDF5_PLUGIN")
+    here = pathlib.Path(__file__).resolve().parent
+    candidates = [pathlib.Path(named)] if named else []
+    candidates += [here / "plugins" / _LIBRARY, here / _LIBRARY]
+    candidates += [folder / "build" / "lib" / "hdf5" / "plugin" / _LIBRARY for folder in here.parents[1:2]]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = ", ".join(str(candidate.parent) for candidate in candidates)
+    raise ImportError(f"{_LIBRARY} is not in {looked}; set TENSORPRESS_HDF5_PLUGIN to where it is")
+
+
+def _open_plugin() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(_find_plugin()))
+    library.H5PLget_plugin_info.restype = ctypes.c_void_p
+    coder = [ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
+    coder += [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.c_char_p, ctypes.c_size_t]
+    library.tensorpress_hdf5_encode.argtypes = coder
+    library.tensorpress_hdf5_decode.argtypes = coder
+    library.tensorpress_hdf5_free.argtypes = [ctypes.c_void_p]
+    library.tensorpress_hdf5_free.restype = None
+    return library
+
+
+_plugin = _open_plugin()
+
+
+def plugin_path() -> str:
+    """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump, netCDF4 and whatever else uses HDF5."""
+    return str(_find_plugin().parent)
+
+
+def register() -> None:
+    """Makes the filter known to h5py's HDF5. Importing this module has done it."""
+    h5py.h5z.register_filter(_plugin.H5PLget_plugin_info())
+
+
+register()
+
+
+# ---- Chunks in parallel ------------------------------------------------------------------------------------------------
+
+
+class _ChunkCoder:
+    """Codes chunks of one dataset outside HDF5 and its lock; ctypes lets other Python threads run meanwhile."""
+
+    def __init__(self, dataset: h5py.Dataset) -> None:
+        creation = dataset.id.get_create_plist()
+        if dataset.chunks is None or creation.get_nfilters() != 1 or creation.get_filter(0)[0] != FILTER_ID:
+            raise ValueError(f"{dataset.name} is not a dataset whose only filter is tensorpress")
+        values = creation.get_filter(0)[2]
+        self.values = (ctypes.c_uint * len(values))(*values)
+
+    def encode(self, chunk: np.ndarray) -> bytes:
+        return self._call(_plugin.tensorpress_hdf5_encode, chunk.ctypes.data, chunk.nbytes)
+
+    def decode(self, stream: bytes) -> bytes:
+        return self._call(_plugin.tensorpress_hdf5_decode, stream, len(stream))
+
+    def _call(self, function: object, data: object, size: int) -> bytes:
+        result, count = ctypes.c_void_p(), ctypes.c_size_t()
+        message = ctypes.create_string_buffer(512)
+        status = function(  # type: ignore[operator]
+            self.values, len(self.values), data, size, ctypes.byref(result), ctypes.byref(count), message, 512
+        )
+        if status != 0:
+            raise OSError(message.value.decode(errors="replace"))
+        try:
+            return ctypes.string_at(result, count.value)
+        finally:
+            _plugin.tensorpress_hdf5_free(result)
+
+
+def _in_order(executor: ThreadPoolExecutor, window: int, tasks: Iterator) -> Iterator:
+    """Results of (function, *arguments) in their order, with at most `window` of them under way."""
+    waiting: deque[Future] = deque()
+    for function, *arguments in tasks:
+        waiting.append(executor.submit(function, *arguments))
+        if len(waiting) >= window:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None = None) -> None:
+    """`dataset[...] = array`, with the chunks compressed on several threads outside HDF5's lock.
+
+    The dataset's only filter must be tensorpress. The bytes are those that HDF5 would have written.
+    """
+    array = np.asarray(array)
+    if array.shape != dataset.shape:
+        raise ValueError(f"an array of {array.shape} does not fit the dataset of {dataset.shape}")
+    coder, extents = _ChunkCoder(dataset), dataset.chunks
+    threads = threads or os.cpu_count() or 1
+
+    def encode(origin: tuple[int, ...]) -> tuple[tuple[int, ...], bytes]:
+        part = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents))]
+        chunk = np.ascontiguousarray(part, dtype=dataset_type)
+        if chunk.shape != extents:
+            whole = np.full(extents, fill, dtype=dataset_type)
+            whole[tuple(slice(extent) for extent in part.shape)] = chunk
+            chunk = whole
+        return origin, coder.encode(chunk)
+
+    dataset_type, fill = dataset.dtype, dataset.fillvalue
+    origins = itertools.product(*(range(0, n, extent) for n, extent in zip(dataset.shape, extents)))
+    with ThreadPoolExecutor(threads) as executor:
+        for origin, stream in _in_order(executor, 2 * threads, ((encode, origin) for origin in origins)):
+            dataset.id.write_direct_chunk(origin, stream)
+
+
+def read_parallel(dataset: h5py.Dataset, threads: int | None = None) -> np.ndarray:
+    """`dataset[...]`, with the chunks decompressed on several threads outside HDF5's lock."""
+    coder, extents, dtype = _ChunkCoder(dataset), dataset.chunks, dataset.dtype
+    threads = threads or os.cpu_count() or 1
+    array = np.full(dataset.shape, dataset.fillvalue, dtype=dtype)
+
+    def decode(origin: tuple[int, ...], mask: int, stored: bytes) -> None:
+        chunk = np.frombuffer(stored if mask & 1 else coder.decode(stored), dtype=dtype).reshape(extents)
+        place = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents))]
+        place[...] = chunk[tuple(slice(extent) for extent in place.shape)]
+
+    def tasks() -> Iterator:
+        for number in range(dataset.id.get_num_chunks()):
+            origin = dataset.id.get_chunk_info(number).chunk_offset
+            mask, stored = dataset.id.read_direct_chunk(origin)
+            yield decode, origin, mask, stored
+
+    with ThreadPoolExecutor(threads) as executor:
+        for _ in _in_order(executor, 2 * threads, tasks()):
+            pass
+    return array

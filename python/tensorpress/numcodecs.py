@@ -1,0 +1,107 @@
+"""numcodecs: the codec `tensorpress`, as a compressor for Zarr v2 and for anything that takes
+numcodecs.
+
+    zarr.create_array(store, shape=..., dtype="float32", zarr_format=2,
+                      compressors=tensorpress.numcodecs.Tensorpress(relative=1e-4))
+
+Streams are complete .tpz, so decoding needs neither shape nor type. numcodecs speaks of memory
+rather than of axes: an array in Fortran order is stored with its axes reversed and the attribute
+`order`, and comes back in Fortran order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numcodecs.abc import Codec as NumcodecsCodec
+from numcodecs.compat import ensure_contiguous_ndarray, ensure_ndarray
+
+from ._arrays import dtype_of
+from ._codec import Codec, Parameter, codec_from
+from ._compression import compress, decompress, info
+
+
+class Tensorpress(NumcodecsCodec):
+    """A Codec for numcodecs; takes the same arguments, and besides
+
+    fill_values  values that stand for no data and come back exactly
+    dtype        what bytes hold ("<f4"), for callers that hand over bytes instead of arrays
+
+    >>> from tensorpress.numcodecs import Tensorpress
+    >>> Tensorpress(codec='dense', absolute=0.001).get_config()
+    {'id': 'tensorpress', 'codec': 'dense', 'absolute': 0.001}
+    """
+
+    codec_id = "tensorpress"
+
+    def __init__(
+        self,
+        codec: str | Codec = "dense",
+        *,
+        fill_values: Iterable[float] = (),
+        dtype: Any = None,
+        **keywords: Parameter,
+    ) -> None:
+        self._codec = codec_from(codec, keywords)
+        # NaN is exact anyway, and JSON cannot hold it.
+        self._fill_values = [float(value) for value in fill_values if math.isfinite(value)]
+        self._dtype = None if dtype is None else np.dtype(dtype)
+
+    def encode(self, buf: Any) -> bytes:
+        array = self._as_array(buf)
+        reversed_axes = array.flags.f_contiguous and not array.flags.c_contiguous
+        return compress(
+            array.T if reversed_axes else array,
+            self._codec,
+            fill_values=self._fill_values,
+            attributes={"order": "F"} if reversed_axes else None,
+        )
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        stream = ensure_contiguous_ndarray(buf)
+        fields = info(stream)
+        reversed_axes = fields["attributes"].get("order") == "F"
+        if out is None:
+            array = decompress(stream)
+            return array.T if reversed_axes else array
+        decompress(stream, out=_place_in(out, fields, reversed_axes))
+        return out
+
+    def get_config(self) -> dict[str, Any]:
+        config: dict[str, Any] = {"id": self.codec_id, **self._codec.to_dict()}
+        if self._fill_values:
+            config["fill_values"] = list(self._fill_values)
+        if self._dtype is not None:
+            config["dtype"] = self._dtype.str
+        return config
+
+    def __repr__(self) -> str:
+        config = self.get_config()
+        del config["id"]
+        return f"Tensorpress({', '.join(f'{key}={value!r}' for key, value in config.items())})"
+
+    def _as_array(self, buf: Any) -> np.ndarray[Any, Any]:
+        array = ensure_ndarray(buf)
+        if array.dtype.itemsize == 1 and self._dtype is not None:
+            return ensure_contiguous_ndarray(array).view(self._dtype)
+        if array.dtype.kind not in "fV" and self._codec.bound is not None:
+            raise TypeError(
+                f"{self!r} keeps a bound on floating-point numbers, and this is {array.dtype}; "
+                "say what the bytes hold: dtype='<f4'"
+            )
+        return array
+
+
+def _place_in(out: Any, fields: dict[str, Any], reversed_axes: bool) -> np.ndarray[Any, Any]:
+    """`out` as an array of the stream's type and shape: its axes if they are the same, otherwise
+    its memory."""
+    array, dtype, shape = ensure_ndarray(out), dtype_of(fields["dtype"]), fields["shape"]
+    if array.dtype == dtype and array.shape == (shape[::-1] if reversed_axes else shape):
+        return array.T if reversed_axes else array
+    flat = ensure_contiguous_ndarray(array)
+    if flat.nbytes != fields["bytes_in"]:
+        raise ValueError(f"out has {flat.nbytes} bytes, the stream holds {fields['bytes_in']}")
+    return flat.view(dtype).reshape(shape)

@@ -1,0 +1,58 @@
+"""The package as it is installed in the environment that runs the tests; ./dev build puts it into .venv."""
+
+import os
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorpress
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress"))
+FERRET = pathlib.Path("/usr/share/ferret-vis/data")
+
+FLOATS = ("float32", "float64", "float16")
+
+
+def waves(shape, dtype="float32"):
+    """Smooth along every axis with a little noise, between -1 and 1."""
+    generator = np.random.default_rng(5)
+    total = np.zeros(shape)
+    for axis, extent in enumerate(shape):
+        along = np.sin(np.arange(extent) * 0.2 / (axis + 1) + axis)
+        total = total + along.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    total = total + 0.01 * generator.standard_normal(shape)
+    return (total / max(1.0, np.abs(total).max(initial=0))).astype(dtype)
+
+
+def error_of(copy, original):
+    """The largest difference, computed in float64."""
+    return np.abs(np.asarray(copy, "float64") - np.asarray(original, "float64")).max(initial=0)
+
+
+def real_field(name, variable):
+    """A variable of Debian's ferret-datasets, and its fill value: (array, fill)."""
+    path = FERRET / name
+    if not path.exists():
+        pytest.skip(f"{path} is missing; apt-get install ferret-datasets")
+    scipy_io = pytest.importorskip("netCDF4")
+    with warnings.catch_warnings(), scipy_io.Dataset(path) as dataset:
+        warnings.simplefilter("ignore")
+        found = dataset.variables[variable]
+        found.set_auto_maskandscale(False)
+        return np.asarray(found[:]), float(found.getncattr("missing_value"))
+
+
+@pytest.fixture
+def field():
+    return waves((20, 30, 40))
+
+
+@pytest.fixture
+def tpz(tmp_path, field):
+    """A file of several chunks."""
+    path = tmp_path / "field.tpz"
+    path.write_bytes(tensorpress.compress(field, absolute=1e-3, chunk_shape=(8, 16, 16)))
+    return path

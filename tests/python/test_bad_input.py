@@ -1,0 +1,161 @@
+"""Wrong arguments and hostile bytes are exceptions of a type that callers expect, with the library's words; the
+interpreter lives on."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from conftest import waves
+
+import tensorpress
+
+PACKED = tensorpress.compress(waves((16, 16)), absolute=1e-3)
+ARRAY = waves((16, 16))
+
+
+@pytest.mark.parametrize("array, words", [
+    (ARRAY.astype("int32"), "int32"),
+    (ARRAY.astype("complex64"), "complex64"),
+    (ARRAY > 0, "bool"),
+    (np.array(["a", "b"]), "U1"),
+    (np.array([1.0, None]), "Python objects"),
+    (np.zeros(3, "datetime64[s]"), "datetime64"),
+    (np.zeros(3, [("x", "f4")]), "not supported"),
+    (np.ma.masked_array([1.0], [True]), "filled"),
+    (torch.zeros(3, dtype=torch.int64), "element type"),
+    (torch.zeros(3, device="meta"), "torch.Tensor"),
+    ([1.0, 2.0], "list"),
+    (1.5, "float"),
+    (None, "NoneType"),
+    (b"bytes are integers", "u8"),
+])
+def test_what_cannot_be_compressed_is_a_type_error(array, words):
+    with pytest.raises(TypeError, match=words):
+        tensorpress.compress(array, absolute=1e-3)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ({}, "none is given: absolute="),
+    ({"absolute": 1, "relative": 1}, "one bound at a time: absolute, relative"),
+    ({"absolute": -1}, "must not be negative"),
+    ({"absolute": float("nan")}, "finite"),
+    ({"relative": float("inf")}, "finite"),
+    ({"point_wise": 1.0}, "below 1"),
+    ({"ratio": 0.5}, "at least 1"),
+    ({"codec": "sz3", "absolute": 1}, "there is no codec 'sz3'; this build has dense"),
+    ({"codec": "dct-chop", "cf": 9}, "1 to 8"),
+    ({"codec": "dct-chop", "absolute": 1}, "takes no bound such as absolute="),
+    ({"codec": "dct-chop", "fill_values": [1]}, "fill values"),
+    ({"absolute": 1, "cf": 4}, "codec dense has no parameter 'cf'; it takes effort"),
+    ({"absolute": 1, "limit": 2}, "comes from the data"),
+    ({"absolute": 1, "effort": "heroic"}, "heroic"),
+    ({"absolute": 1, "threads": 0}, "threads=0"),
+    ({"absolute": 1, "threads": 10**9}, "threads="),
+    ({"absolute": 1, "chunk_shape": (0, 4)}, "below 1"),
+    ({"absolute": 1, "chunk_shape": (4,)}, "dimension|rank|axes"),
+    ({"absolute": 1, "value_range": (2, 1)}, "range"),
+    ({"absolute": 1, "fill_values": list(range(40))}, "fill values"),
+    ({"codec": tensorpress.Codec(absolute=1), "relative": 1}, "already says how"),
+])
+def test_a_bad_argument_is_a_value_error_that_names_it(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        tensorpress.compress(ARRAY, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [
+    {"absolute": "1e-3"},
+    {"absolute": True},
+    {"codec": 5, "absolute": 1},
+    {"absolute": 1, "effort": ["fast"]},
+    {"absolute": 1, "threads": 1.5},
+    {"absolute": 1, "attributes": {"units": 5}},
+    {"absolute": 1, "fill_values": ["x"]},
+])
+def test_an_argument_of_a_wrong_type_is_a_type_or_value_error(arguments):
+    with pytest.raises((TypeError, ValueError)):
+        tensorpress.compress(ARRAY, **arguments)
+
+
+def test_nine_dimensions_are_refused():
+    with pytest.raises(ValueError, match="limit is 8"):
+        tensorpress.compress(np.zeros((1,) * 9), absolute=1)
+
+
+@pytest.mark.parametrize("stream", [b"", b"x", b"not a stream at all", PACKED[:-1], PACKED[: len(PACKED) // 2], PACKED + b"x"])
+def test_bytes_that_are_no_stream_are_a_corrupt_error(stream):
+    for use in (tensorpress.decompress, tensorpress.info, tensorpress.open):
+        with pytest.raises(tensorpress.CorruptError):
+            use(stream)
+    assert issubclass(tensorpress.CorruptError, ValueError)
+
+
+def test_no_flipped_bit_goes_unnoticed_or_ends_the_process():
+    expected = tensorpress.decompress(PACKED)
+    for position in range(len(PACKED)):
+        broken = bytearray(PACKED)
+        broken[position] ^= 0x10
+        try:
+            copy = tensorpress.decompress(broken, max_bytes=1 << 20)
+        except ValueError:
+            continue
+        assert np.array_equal(copy, expected), position  # bytes that mean nothing
+
+
+@pytest.mark.parametrize("stream", [5, None, 2.5, [1, 2]])
+def test_a_stream_that_is_no_buffer_is_a_type_error(stream):
+    with pytest.raises(TypeError, match="buffer"):
+        tensorpress.decompress(stream)
+
+
+def test_a_stream_in_pieces_is_refused():
+    with pytest.raises(ValueError, match="contiguous"):
+        tensorpress.decompress(memoryview(PACKED + PACKED)[::2])
+
+
+@pytest.mark.parametrize("out, kind, words", [
+    (np.empty((16, 15), "f4"), ValueError, "16x16.*16x15"),
+    (np.empty((8, 32), "f4"), ValueError, "shape"),
+    (np.empty((16, 16), "f8"), ValueError, "f64"),
+    (np.empty((16, 16), "i4"), TypeError, "int32"),
+    (np.empty((16, 16), object), TypeError, "objects"),
+    (np.empty((16, 16), ">f4"), ValueError, "byte order"),
+    (np.broadcast_to(np.float32(0), (16, 16)), ValueError, "read-only"),
+    (bytes(1024), ValueError, "read-only"),
+    (bytearray(10), ValueError, "shape"),
+    (torch.empty(16, 15), ValueError, "shape"),
+    (torch.empty(16, 16, dtype=torch.int32), TypeError, "element type"),
+    ("text", TypeError, "cannot decompress into a str"),
+])
+def test_an_out_that_does_not_fit_is_refused(out, kind, words):
+    with pytest.raises(kind, match=words):
+        tensorpress.decompress(PACKED, out=out)
+
+
+def test_max_bytes_refuses_before_anything_is_allocated():
+    huge = tensorpress.compress(np.broadcast_to(np.float32(1), (1 << 14, 1 << 12)), "ceresz", absolute=1)
+    assert len(huge) < 1 << 22
+    with pytest.raises(tensorpress.TooLargeError, match="max_bytes"):
+        tensorpress.decompress(huge, max_bytes=1 << 20)
+
+
+def test_bfloat16_without_ml_dtypes_says_what_to_do(monkeypatch):
+    packed = tensorpress.compress(torch.zeros(4, dtype=torch.bfloat16), absolute=1)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(TypeError, match="ml_dtypes.*torch.bfloat16"):
+        tensorpress.decompress(packed)
+
+
+def test_a_verified_original_must_be_the_same_kind():
+    with pytest.raises(ValueError, match="f64 16x16 but the stream holds f32"):
+        tensorpress.verify(ARRAY.astype("f8"), PACKED)
+
+
+def test_files_that_cannot_be_read_are_os_errors(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        tensorpress.open(tmp_path / "absent.tpz")
+    with pytest.raises(IsADirectoryError):
+        tensorpress.info(tmp_path)
+    (tmp_path / "not.tpz").write_text("no stream")
+    with pytest.raises(tensorpress.CorruptError):
+        tensorpress.open(tmp_path / "not.tpz")
