@@ -1,6 +1,7 @@
 #include "stream/reader.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/errors.h"
 #include "base/region.h"
@@ -210,6 +211,21 @@ Result<void> StreamReader::read_all(TensorSink& sink, const ReadOptions& options
     return state_->fetch(number, scratch);
   });
   return decode_in_order(state_->decoder, feed, sink, options);
+}
+
+Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
+                                       const ReadOptions& options) const {
+  const std::uint64_t existing = grid().chunk_count();
+  if (first > existing || count > existing - first) {
+    return bad_argument("chunks ", first, " to ", first + count, " do not exist; the stream has ",
+                        existing);
+  }
+  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
+    return state_->fetch(number, scratch);
+  });
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return decode_in_order(state_->decoder, feed, numbers, sink, options);
 }
 
 Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,

@@ -40,6 +40,9 @@ class StreamReader {
                           ChunkWorkspace& workspace) const;
   /// Every chunk, in order.
   Result<void> read_all(TensorSink& sink, const ReadOptions& options) const;
+  /// `count` chunks from `first` on, in order.
+  Result<void> read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
+                           const ReadOptions& options) const;
   /// Only the chunks that `part` needs. The sink sees regions of a tensor of the part's own shape.
   Result<void> read_region(const Region& part, TensorSink& sink, const ReadOptions& options) const;
 

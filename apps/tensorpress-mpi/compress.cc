@@ -1,0 +1,219 @@
+// tensorpress-mpi compress. Chunks are compressed in waves: in each, every rank takes a row of
+// consecutive chunks, learns from MPI_Exscan where its sections begin, and writes them there. A
+// wave is as large as memory allows, so ranks wait for each other rarely.
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <memory>
+
+#include "base/cpu.h"
+#include "bound_options.h"
+#include "codec_options.h"
+#include "crew_look.h"
+#include "files/tensor_files.h"
+#include "in_step.h"
+#include "messages.h"
+#include "paths.h"
+#include "shared_output.h"
+#include "stream/chunk_decoder.h"
+#include "stream/chunk_work.h"
+#include "stream/section_compressor.h"
+#include "stream_options.h"
+#include "stream_report.h"
+#include "tensor_options.h"
+
+namespace tensorpress::mpi {
+namespace {
+
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
+struct Options {
+  std::string input;
+  std::string output;
+  cli::CodecOptions codec;
+  cli::BoundOptions bound;
+  cli::RawFormatOptions raw;
+  cli::StreamOptions stream;
+  cli::ThreadsOption threads;
+  std::uint64_t memory_mebibytes = 64;
+  bool json = false;
+};
+
+class ParallelWriter {
+ public:
+  ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
+                 stream::TensorSource& source, SharedOutput& output, std::size_t threads,
+                 std::uint64_t wave_bytes, Isa isa)
+      : crew_(crew),
+        plan_(plan),
+        output_(output),
+        wave_bytes_(wave_bytes),
+        sections_(plan, hints, source, isa, stream::runner_or_threads({}, threads), threads),
+        totals_(plan.opening.size()) {}
+
+  /// What was written; the first rank knows the sizes and statistics.
+  Result<StreamInfo> write() {
+    RETURN_IF_ERROR(crew_.first_alone([&] { return output_.write_at(0, plan_.opening); }));
+    const std::uint64_t count = plan_.grid.chunk_count();
+    std::uint64_t offset = plan_.opening.size();
+    if (count > 0) {
+      const auto ranks = static_cast<std::uint64_t>(crew_.size());
+      const std::uint64_t waves =
+          (count + ranks * chunks_at_once() - 1) / (ranks * chunks_at_once());
+      for (std::uint64_t number = 0; number < waves; ++number) {
+        TRY(offset, write_wave(share_of(count, number, waves), offset));
+      }
+    }
+    return finish(offset);
+  }
+
+ private:
+  std::uint64_t section_bound() const {
+    return stream::section_bytes(
+        plan_.codec->bound_on_output_size(plan_.grid.region(0).extent, plan_.header.dtype));
+  }
+  std::uint64_t chunks_at_once() const {
+    return std::max<std::uint64_t>(wave_bytes_ / section_bound(), 1);
+  }
+
+  // Returns where the wave ends.
+  Result<std::uint64_t> write_wave(const Share& wave, std::uint64_t offset) {
+    const Share mine = crew_.share_of(wave.count());
+    std::vector<CompressedChunk> chunks;
+    std::size_t used = 0;
+    RETURN_IF_ERROR(crew_.together([&]() -> Result<void> {
+      const auto room = wave_.reserve(static_cast<std::size_t>(mine.count() * section_bound()));
+      return sections_.compress(
+          wave.begin + mine.begin, mine.count(), [&] { return room.subspan(used); },
+          [&](std::uint64_t, const CompressedChunk& chunk, std::span<const std::byte> section) {
+            if (section.data() != room.data() + used) {
+              std::ranges::copy(section, room.begin() + static_cast<std::ptrdiff_t>(used));
+            }
+            used += section.size();
+            chunks.push_back(chunk);
+            return Result<void>();
+          });
+    }));
+    const std::uint64_t place = offset + crew_.sum_before(used);
+    RETURN_IF_ERROR(crew_.together([&] { return output_.write_at(place, wave_.reserve(used)); }));
+    for (const auto& chunk : crew_.gather_to_first(std::span<const CompressedChunk>(chunks))) {
+      totals_.add(chunk);
+    }
+    return offset + crew_.sum(used);
+  }
+
+  Result<StreamInfo> finish(std::uint64_t offset) {
+    StreamInfo info = stream::info_of(plan_.header, plan_.grid);
+    RETURN_IF_ERROR(crew_.first_alone([&]() -> Result<void> {
+      ENSURE(totals_.offset() == offset);
+      info.payload_bytes = totals_.payload_bytes();
+      stream::Footer footer = std::move(totals_).footer();
+      TRY(const auto closing, stream::encode_closing(footer, offset));
+      info.statistics = std::move(footer.statistics);
+      info.bytes_out = offset + closing.size();
+      return output_.write_at(offset, closing);
+    }));
+    RETURN_IF_ERROR(output_.finish(info.bytes_out));
+    return info;
+  }
+
+  const Crew& crew_;
+  const stream::StreamPlan& plan_;
+  SharedOutput& output_;
+  std::uint64_t wave_bytes_;  // what a rank holds of one wave, as long as one chunk fits
+  stream::SectionCompressor sections_;
+  stream::StreamTotals totals_;
+  AlignedBuffer wave_;
+};
+
+Result<StreamInfo> compress(const Crew& crew, const Options& options, const std::string& path) {
+  stream::WriteOptions write;
+  write.threads = options.threads.threads();
+  TRY(const Codec codec, crew.together([&] { return options.codec.codec(); }));
+  TRY(write.bound, options.bound.options());
+  if (crew.is_first()) write.bound.on_likely_fill = cli::print_likely_fill;
+  RETURN_IF_ERROR(options.stream.apply_to(write));
+  TRY(const auto raw, options.raw.format());
+  TRY(const Isa isa, crew.together([] { return active_isa(); }));
+  TRY(const auto source, crew.together([&]() -> Result<std::unique_ptr<stream::TensorSource>> {
+    RETURN_IF_ERROR(check_files(options.input, path));
+    return cli::about(options.input, files::open_tensor(options.input, raw));
+  }));
+  RETURN_IF_ERROR(
+      crew.check_same("tensor", text(name_of(source->dtype()), " ", source->shape().to_string())));
+
+  CrewLook look(crew, *source, write.threads, isa);
+  TRY(const auto resolved,
+      cli::about(options.input, stream::resolve_codec(codec, *source, write, look)));
+  TRY(const auto plan,
+      cli::about(options.input,
+                 stream::plan_stream(resolved.codec, source->dtype(), source->shape(),
+                                     write.chunk_shape, write.attributes)));
+  if (plan.grid.chunk_count() > INT_MAX) {
+    return too_large("chunks of ", plan.grid.chunk_shape().to_string(), " make ",
+                     plan.grid.chunk_count(), " of them, too many; name larger ones");
+  }
+  TRY(const auto output, SharedOutput::create(crew, path));
+  TRY(StreamInfo info, ParallelWriter(crew, plan, resolved.hints, *source, *output, write.threads,
+                                      options.memory_mebibytes * kMebibyte, isa)
+                           .write());
+  info.attributes = write.attributes;
+  return info;
+}
+
+Result<cli::ExitStatus> run(const Options& options) {
+  const Crew crew;
+  const std::string output =
+      options.output.empty() ? cli::default_output(options.input, ".tpz") : options.output;
+  const auto begin = std::chrono::steady_clock::now();
+  TRY(const StreamInfo info, compress(crew, options, output));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!crew.is_first()) return cli::ExitStatus::fine;
+
+  if (options.json) {
+    cli::Json fields = cli::describe(info);
+    fields["ranks"] = crew.size();
+    fields["seconds"] = took.count();
+    fields["compress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
+    cli::print_json(fields, stdout);
+  } else {
+    std::fputs(cli::compression_in_one_line(options.input, output, info, took.count()).c_str(),
+               stdout);
+  }
+  if (const std::string remark = cli::remark_on_raw_chunks(info); !remark.empty()) {
+    cli::print_message(remark);
+  }
+  return cli::ExitStatus::fine;
+}
+
+cli::Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("IN", options->input, ".npy or raw file to compress")
+      ->required()
+      ->option_text(" ");
+  app.add_option("-o,--output", options->output, "where to")->option_text("OUT (IN with .tpz)");
+  options->bound.declare(app);
+  options->codec.declare(app);
+  options->raw.declare(app);
+  options->threads.declare(app, 1);
+  options->stream.declare(app);
+  app.add_option("--memory", options->memory_mebibytes,
+                 "how much of its finished chunks a rank holds before it writes; the bytes are the "
+                 "same")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+      ->option_text("MIB (64)");
+  app.add_flag("--json", options->json, "print one JSON object");
+  return [options] { return in_step([&] { return run(*options); }); };
+}
+
+}  // namespace
+
+cli::Verb compress_verb() {
+  return {"compress", "make a tensor smaller: .npy or raw to .tpz",
+          "  mpirun -n 4 tensorpress-mpi compress x.npy --rel 1e-4 -o x.tpz\n"
+          "  mpirun -n 4 tensorpress-mpi compress field.raw --shape 20x180x360 --dtype f32 --abs "
+          "0.01",
+          declare};
+}
+
+}  // namespace tensorpress::mpi

@@ -1,0 +1,28 @@
+// A look at a tensor by many ranks: each looks at its share of the chunks, and then all know what
+// one process would have found, to the last bit.
+#pragma once
+
+#include "crew.h"
+#include "stream/resolve.h"
+
+namespace tensorpress::mpi {
+
+class CrewLook : public stream::DataLook {
+ public:
+  CrewLook(const Crew& crew, stream::TensorSource& source, std::size_t threads, Isa isa);
+
+  Result<stream::Survey> survey(const stream::ChunkGrid& grid,
+                                std::span<const double> fill_values) override;
+  Result<stream::Trial> trial(const ChunkCodec& codec, const stream::ChunkGrid& grid,
+                              std::span<const std::uint64_t> chunks) override;
+  Result<void> teach(Learner& learner, const stream::ChunkGrid& grid) override;
+
+ private:
+  const Crew& crew_;
+  stream::TensorSource& source_;
+  Runner runner_;
+  std::size_t threads_;
+  Isa isa_;
+};
+
+}  // namespace tensorpress::mpi

@@ -1,0 +1,132 @@
+// tensorpress-mpi decompress: every rank decodes its share of the chunks and writes their elements
+// where they belong.
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "crew.h"
+#include "files/byte_files.h"
+#include "files/npy.h"
+#include "files/region_runs.h"
+#include "in_step.h"
+#include "messages.h"
+#include "paths.h"
+#include "shared_output.h"
+#include "stream/reader.h"
+#include "stream_report.h"
+#include "tensor_options.h"
+
+namespace tensorpress::mpi {
+namespace {
+
+struct Options {
+  std::string input;
+  std::string output;
+  bool raw = false;
+  cli::ThreadsOption threads;
+  bool json = false;
+};
+
+/// Elements in C order, behind a header.
+class SharedTensor : public stream::TensorSink {
+ public:
+  SharedTensor(SharedOutput& output, const Shape& shape, std::uint64_t header_bytes)
+      : output_(output), shape_(shape), header_bytes_(header_bytes) {}
+
+  Result<void> write(const Region& region, const TensorView& elements) override {
+    const std::size_t element = size_of(elements.dtype);
+    const files::RegionRuns runs(shape_, region);
+    const std::span bytes(elements.data, static_cast<std::size_t>(elements.byte_count()));
+    ENSURE(elements.is_contiguous());
+    std::size_t done = 0;
+    return runs.for_each([&](std::uint64_t first) {
+      const auto run = bytes.subspan(done, static_cast<std::size_t>(runs.run() * element));
+      done += run.size();
+      return output_.write_at(header_bytes_ + first * element, run);
+    });
+  }
+
+ private:
+  SharedOutput& output_;
+  Shape shape_;
+  std::uint64_t header_bytes_;
+};
+
+struct OpenStream {
+  std::unique_ptr<stream::ByteSource> source;
+  stream::StreamReader reader;
+};
+
+Result<OpenStream> open_stream(const Options& options, const std::string& path) {
+  RETURN_IF_ERROR(check_files(options.input, path));
+  TRY(auto source, files::open_bytes(options.input));
+  TRY(auto reader, cli::about(options.input, stream::StreamReader::open(*source)));
+  return OpenStream{std::move(source), std::move(reader)};
+}
+
+Result<StreamInfo> decompress(const Crew& crew, const Options& options, const std::string& path) {
+  TRY(const OpenStream opened, crew.together([&] { return open_stream(options, path); }));
+  const StreamInfo& info = opened.reader.info();
+  RETURN_IF_ERROR(crew.check_same("stream", text(name_of(info.dtype), " ", info.shape.to_string(),
+                                                 " in ", info.bytes_out, " bytes")));
+  const std::string header = !options.raw && path.ends_with(".npy")
+                                 ? files::npy_header(info.dtype, info.shape)
+                                 : std::string();
+
+  TRY(const auto output, SharedOutput::create(crew, path));
+  SharedTensor tensor(*output, info.shape, header.size());
+  stream::ReadOptions read;
+  read.threads = options.threads.threads();
+  read.max_bytes = std::numeric_limits<std::uint64_t>::max();  // nothing is kept in memory
+  const auto decode_share = [&]() -> Result<void> {
+    if (crew.is_first()) {
+      RETURN_IF_ERROR(output->write_at(0, std::as_bytes(std::span(header))));
+    }
+    const Share mine = crew.share_of(info.chunk_count);
+    return cli::about(options.input,
+                      opened.reader.read_chunks(mine.begin, mine.count(), tensor, read));
+  };
+  RETURN_IF_ERROR(crew.together(decode_share));
+  RETURN_IF_ERROR(output->finish(header.size() + info.bytes_in()));
+  return info;
+}
+
+Result<cli::ExitStatus> run(const Options& options) {
+  const Crew crew;
+  const std::string path = options.output.empty()
+                               ? cli::default_output(options.input, options.raw ? ".raw" : ".npy")
+                               : options.output;
+  const auto begin = std::chrono::steady_clock::now();
+  TRY(const StreamInfo info, decompress(crew, options, path));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (crew.is_first() && options.json) {
+    cli::Json fields = cli::describe(info);
+    fields["ranks"] = crew.size();
+    fields["seconds"] = took.count();
+    fields["decompress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
+    cli::print_json(fields, stdout);
+  }
+  return cli::ExitStatus::fine;
+}
+
+cli::Action declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("IN", options->input, ".tpz file")->required()->option_text(" ");
+  app.add_option("-o,--output", options->output, "where to: .npy, anything else is raw")
+      ->option_text("OUT (IN with .npy)");
+  app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
+  options->threads.declare(app, 1);
+  app.add_flag("--json", options->json, "print one JSON object");
+  return [options] { return in_step([&] { return run(*options); }); };
+}
+
+}  // namespace
+
+cli::Verb decompress_verb() {
+  return {"decompress", "get a tensor back: .tpz to .npy or raw",
+          "  mpirun -n 4 tensorpress-mpi decompress x.tpz -o y.npy\n"
+          "  tensorpress decompress has more: --slice, --skip-corrupt and pipes",
+          declare};
+}
+
+}  // namespace tensorpress::mpi

@@ -1,0 +1,18 @@
+// What the verbs of tensorpress-mpi share.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "verb.h"
+
+namespace tensorpress::mpi {
+
+/// Runs a verb that all ranks run. An exception of one of them, which the others cannot know of,
+/// ends the whole job instead of letting them wait.
+Result<cli::ExitStatus> in_step(const std::function<Result<cli::ExitStatus>()>& run);
+
+/// Every rank reads its own part and writes it where it belongs, so both must be files.
+Result<void> check_files(const std::string& input, const std::string& output);
+
+}  // namespace tensorpress::mpi
