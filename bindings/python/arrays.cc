@@ -45,7 +45,8 @@ BasicTensorView<Pointer> make_view(const Array& array, bool bits_of_bf16) {
   for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
     view.strides[axis] = array.stride(axis) * element_bytes;
   }
-  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(*dtype) != 0) {
+  if (view.element_count() > 0 &&
+      reinterpret_cast<std::uintptr_t>(view.data) % size_of(*dtype) != 0) {
     throw nb::value_error("the elements do not lie at multiples of their size; pass a copy");
   }
   return view;
@@ -81,14 +82,18 @@ MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16) {
   return make_view<std::byte*>(array, bits_of_bf16);
 }
 
-HeldBuffer::HeldBuffer(nb::handle object) {
+HeldBuffer::HeldBuffer(nb::handle object, Access access) {
   if (!PyObject_CheckBuffer(object.ptr())) {
     raise_type_error(
         text("a stream is bytes or another buffer, not a ", nb::type_name(object.type()).c_str()));
   }
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) {
+  const int flags = access == Access::write ? PyBUF_WRITABLE : PyBUF_SIMPLE;
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, flags) != 0) {
     PyErr_Clear();
-    throw nb::value_error("the bytes of a stream must be contiguous; pass bytes(...) of them");
+    throw nb::value_error(
+        access == Access::write
+            ? "the buffer for a stream must be writable and contiguous"
+            : "the bytes of a stream must be contiguous; pass bytes(...) of them");
   }
 }
 

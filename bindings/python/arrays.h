@@ -26,13 +26,18 @@ MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16);
 /// and destroyed with the GIL held.
 class HeldBuffer {
  public:
-  explicit HeldBuffer(nanobind::handle object);
+  enum class Access { read, write };
+  HeldBuffer(nanobind::handle object, Access access);
   ~HeldBuffer();
   HeldBuffer(const HeldBuffer&) = delete;
   HeldBuffer& operator=(const HeldBuffer&) = delete;
 
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+  /// Only with Access::write.
+  std::span<std::byte> writable_bytes() const {
+    return {static_cast<std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
   }
 
  private:

@@ -98,7 +98,7 @@ class Reader {
 
   static std::unique_ptr<Reader> of_buffer(nb::handle stream) {
     auto opened = std::make_shared<Opened>();
-    opened->buffer.emplace(stream);
+    opened->buffer.emplace(stream, HeldBuffer::Access::read);
     opened->source = std::make_unique<stream::MemorySource>(opened->buffer->bytes());
     return open(std::move(opened));
   }

@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, Union, cast, overload
 
 import numpy as np
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Source = Union[Buffer, str, "os.PathLike[str]"]
 
 
+@overload
+def compress(array: Any, codec: str | Codec = "dense", *, out: None = None, **rest: Any) -> bytes: ...
+@overload
+def compress(array: Any, codec: str | Codec = "dense", *, out: Any, **rest: Any) -> memoryview: ...
 def compress(
     array: Any,
     codec: str | Codec = "dense",
@@ -35,9 +39,10 @@ def compress(
     chunk_shape: Sequence[int] | None = None,
     attributes: Mapping[str, str] | None = None,
     threads: int = 1,
+    out: Any = None,
     **parameters: Parameter,
-) -> bytes:
-    """Compresses an array to a complete .tpz stream.
+) -> Any:
+    """Compresses an array to a complete .tpz stream: bytes, or what it fills of `out`.
 
     `array` is a NumPy array, a PyTorch tensor on the CPU (or any other that speaks DLPack) or a
     buffer, of float32, float64, float16, bfloat16, uint8 or int16, with any strides, and is not
@@ -54,6 +59,9 @@ def compress(
     for it when relative= is given. `attributes` are texts stored with the array. Other keywords are
     the codec's own parameters, such as effort="fast" of dense or cf=4 of dct-chop.
 
+    `out` is a writable buffer for callers who compress again and again; the result is then a
+    memoryview of the part that was written. Streams are never much larger than the array.
+
     >>> packed = tensorpress.compress(field, relative=1e-4)
     >>> len(packed) < field.nbytes
     True
@@ -66,7 +74,7 @@ def compress(
     if fills and chosen.bound is None:
         raise ValueError(f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly")
     data, bits_of_bf16 = as_input(array)
-    return _core.compress(
+    result = _core.compress(
         data,
         bits_of_bf16,
         chosen.name,
@@ -77,7 +85,9 @@ def compress(
         None if chunk_shape is None else _extents(chunk_shape),
         _texts(attributes or {}),
         checked_threads(threads),
+        out,
     )
+    return result if out is None else memoryview(out).cast("B")[:result]
 
 
 def decompress(

@@ -36,7 +36,8 @@ def compress(
     chunk_shape: list[int] | None,
     attributes: list[tuple[str, str]],
     threads: int,
-) -> bytes: ...
+    out: Any,
+) -> Any: ...
 def config() -> dict[str, Any]: ...
 def decompress(
     stream: Any, out: Any, bits_of_bf16: bool, threads: int, max_bytes: int

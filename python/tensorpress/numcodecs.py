@@ -5,8 +5,8 @@ numcodecs.
                       compressors=tensorpress.numcodecs.Tensorpress(relative=1e-4))
 
 Streams are complete .tpz, so decoding needs neither shape nor type. numcodecs speaks of memory
-rather than of axes: an array in Fortran order is stored with its axes reversed and the attribute
-`order`, and comes back in Fortran order.
+rather than of axes: an array in Fortran order is stored with its axes reversed, one of the other
+byte order swapped; the attributes `order` and `byte_order` say so, and decoding undoes it.
 """
 
 from __future__ import annotations
@@ -52,23 +52,31 @@ class Tensorpress(NumcodecsCodec):
 
     def encode(self, buf: Any) -> bytes:
         array = self._as_array(buf)
-        reversed_axes = array.flags.f_contiguous and not array.flags.c_contiguous
-        return compress(
-            array.T if reversed_axes else array,
-            self._codec,
-            fill_values=self._fill_values,
-            attributes={"order": "F"} if reversed_axes else None,
-        )
+        attributes = {}
+        if array.flags.f_contiguous and not array.flags.c_contiguous:
+            array = array.T
+            attributes["order"] = "F"
+        if not array.dtype.isnative:
+            attributes["byte_order"] = array.dtype.byteorder
+        return compress(array, self._codec, fill_values=self._fill_values, attributes=attributes)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         stream = ensure_contiguous_ndarray(buf)
         fields = info(stream)
         reversed_axes = fields["attributes"].get("order") == "F"
+        native = dtype_of(fields["dtype"])
+        swapped = fields["attributes"].get("byte_order") in ("<", ">")
+        dtype = native.newbyteorder("S") if swapped else native
         if out is None:
-            array = decompress(stream)
-            return array.T if reversed_axes else array
-        decompress(stream, out=_place_in(out, fields, reversed_axes))
-        return out
+            array = np.empty(fields["shape"], dtype)
+        else:
+            array = _place_in(out, dtype, fields["shape"], reversed_axes)
+        decompress(stream, out=array.view(native))
+        if swapped:
+            array.byteswap(inplace=True)
+        if out is not None:
+            return out
+        return array.T if reversed_axes else array
 
     def get_config(self) -> dict[str, Any]:
         config: dict[str, Any] = {"id": self.codec_id, **self._codec.to_dict()}
@@ -95,13 +103,16 @@ class Tensorpress(NumcodecsCodec):
         return array
 
 
-def _place_in(out: Any, fields: dict[str, Any], reversed_axes: bool) -> np.ndarray[Any, Any]:
+def _place_in(
+    out: Any, dtype: np.dtype[Any], shape: tuple[int, ...], reversed_axes: bool
+) -> np.ndarray[Any, Any]:
     """`out` as an array of the stream's type and shape: its axes if they are the same, otherwise
     its memory."""
-    array, dtype, shape = ensure_ndarray(out), dtype_of(fields["dtype"]), fields["shape"]
+    array = ensure_ndarray(out)
     if array.dtype == dtype and array.shape == (shape[::-1] if reversed_axes else shape):
         return array.T if reversed_axes else array
     flat = ensure_contiguous_ndarray(array)
-    if flat.nbytes != fields["bytes_in"]:
-        raise ValueError(f"out has {flat.nbytes} bytes, the stream holds {fields['bytes_in']}")
+    wanted = math.prod(shape) * dtype.itemsize
+    if flat.nbytes != wanted:
+        raise ValueError(f"out has {flat.nbytes} bytes, the stream holds {wanted}")
     return flat.view(dtype).reshape(shape)

@@ -37,8 +37,8 @@ def real_field(name, variable):
     path = FERRET / name
     if not path.exists():
         pytest.skip(f"{path} is missing; apt-get install ferret-datasets")
-    scipy_io = pytest.importorskip("netCDF4")
-    with warnings.catch_warnings(), scipy_io.Dataset(path) as dataset:
+    netcdf = pytest.importorskip("netCDF4")
+    with warnings.catch_warnings(), netcdf.Dataset(path) as dataset:
         warnings.simplefilter("ignore")
         found = dataset.variables[variable]
         found.set_auto_maskandscale(False)

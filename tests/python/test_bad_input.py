@@ -159,3 +159,14 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path):
     (tmp_path / "not.tpz").write_text("no stream")
     with pytest.raises(tensorpress.CorruptError):
         tensorpress.open(tmp_path / "not.tpz")
+
+
+@pytest.mark.parametrize("room, kind, words", [
+    (bytearray(100), ValueError, "too few|are needed"),
+    (bytes(10000), ValueError, "writable"),
+    (np.empty((100, 100), "u1")[:, ::2], ValueError, "contiguous"),
+    (5, TypeError, "not a int"),
+])
+def test_room_for_a_stream_that_does_not_do_is_refused(room, kind, words):
+    with pytest.raises(kind, match=words):
+        tensorpress.compress(ARRAY, absolute=1e-3, out=room)

@@ -173,3 +173,11 @@ def test_the_program_and_the_package_write_the_same_bytes(field, tmp_path):
     np.save(tmp_path / "field.npy", field)
     subprocess.run([PROGRAM, "compress", tmp_path / "field.npy", "-o", tmp_path / "field.tpz", "--abs", "0.001"], check=True, capture_output=True)
     assert (tmp_path / "field.tpz").read_bytes() == tensorpress.compress(field, absolute=0.001)
+
+
+def test_a_stream_may_be_written_to_the_caller_s_memory(field):
+    expected = tensorpress.compress(field, absolute=1e-3)
+    for room in (bytearray(len(expected) + field.nbytes), np.empty(field.size, "float32"), memoryview(bytearray(2 * field.nbytes))):
+        written = tensorpress.compress(field, absolute=1e-3, out=room)
+        assert isinstance(written, memoryview) and written == expected
+        assert np.array_equal(tensorpress.decompress(written), tensorpress.decompress(expected))
