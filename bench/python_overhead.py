@@ -1,10 +1,10 @@
-"""What Python adds to the library: both on the same 256 MB in one process, alternating, best of several.
+"""What Python adds to the library: both on the same 256 MB in one process, in turn, best of many.
 
     ./dev build && .venv/bin/python bench/python_overhead.py [--megabytes 256] [--repeat 15]
 
-`library` is the C++ call into memory that stays warm from call to call; `one call` is C++ that allocates its result, as Python
-does when it is not given `out`. Peak memory is what a call adds to the process beyond what it held before, input and output
-of decompression included in that before.
+`library` is the C++ call into memory that stays warm from call to call; `one call` is C++ that
+allocates its result, as Python does when it is not given `out`. Peak memory is what a call adds to
+the process beyond what it held before.
 """
 
 import argparse
@@ -22,8 +22,12 @@ CASES = [("ceresz", "rel", 1e-3), ("dense", "rel", 1e-3), ("dct-chop", "", None)
 
 def load_timer() -> ctypes.CDLL:
     timer = ctypes.CDLL(str(TIMER))
-    for name in ("seconds_to_compress", "seconds_to_compress_in_one_call", "seconds_to_decompress",
-                 "seconds_to_decompress_in_one_call"):
+    for name in (
+        "seconds_to_compress",
+        "seconds_to_compress_in_one_call",
+        "seconds_to_decompress",
+        "seconds_to_decompress_in_one_call",
+    ):
         getattr(timer, name).restype = ctypes.c_double
     return timer
 
@@ -35,7 +39,9 @@ def make_field(megabytes: int) -> np.ndarray:
     z, y, x = np.arange(planes) / 9, np.arange(1024) / 40, np.arange(1024) / 60
     field = np.empty((planes, 1024, 1024), "float32")
     for number in range(planes):
-        field[number] = np.sin(z[number] + y[:, None]) * np.cos(x) + 1e-3 * rng.standard_normal((1024, 1024), dtype="float32")
+        field[number] = np.sin(z[number] + y[:, None]) * np.cos(x) + 1e-3 * rng.standard_normal(
+            (1024, 1024), dtype="float32"
+        )
     return field
 
 
@@ -65,7 +71,9 @@ def peak_of(call) -> int:
     return after - before
 
 
-def measure(timer: ctypes.CDLL, field: np.ndarray, case: tuple, repeat: int) -> dict[str, tuple[float, float]]:
+def measure(
+    timer: ctypes.CDLL, field: np.ndarray, case: tuple, repeat: int
+) -> dict[str, tuple[float, float]]:
     """{row: (seconds in C++, seconds in Python)}."""
     codec, kind, value = case
     chosen = tensorpress.Codec(codec) if value is None else tensorpress.Codec(codec, relative=value)
@@ -78,18 +86,28 @@ def measure(timer: ctypes.CDLL, field: np.ndarray, case: tuple, repeat: int) -> 
     compress = [codec.encode(), text, address(field), *shape]
 
     def library() -> float:
-        return timer.seconds_to_compress(*compress, address(room), ctypes.c_uint64(room.size), ctypes.byref(length))
+        return timer.seconds_to_compress(
+            *compress, address(room), ctypes.c_uint64(room.size), ctypes.byref(length)
+        )
 
     pairs = {
-        "compress (library / out=)": (library, lambda: tensorpress.compress(field, chosen, out=room)),
+        "compress (library / out=)": (
+            library,
+            lambda: tensorpress.compress(field, chosen, out=room),
+        ),
         "compress (library / bytes)": (library, lambda: tensorpress.compress(field, chosen)),
         "compress (one call / bytes)": (
-            lambda: timer.seconds_to_compress_in_one_call(*compress), lambda: tensorpress.compress(field, chosen)),
+            lambda: timer.seconds_to_compress_in_one_call(*compress),
+            lambda: tensorpress.compress(field, chosen),
+        ),
         "decompress (library / out=)": (
             lambda: timer.seconds_to_decompress(packed, size, address(out), *shape),
-            lambda: tensorpress.decompress(packed, out=out)),
+            lambda: tensorpress.decompress(packed, out=out),
+        ),
         "decompress (one call / new array)": (
-            lambda: timer.seconds_to_decompress_in_one_call(packed, size), lambda: tensorpress.decompress(packed)),
+            lambda: timer.seconds_to_decompress_in_one_call(packed, size),
+            lambda: tensorpress.decompress(packed),
+        ),
     }
     rows = {}
     for name, (cplusplus, python) in pairs.items():
@@ -101,22 +119,27 @@ def measure(timer: ctypes.CDLL, field: np.ndarray, case: tuple, repeat: int) -> 
             best = [min(best[0], taken), min(best[1], seconds(python))]
         rows[name] = tuple(best)
     assert room[: length.value].tobytes() == packed, "the library and Python wrote different bytes"
-    print(f"\n{codec} {text.decode()}: {field.nbytes >> 20} MB -> {len(packed) / 2**20:.1f} MB; peak memory: compress "
-          f"{peak_of(lambda: tensorpress.compress(field, chosen)) / 2**20:.1f} MB, decompress into out "
-          f"{peak_of(lambda: tensorpress.decompress(packed, out=out)) / 2**20:.1f} MB")
+    compressing = peak_of(lambda: tensorpress.compress(field, chosen)) / 2**20
+    decompressing = peak_of(lambda: tensorpress.decompress(packed, out=out)) / 2**20
+    print(f"\n{codec} {text.decode()}: {field.nbytes >> 20} MB -> {len(packed) / 2**20:.1f} MB")
+    print(f"  peak memory {compressing:.1f} MB to bytes, {decompressing:.1f} MB back into out=")
     return rows
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--repeat", type=int, default=15)
     options = parser.parse_args()
     timer, field = load_timer(), make_field(options.megabytes)
-    print(f"tensorpress {tensorpress.__version__}, {tensorpress.show_config()['isa']}, one thread, best of {options.repeat}")
+    isa = tensorpress.show_config()["isa"]
+    print(f"tensorpress {tensorpress.__version__}, {isa}, one thread, best of {options.repeat}")
     for case in CASES:
         for name, (library, python) in measure(timer, field, case, options.repeat).items():
-            print(f"  {name:36} C++ {library * 1e3:8.1f} ms   Python {python * 1e3:8.1f} ms   {100 * (python / library - 1):+6.1f} %")
+            times = f"C++ {library * 1e3:8.1f} ms   Python {python * 1e3:8.1f} ms"
+            print(f"  {name:36} {times}   {100 * (python / library - 1):+6.1f} %")
 
 
 if __name__ == "__main__":

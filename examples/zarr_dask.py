@@ -2,8 +2,8 @@
 
     python examples/zarr_dask.py [FOLDER] [--workers 2] [--relative 1e-4]
 
-Makes a field of temperatures with land points missing, lets the workers (processes) write its chunks,
-lets them read the store back and work on it, and checks the bound on every value.
+Makes a field of temperatures with land points missing, lets the workers (processes) write its
+chunks, lets them read the store back and work on it, and checks the bound on every value.
 """
 
 import argparse
@@ -19,10 +19,17 @@ from tensorpress.zarr import TensorpressCodec
 
 
 def make_field() -> xarray.Dataset:
-    """12 months of a temperature in degrees; NaN on land. The last chunks are smaller than the rest."""
+    """12 months of a temperature in degrees; NaN on land. The last chunks are smaller."""
     month, latitude, longitude = np.arange(12), np.linspace(-89, 89, 90), np.linspace(0, 358, 180)
-    seasons = 10 * np.sin(2 * np.pi * month / 12)[:, None, None] * np.sin(np.radians(latitude))[:, None]
-    values = 15 + seasons + 15 * np.cos(np.radians(latitude))[:, None] + np.sin(np.radians(3 * longitude))
+    seasons = (
+        10 * np.sin(2 * np.pi * month / 12)[:, None, None] * np.sin(np.radians(latitude))[:, None]
+    )
+    values = (
+        15
+        + seasons
+        + 15 * np.cos(np.radians(latitude))[:, None]
+        + np.sin(np.radians(3 * longitude))
+    )
     land = np.cos(np.radians(2 * longitude)) * np.cos(np.radians(3 * latitude))[:, None] > 0.6
     temperature = np.where(land, np.nan, values).astype("float32")
     return xarray.Dataset(
@@ -32,7 +39,9 @@ def make_field() -> xarray.Dataset:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--relative", type=float, default=1e-4)
@@ -41,7 +50,12 @@ def main() -> int:
     store = folder / "temperature.zarr"
 
     original = make_field()
-    encoding = {"temperature": {"serializer": TensorpressCodec(relative=options.relative), "compressors": None}}
+    encoding = {
+        "temperature": {
+            "serializer": TensorpressCodec(relative=options.relative),
+            "compressors": None,
+        }
+    }
     with dask.config.set(scheduler="processes", num_workers=options.workers):
         chunked = original.chunk({"month": 5, "latitude": 32, "longitude": 64})
         chunked.to_zarr(store, mode="w", zarr_format=3, consolidated=False, encoding=encoding)

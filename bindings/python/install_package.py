@@ -27,8 +27,12 @@ def inputs(build: pathlib.Path) -> list[pathlib.Path]:
     """What the installed package is made of. Ninja touches its log whenever it has built something,
     and a folder is younger when a file in it was added or removed."""
     sources = [ROOT / "python", *(ROOT / "python").rglob("*")]
-    return [build / ".ninja_log", ROOT / "pyproject.toml", ROOT / "include/tensorpress/version.h",
-            *(path for path in sources if "__pycache__" not in path.parts)]
+    return [
+        build / ".ninja_log",
+        ROOT / "pyproject.toml",
+        ROOT / "include/tensorpress/version.h",
+        *(path for path in sources if "__pycache__" not in path.parts),
+    ]
 
 
 def recorded(path: pathlib.Path) -> str:
@@ -43,12 +47,17 @@ def main(build: pathlib.Path) -> None:
         return
     for old in [PACKAGE, *SITE.glob("tensorpress-*.dist-info")]:
         shutil.rmtree(old, ignore_errors=True)
-    subprocess.run(["cmake", "--install", build, "--component", "python", "--prefix", SITE],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["cmake", "--install", build, "--component", "python", "--prefix", SITE],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     with contextlib.redirect_stdout(None):
         description = SITE / prepare_metadata_for_build_wheel(str(SITE))
     (description / "INSTALLER").write_text("tensorpress ./dev build\n")
-    files = [path for folder in (PACKAGE, description) for path in folder.rglob("*") if path.is_file()]
+    files = [
+        path for folder in (PACKAGE, description) for path in folder.rglob("*") if path.is_file()
+    ]
     lines = [recorded(path) for path in sorted(files)] + [f"{description.name}/RECORD,,"]
     (description / "RECORD").write_text("\n".join(lines) + "\n")
 

@@ -65,7 +65,8 @@ def dtype_of(name: str) -> np.dtype[Any]:
     if name != "bf16":
         return np.dtype(NUMPY_NAMES[name])
     try:
-        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        bfloat16: np.dtype[Any] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        return bfloat16
     except ImportError:
         raise TypeError(
             "the stream holds bfloat16, which NumPy lacks: pip install ml_dtypes, or pass "
@@ -106,7 +107,7 @@ def _as_native(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], bool]
 def _check_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.newbyteorder("=") in SUPPORTED:
         return
-    if dtype == object:
+    if dtype.hasobject:
         raise TypeError(f"an array of Python objects has no numbers to compress; use {ALLOWED}")
     raise TypeError(f"elements of type {dtype} are not supported; use {ALLOWED}")
 

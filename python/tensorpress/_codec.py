@@ -46,7 +46,7 @@ class Codec:
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"a codec is given by name or as a Codec, not as {name!r}")
-        bounds = dict(zip(BOUNDS, (absolute, relative, point_wise, psnr, ratio)))
+        bounds = dict(zip(BOUNDS, (absolute, relative, point_wise, psnr, ratio), strict=True))
         self._name = name
         self._bound = _only_bound(bounds)
         self._given = {key: _checked(key, value) for key, value in parameters.items()}

@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
 
@@ -16,13 +16,15 @@ from ._codec import Codec, Parameter, codec_from
 from ._reader import MAX_BYTES, checked_threads, open_core
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer  # Python 3.12, for type checkers
+    from typing_extensions import Buffer  # every type checker knows it
 
     Source = Union[Buffer, str, "os.PathLike[str]"]
 
 
 @overload
-def compress(array: Any, codec: str | Codec = "dense", *, out: None = None, **rest: Any) -> bytes: ...
+def compress(
+    array: Any, codec: str | Codec = "dense", *, out: None = None, **rest: Any
+) -> bytes: ...
 @overload
 def compress(array: Any, codec: str | Codec = "dense", *, out: Any, **rest: Any) -> memoryview: ...
 def compress(
@@ -72,7 +74,9 @@ def compress(
     chosen = codec_from(codec, {**bounds, **parameters})
     fills = _numbers(fill_values)
     if fills and chosen.bound is None:
-        raise ValueError(f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly")
+        raise ValueError(
+            f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly"
+        )
     data, bits_of_bf16 = as_input(array)
     result = _core.compress(
         data,
@@ -203,7 +207,7 @@ def _numbers(values: float | Iterable[float]) -> list[float]:
     if isinstance(values, (int, float, np.number)):
         return [float(values)]
     # NaN comes back exactly anyway, and a list of fill values cannot hold it.
-    numbers = [float(value) for value in cast("Iterable[float]", values)]
+    numbers = [float(value) for value in values]
     return [number for number in numbers if math.isfinite(number)]
 
 

@@ -87,14 +87,16 @@ class Reader:
         wanted = _positions(index, self.shape)
         begins = [min(each[0], each[-1]) if each else 0 for each in wanted]
         ends = [max(each[0], each[-1]) + 1 if each else 0 for each in wanted]
-        region = np.empty([end - begin for begin, end in zip(begins, ends)], self.dtype)
+        region = np.empty(
+            [end - begin for begin, end in zip(begins, ends, strict=True)], self.dtype
+        )
         self._read(begins, region)
         return region[_inside(index, wanted)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("decompressing makes a new array; copy=False cannot be kept")
-        whole = self.read()
+        whole: np.ndarray[Any, Any] = self.read()
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
     def __len__(self) -> int:
@@ -167,7 +169,7 @@ def _entries(index: Index, rank: int) -> list[int | slice]:
 def _positions(index: Index, shape: tuple[int, ...]) -> list[range]:
     """The positions along each axis; a single index is a range of one."""
     positions = []
-    for axis, (entry, extent) in enumerate(zip(_entries(index, len(shape)), shape)):
+    for axis, (entry, extent) in enumerate(zip(_entries(index, len(shape)), shape, strict=True)):
         if isinstance(entry, slice):
             positions.append(range(*entry.indices(extent)))
             continue
@@ -188,5 +190,5 @@ def _inside(index: Index, positions: list[range]) -> tuple[int | slice, ...]:
     entries = _entries(index, len(positions))
     return tuple(
         slice(None, None, each.step) if isinstance(entry, slice) else 0
-        for entry, each in zip(entries, positions)
+        for entry, each in zip(entries, positions, strict=True)
     )

@@ -16,15 +16,18 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numcodecs.abc import Codec as NumcodecsCodec
-from numcodecs.compat import ensure_contiguous_ndarray, ensure_ndarray
+from numcodecs.abc import Codec as NumcodecsCodec  # type: ignore[import-untyped]
+from numcodecs.compat import (  # type: ignore[import-untyped]
+    ensure_contiguous_ndarray,
+    ensure_ndarray,
+)
 
 from ._arrays import dtype_of
 from ._codec import Codec, Parameter, codec_from
 from ._compression import compress, decompress, info
 
 
-class Tensorpress(NumcodecsCodec):
+class Tensorpress(NumcodecsCodec):  # type: ignore[misc]
     """A Codec for numcodecs; takes the same arguments, and besides
 
     fill_values  values that stand for no data and come back exactly
@@ -92,9 +95,10 @@ class Tensorpress(NumcodecsCodec):
         return f"Tensorpress({', '.join(f'{key}={value!r}' for key, value in config.items())})"
 
     def _as_array(self, buf: Any) -> np.ndarray[Any, Any]:
-        array = ensure_ndarray(buf)
+        array: np.ndarray[Any, Any] = ensure_ndarray(buf)
         if array.dtype.itemsize == 1 and self._dtype is not None:
-            return ensure_contiguous_ndarray(array).view(self._dtype)
+            array = ensure_contiguous_ndarray(array).view(self._dtype)
+            return array
         if array.dtype.kind not in "fV" and self._codec.bound is not None:
             raise TypeError(
                 f"{self!r} keeps a bound on floating-point numbers, and this is {array.dtype}; "
@@ -108,10 +112,10 @@ def _place_in(
 ) -> np.ndarray[Any, Any]:
     """`out` as an array of the stream's type and shape: its axes if they are the same, otherwise
     its memory."""
-    array = ensure_ndarray(out)
+    array: np.ndarray[Any, Any] = ensure_ndarray(out)
     if array.dtype == dtype and array.shape == (shape[::-1] if reversed_axes else shape):
         return array.T if reversed_axes else array
-    flat = ensure_contiguous_ndarray(array)
+    flat: np.ndarray[Any, Any] = ensure_contiguous_ndarray(array)
     wanted = math.prod(shape) * dtype.itemsize
     if flat.nbytes != wanted:
         raise ValueError(f"out has {flat.nbytes} bytes, the stream holds {wanted}")

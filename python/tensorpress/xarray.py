@@ -67,10 +67,15 @@ class TensorpressBackend(BackendEntrypoint):
     """The engine `tensorpress` of xarray."""
 
     description = "Open compressed arrays (.tpz) with Tensorpress"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "mask_and_scale",
-                               "decode_times", "threads")
+    open_dataset_parameters = (
+        "filename_or_obj",
+        "drop_variables",
+        "mask_and_scale",
+        "decode_times",
+        "threads",
+    )
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self,
         filename_or_obj: Any,
         *,

@@ -1,4 +1,4 @@
-"""The package as it is installed in the environment that runs the tests; ./dev build puts it into .venv."""
+"""The package as it is installed where the tests run; ./dev build puts it into .venv."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""Wrong arguments and hostile bytes are exceptions of a type that callers expect, with the library's words; the
-interpreter lives on."""
+"""Wrong arguments and hostile bytes are exceptions of a type that callers expect, with the library's
+words; the interpreter lives on."""
 
 import sys
 
@@ -14,64 +14,73 @@ PACKED = tensorpress.compress(waves((16, 16)), absolute=1e-3)
 ARRAY = waves((16, 16))
 
 
-@pytest.mark.parametrize("array, words", [
-    (ARRAY.astype("int32"), "int32"),
-    (ARRAY.astype("complex64"), "complex64"),
-    (ARRAY > 0, "bool"),
-    (np.array(["a", "b"]), "U1"),
-    (np.array([1.0, None]), "Python objects"),
-    (np.zeros(3, "datetime64[s]"), "datetime64"),
-    (np.zeros(3, [("x", "f4")]), "not supported"),
-    (np.ma.masked_array([1.0], [True]), "filled"),
-    (torch.zeros(3, dtype=torch.int64), "element type"),
-    (torch.zeros(3, device="meta"), "torch.Tensor"),
-    ([1.0, 2.0], "list"),
-    (1.5, "float"),
-    (None, "NoneType"),
-    (b"bytes are integers", "u8"),
-])
+@pytest.mark.parametrize(
+    "array, words",
+    [
+        (ARRAY.astype("int32"), "int32"),
+        (ARRAY.astype("complex64"), "complex64"),
+        (ARRAY > 0, "bool"),
+        (np.array(["a", "b"]), "U1"),
+        (np.array([1.0, None]), "Python objects"),
+        (np.zeros(3, "datetime64[s]"), "datetime64"),
+        (np.zeros(3, [("x", "f4")]), "not supported"),
+        (np.ma.masked_array([1.0], [True]), "filled"),
+        (torch.zeros(3, dtype=torch.int64), "element type"),
+        (torch.zeros(3, device="meta"), "torch.Tensor"),
+        ([1.0, 2.0], "list"),
+        (1.5, "float"),
+        (None, "NoneType"),
+        (b"bytes are integers", "u8"),
+    ],
+)
 def test_what_cannot_be_compressed_is_a_type_error(array, words):
     with pytest.raises(TypeError, match=words):
         tensorpress.compress(array, absolute=1e-3)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    ({}, "none is given: absolute="),
-    ({"absolute": 1, "relative": 1}, "one bound at a time: absolute, relative"),
-    ({"absolute": -1}, "must not be negative"),
-    ({"absolute": float("nan")}, "finite"),
-    ({"relative": float("inf")}, "finite"),
-    ({"point_wise": 1.0}, "below 1"),
-    ({"ratio": 0.5}, "at least 1"),
-    ({"codec": "sz3", "absolute": 1}, "there is no codec 'sz3'; this build has dense"),
-    ({"codec": "dct-chop", "cf": 9}, "1 to 8"),
-    ({"codec": "dct-chop", "absolute": 1}, "takes no bound such as absolute="),
-    ({"codec": "dct-chop", "fill_values": [1]}, "fill values"),
-    ({"absolute": 1, "cf": 4}, "codec dense has no parameter 'cf'; it takes effort"),
-    ({"absolute": 1, "limit": 2}, "comes from the data"),
-    ({"absolute": 1, "effort": "heroic"}, "heroic"),
-    ({"absolute": 1, "threads": 0}, "threads=0"),
-    ({"absolute": 1, "threads": 10**9}, "threads="),
-    ({"absolute": 1, "chunk_shape": (0, 4)}, "below 1"),
-    ({"absolute": 1, "chunk_shape": (4,)}, "dimension|rank|axes"),
-    ({"absolute": 1, "value_range": (2, 1)}, "range"),
-    ({"absolute": 1, "fill_values": list(range(40))}, "fill values"),
-    ({"codec": tensorpress.Codec(absolute=1), "relative": 1}, "already says how"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({}, "none is given: absolute="),
+        ({"absolute": 1, "relative": 1}, "one bound at a time: absolute, relative"),
+        ({"absolute": -1}, "must not be negative"),
+        ({"absolute": float("nan")}, "finite"),
+        ({"relative": float("inf")}, "finite"),
+        ({"point_wise": 1.0}, "below 1"),
+        ({"ratio": 0.5}, "at least 1"),
+        ({"codec": "sz3", "absolute": 1}, "there is no codec 'sz3'; this build has dense"),
+        ({"codec": "dct-chop", "cf": 9}, "1 to 8"),
+        ({"codec": "dct-chop", "absolute": 1}, "takes no bound such as absolute="),
+        ({"codec": "dct-chop", "fill_values": [1]}, "fill values"),
+        ({"absolute": 1, "cf": 4}, "codec dense has no parameter 'cf'; it takes effort"),
+        ({"absolute": 1, "limit": 2}, "comes from the data"),
+        ({"absolute": 1, "effort": "heroic"}, "heroic"),
+        ({"absolute": 1, "threads": 0}, "threads=0"),
+        ({"absolute": 1, "threads": 10**9}, "threads="),
+        ({"absolute": 1, "chunk_shape": (0, 4)}, "below 1"),
+        ({"absolute": 1, "chunk_shape": (4,)}, "dimension|rank|axes"),
+        ({"absolute": 1, "value_range": (2, 1)}, "range"),
+        ({"absolute": 1, "fill_values": list(range(40))}, "fill values"),
+        ({"codec": tensorpress.Codec(absolute=1), "relative": 1}, "already says how"),
+    ],
+)
 def test_a_bad_argument_is_a_value_error_that_names_it(arguments, words):
     with pytest.raises(ValueError, match=words):
         tensorpress.compress(ARRAY, **arguments)
 
 
-@pytest.mark.parametrize("arguments", [
-    {"absolute": "1e-3"},
-    {"absolute": True},
-    {"codec": 5, "absolute": 1},
-    {"absolute": 1, "effort": ["fast"]},
-    {"absolute": 1, "threads": 1.5},
-    {"absolute": 1, "attributes": {"units": 5}},
-    {"absolute": 1, "fill_values": ["x"]},
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"absolute": "1e-3"},
+        {"absolute": True},
+        {"codec": 5, "absolute": 1},
+        {"absolute": 1, "effort": ["fast"]},
+        {"absolute": 1, "threads": 1.5},
+        {"absolute": 1, "attributes": {"units": 5}},
+        {"absolute": 1, "fill_values": ["x"]},
+    ],
+)
 def test_an_argument_of_a_wrong_type_is_a_type_or_value_error(arguments):
     with pytest.raises((TypeError, ValueError)):
         tensorpress.compress(ARRAY, **arguments)
@@ -82,7 +91,10 @@ def test_nine_dimensions_are_refused():
         tensorpress.compress(np.zeros((1,) * 9), absolute=1)
 
 
-@pytest.mark.parametrize("stream", [b"", b"x", b"not a stream at all", PACKED[:-1], PACKED[: len(PACKED) // 2], PACKED + b"x"])
+@pytest.mark.parametrize(
+    "stream",
+    [b"", b"x", b"not a stream at all", PACKED[:-1], PACKED[: len(PACKED) // 2], PACKED + b"x"],
+)
 def test_bytes_that_are_no_stream_are_a_corrupt_error(stream):
     for use in (tensorpress.decompress, tensorpress.info, tensorpress.open):
         with pytest.raises(tensorpress.CorruptError):
@@ -113,27 +125,32 @@ def test_a_stream_in_pieces_is_refused():
         tensorpress.decompress(memoryview(PACKED + PACKED)[::2])
 
 
-@pytest.mark.parametrize("out, kind, words", [
-    (np.empty((16, 15), "f4"), ValueError, "16x16.*16x15"),
-    (np.empty((8, 32), "f4"), ValueError, "shape"),
-    (np.empty((16, 16), "f8"), ValueError, "f64"),
-    (np.empty((16, 16), "i4"), TypeError, "int32"),
-    (np.empty((16, 16), object), TypeError, "objects"),
-    (np.empty((16, 16), ">f4"), ValueError, "byte order"),
-    (np.broadcast_to(np.float32(0), (16, 16)), ValueError, "read-only"),
-    (bytes(1024), ValueError, "read-only"),
-    (bytearray(10), ValueError, "shape"),
-    (torch.empty(16, 15), ValueError, "shape"),
-    (torch.empty(16, 16, dtype=torch.int32), TypeError, "element type"),
-    ("text", TypeError, "cannot decompress into a str"),
-])
+@pytest.mark.parametrize(
+    "out, kind, words",
+    [
+        (np.empty((16, 15), "f4"), ValueError, "16x16.*16x15"),
+        (np.empty((8, 32), "f4"), ValueError, "shape"),
+        (np.empty((16, 16), "f8"), ValueError, "f64"),
+        (np.empty((16, 16), "i4"), TypeError, "int32"),
+        (np.empty((16, 16), object), TypeError, "objects"),
+        (np.empty((16, 16), ">f4"), ValueError, "byte order"),
+        (np.broadcast_to(np.float32(0), (16, 16)), ValueError, "read-only"),
+        (bytes(1024), ValueError, "read-only"),
+        (bytearray(10), ValueError, "shape"),
+        (torch.empty(16, 15), ValueError, "shape"),
+        (torch.empty(16, 16, dtype=torch.int32), TypeError, "element type"),
+        ("text", TypeError, "cannot decompress into a str"),
+    ],
+)
 def test_an_out_that_does_not_fit_is_refused(out, kind, words):
     with pytest.raises(kind, match=words):
         tensorpress.decompress(PACKED, out=out)
 
 
 def test_max_bytes_refuses_before_anything_is_allocated():
-    huge = tensorpress.compress(np.broadcast_to(np.float32(1), (1 << 14, 1 << 12)), "ceresz", absolute=1)
+    huge = tensorpress.compress(
+        np.broadcast_to(np.float32(1), (1 << 14, 1 << 12)), "ceresz", absolute=1
+    )
     assert len(huge) < 1 << 22
     with pytest.raises(tensorpress.TooLargeError, match="max_bytes"):
         tensorpress.decompress(huge, max_bytes=1 << 20)
@@ -161,12 +178,15 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path):
         tensorpress.open(tmp_path / "not.tpz")
 
 
-@pytest.mark.parametrize("room, kind, words", [
-    (bytearray(100), ValueError, "too few|are needed"),
-    (bytes(10000), ValueError, "writable"),
-    (np.empty((100, 100), "u1")[:, ::2], ValueError, "contiguous"),
-    (5, TypeError, "not a int"),
-])
+@pytest.mark.parametrize(
+    "room, kind, words",
+    [
+        (bytearray(100), ValueError, "too few|are needed"),
+        (bytes(10000), ValueError, "writable"),
+        (np.empty((100, 100), "u1")[:, ::2], ValueError, "contiguous"),
+        (5, TypeError, "not a int"),
+    ],
+)
 def test_room_for_a_stream_that_does_not_do_is_refused(room, kind, words):
     with pytest.raises(kind, match=words):
         tensorpress.compress(ARRAY, absolute=1e-3, out=room)

@@ -19,13 +19,19 @@ CODECS = [
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
 def test_a_codec_survives_pickle_json_and_repr(codec):
-    copies = [pickle.loads(pickle.dumps(codec)), Codec.from_dict(json.loads(json.dumps(codec.to_dict()))), eval(repr(codec))]
+    copies = [
+        pickle.loads(pickle.dumps(codec)),
+        Codec.from_dict(json.loads(json.dumps(codec.to_dict()))),
+        eval(repr(codec)),
+    ]
     for copy in copies:
         assert copy == codec and hash(copy) == hash(codec) and repr(copy) == repr(codec)
 
 
 def test_a_codec_compresses_like_its_keywords(field):
-    assert tensorpress.compress(field, Codec("dense", relative=1e-3)) == tensorpress.compress(field, relative=1e-3)
+    assert tensorpress.compress(field, Codec("dense", relative=1e-3)) == tensorpress.compress(
+        field, relative=1e-3
+    )
 
 
 def test_defaults_written_out_make_an_equal_codec():
@@ -42,11 +48,14 @@ def test_a_codec_cannot_be_changed():
     assert CODECS[0].parameters["effort"] == "best"
 
 
-@pytest.mark.parametrize("fields, words", [
-    ({"codec": "zfp", "absolute": 1}, "there is no codec 'zfp'"),
-    ({"codec": "dense", "absolut": 1}, "no parameter 'absolut'"),
-    ({"codec": "dense"}, "none is given"),
-])
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        ({"codec": "zfp", "absolute": 1}, "there is no codec 'zfp'"),
+        ({"codec": "dense", "absolut": 1}, "no parameter 'absolut'"),
+        ({"codec": "dense"}, "none is given"),
+    ],
+)
 def test_a_wrong_description_is_a_value_error(fields, words):
     with pytest.raises(ValueError, match=words):
         Codec.from_dict(fields)
@@ -61,4 +70,6 @@ def test_codecs_lists_what_compress_takes(field):
     for name, about in tensorpress.codecs().items():
         bound = {"absolute": 0.01} if about["error_bounded"] else {}
         defaults = {key: parameter["default"] for key, parameter in about["parameters"].items()}
-        assert tensorpress.compress(field, name, **bound, **defaults) == tensorpress.compress(field, name, **bound)
+        assert tensorpress.compress(field, name, **bound, **defaults) == tensorpress.compress(
+            field, name, **bound
+        )

@@ -12,8 +12,25 @@ from conftest import ROOT
 
 import tensorpress
 
-MODULES = ["tensorpress", "tensorpress._codec", "tensorpress._compression", "tensorpress._reader", "tensorpress.zarr", "tensorpress.numcodecs"]
-WITH_EXAMPLES = ["Codec", "Reader", "codecs", "compress", "decompress", "info", "open", "show_config", "verify"]
+MODULES = [
+    "tensorpress",
+    "tensorpress._codec",
+    "tensorpress._compression",
+    "tensorpress._reader",
+    "tensorpress.zarr",
+    "tensorpress.numcodecs",
+]
+WITH_EXAMPLES = [
+    "Codec",
+    "Reader",
+    "codecs",
+    "compress",
+    "decompress",
+    "info",
+    "open",
+    "show_config",
+    "verify",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -31,14 +48,22 @@ def test_every_public_name_has_an_example():
 
 def test_the_guide_runs_as_written(tmp_path):
     """All python blocks of the guide, one after the other, in an empty folder."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "guide" / "python.md").read_text(), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "guide" / "python.md").read_text(), re.DOTALL
+    )
     assert len(blocks) >= 6
     (tmp_path / "guide.py").write_text("\n".join(blocks))
-    done = subprocess.run([sys.executable, "guide.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "guide.py"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_example_with_zarr_and_dask_keeps_its_bound(tmp_path):
-    done = subprocess.run([sys.executable, ROOT / "examples" / "zarr_dask.py", tmp_path, "--workers", "2"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "zarr_dask.py", tmp_path, "--workers", "2"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert "land kept" in done.stdout

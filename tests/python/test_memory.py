@@ -34,11 +34,21 @@ print(peak() - before)
 
 def measure(codec, layout=""):
     program = PROGRAM.replace("{layout}", layout).replace("{codec}", codec)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return [int(number) for number in done.stdout.split()]
 
 
-@pytest.mark.parametrize("layout", ["", "array = np.asfortranarray(array)", "array = array[:, ::-1]", "array.flags.writeable = False"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "",
+        "array = np.asfortranarray(array)",
+        "array = array[:, ::-1]",
+        "array.flags.writeable = False",
+    ],
+)
 def test_compressing_and_decompressing_take_the_memory_of_the_stream_and_of_a_few_chunks(layout):
     compressing, stream, decompressing = measure("'ceresz', absolute=0.01", layout)
     a_few_chunks = 16 << 20

@@ -30,22 +30,31 @@ def test_any_buffer_is_encoded_and_decoded_into_any_other(original):
     common.check_encode_decode(original, codec, precision=2 if original.dtype == "float16" else 4)
 
 
-@pytest.mark.parametrize("codec", [
-    Tensorpress(relative=1e-4),
-    Tensorpress("ceresz", absolute=0.5, fill_values=[-1e34, np.nan], dtype="<f8"),
-    Tensorpress("dct-chop", cf=2),
-    Tensorpress(tensorpress.Codec("dense", psnr=60, effort="fast")),
-], ids=repr)
+@pytest.mark.parametrize(
+    "codec",
+    [
+        Tensorpress(relative=1e-4),
+        Tensorpress("ceresz", absolute=0.5, fill_values=[-1e34, np.nan], dtype="<f8"),
+        Tensorpress("dct-chop", cf=2),
+        Tensorpress(tensorpress.Codec("dense", psnr=60, effort="fast")),
+    ],
+    ids=repr,
+)
 def test_a_configuration_goes_through_json_and_the_registry(codec):
     common.check_config(codec)
-    assert numcodecs.get_codec(json.loads(json.dumps(codec.get_config()))).encode(waves((8, 8), "f8")) == codec.encode(waves((8, 8), "f8"))
+    assert numcodecs.get_codec(json.loads(json.dumps(codec.get_config()))).encode(
+        waves((8, 8), "f8")
+    ) == codec.encode(waves((8, 8), "f8"))
 
 
-@pytest.mark.parametrize("statement", [
-    "Tensorpress(codec='dense', relative=0.0001)",
-    "Tensorpress(codec='dct-chop', cf=2, layout='triangle')",
-    "Tensorpress(codec='ceresz', absolute=0.5, fill_values=[-1e+34], dtype='<f4')",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Tensorpress(codec='dense', relative=0.0001)",
+        "Tensorpress(codec='dct-chop', cf=2, layout='triangle')",
+        "Tensorpress(codec='ceresz', absolute=0.5, fill_values=[-1e+34], dtype='<f4')",
+    ],
+)
 def test_repr_makes_an_equal_codec(statement):
     codec = eval(statement)
     assert repr(codec) == statement and eval(repr(codec)) == codec
@@ -58,7 +67,9 @@ def test_object_arrays_are_refused_both_ways():
         Tensorpress(absolute=1).decode(packed, out=np.empty(10, object))
 
 
-@pytest.mark.parametrize("buffer", [b"1234", bytearray(8), np.arange(4), array.array("i", [1])], ids=repr)
+@pytest.mark.parametrize(
+    "buffer", [b"1234", bytearray(8), np.arange(4), array.array("i", [1])], ids=repr
+)
 def test_what_is_no_floating_point_number_is_a_type_error_that_says_how(buffer):
     with pytest.raises(TypeError, match="dtype='<f4'"):
         Tensorpress(absolute=1).encode(buffer)
@@ -100,11 +111,22 @@ def test_an_unknown_codec_or_parameter_in_json_is_a_value_error():
 def test_zarr_v2_keeps_the_bound_in_ragged_chunks_of_either_order(tmp_path, order, dtype):
     original = waves((50, 70), dtype)
     original[3, 4] = np.nan
-    stored = zarr.create_array(tmp_path / "v2.zarr", shape=original.shape, dtype=dtype, chunks=(16, 32), order=order,
-                               zarr_format=2, compressors=Tensorpress(absolute=0.01), fill_value=0)
+    stored = zarr.create_array(
+        tmp_path / "v2.zarr",
+        shape=original.shape,
+        dtype=dtype,
+        chunks=(16, 32),
+        order=order,
+        zarr_format=2,
+        compressors=Tensorpress(absolute=0.01),
+        fill_value=0,
+    )
     stored[:] = original
     copy = zarr.open_array(tmp_path / "v2.zarr", mode="r")[:]
-    assert np.isnan(copy[3, 4]) and np.nanmax(np.abs(copy.astype("f8") - original.astype("f8"))) <= 0.01
+    assert (
+        np.isnan(copy[3, 4])
+        and np.nanmax(np.abs(copy.astype("f8") - original.astype("f8"))) <= 0.01
+    )
 
 
 def test_a_real_field_keeps_its_bound_and_its_fill_values():

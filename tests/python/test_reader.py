@@ -35,11 +35,23 @@ def test_a_slice_is_what_numpy_would_give(tpz, name):
     assert np.shape(part) == np.shape(expected) and np.array_equal(part, expected)
 
 
-@pytest.mark.parametrize("index, kind", [
-    (20, IndexError), (-21, IndexError), (np.s_[0, 0, 40], IndexError), (np.s_[0, 0, 0, 0], IndexError),
-    (np.s_[..., 0, ...], IndexError), ([1, 2], TypeError), (np.array([True]), TypeError), (True, TypeError),
-    (None, TypeError), ("x", TypeError), (1.5, TypeError), (slice("a", "b"), TypeError),
-])
+@pytest.mark.parametrize(
+    "index, kind",
+    [
+        (20, IndexError),
+        (-21, IndexError),
+        (np.s_[0, 0, 40], IndexError),
+        (np.s_[0, 0, 0, 0], IndexError),
+        (np.s_[..., 0, ...], IndexError),
+        ([1, 2], TypeError),
+        (np.array([True]), TypeError),
+        (True, TypeError),
+        (None, TypeError),
+        ("x", TypeError),
+        (1.5, TypeError),
+        (slice("a", "b"), TypeError),
+    ],
+)
 def test_a_bad_index_is_the_exception_that_numpy_users_expect(tpz, index, kind):
     with tensorpress.open(tpz) as reader, pytest.raises(kind):
         reader[index]
@@ -47,8 +59,17 @@ def test_a_bad_index_is_the_exception_that_numpy_users_expect(tpz, index, kind):
 
 def test_it_knows_what_it_holds(tpz, field):
     with tensorpress.open(tpz) as reader:
-        assert (reader.shape, reader.dtype, reader.ndim, reader.size) == ((20, 30, 40), np.float32, 3, 24000)
-        assert reader.nbytes == field.nbytes and len(reader) == 20 and reader.chunk_shape == (8, 16, 16)
+        assert (reader.shape, reader.dtype, reader.ndim, reader.size) == (
+            (20, 30, 40),
+            np.float32,
+            3,
+            24000,
+        )
+        assert (
+            reader.nbytes == field.nbytes
+            and len(reader) == 20
+            and reader.chunk_shape == (8, 16, 16)
+        )
         assert error_of(np.asarray(reader), field) <= 1e-3
         assert np.asarray(reader, dtype="f8").dtype == np.float64
         assert "open" in repr(reader)

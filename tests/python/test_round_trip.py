@@ -1,4 +1,4 @@
-"""What goes in comes back within the bound, from whatever holds it and however it lies in memory."""
+"""What goes in comes back within the bound, whatever holds it and however it lies in memory."""
 
 import array
 import mmap
@@ -103,14 +103,20 @@ def test_the_other_byte_order_and_unaligned_elements_are_copied_right(field):
 def test_each_kind_of_bound_holds_in_its_own_sense(field, bound):
     copy = tensorpress.decompress(tensorpress.compress(field, **{bound: 1e-3})).astype("f8")
     error = np.abs(copy - field)
-    scale = {"absolute": 1.0, "relative": float(field.max()) - float(field.min()), "point_wise": np.abs(field.astype("f8"))}
+    scale = {
+        "absolute": 1.0,
+        "relative": float(field.max()) - float(field.min()),
+        "point_wise": np.abs(field.astype("f8")),
+    }
     assert (error <= 1e-3 * scale[bound]).all()
 
 
 def test_psnr_and_ratio_are_reached(field):
     assert tensorpress.verify(field, tensorpress.compress(field, psnr=60))["psnr_db"] >= 60
     big = waves((60, 128, 128))
-    assert tensorpress.info(tensorpress.compress(big, ratio=8))["ratio"] == pytest.approx(8, rel=0.1)
+    assert tensorpress.info(tensorpress.compress(big, ratio=8))["ratio"] == pytest.approx(
+        8, rel=0.1
+    )
 
 
 def test_nan_infinities_and_fill_values_come_back_bit_for_bit(field):
@@ -126,14 +132,24 @@ def test_nan_infinities_and_fill_values_come_back_bit_for_bit(field):
 def test_out_may_have_any_strides_and_is_returned(field):
     packed = tensorpress.compress(field, absolute=1e-3)
     expected = tensorpress.decompress(packed)
-    for out in (np.empty_like(field), np.asfortranarray(field) * 0, np.zeros((40, 60, 40), "f4")[::2, ::-2]):
+    for out in (
+        np.empty_like(field),
+        np.asfortranarray(field) * 0,
+        np.zeros((40, 60, 40), "f4")[::2, ::-2],
+    ):
         out = out[:20] if out.shape[0] == 20 else out
         assert tensorpress.decompress(packed, out=out) is out
         assert np.array_equal(out, expected)
 
 
 def test_attributes_chunks_and_value_range_reach_the_stream(field):
-    packed = tensorpress.compress(field, relative=1e-3, value_range=(-1, 1), chunk_shape=(8, 16, 16), attributes={"units": "K", "name": "θ"})
+    packed = tensorpress.compress(
+        field,
+        relative=1e-3,
+        value_range=(-1, 1),
+        chunk_shape=(8, 16, 16),
+        attributes={"units": "K", "name": "θ"},
+    )
     fields = tensorpress.info(packed)
     assert fields["attributes"] == {"units": "K", "name": "θ"}
     assert fields["chunk_shape"] == (8, 16, 16) and fields["chunks"] == 3 * 2 * 3
@@ -143,7 +159,12 @@ def test_attributes_chunks_and_value_range_reach_the_stream(field):
 def test_the_parameters_of_a_codec_are_keywords(field):
     fields = tensorpress.info(tensorpress.compress(field, "dct-chop", cf=2, layout="triangle"))
     assert fields["parameters"]["cf"] == "2" and fields["parameters"]["layout"] == "triangle"
-    assert tensorpress.info(tensorpress.compress(field, absolute=1, effort="fast"))["parameters"]["effort"] == "fast"
+    assert (
+        tensorpress.info(tensorpress.compress(field, absolute=1, effort="fast"))["parameters"][
+            "effort"
+        ]
+        == "fast"
+    )
 
 
 def test_verify_measures_what_numpy_measures(field):
@@ -154,7 +175,9 @@ def test_verify_measures_what_numpy_measures(field):
     assert measured["ok"] and measured["reason"] == ""
     assert measured["max_abs_error"] == np.abs(difference).max()
     assert measured["max_rel_error"] == pytest.approx(np.abs(difference).max() / value_range)
-    assert measured["psnr_db"] == pytest.approx(20 * np.log10(value_range / np.sqrt((difference**2).mean())))
+    assert measured["psnr_db"] == pytest.approx(
+        20 * np.log10(value_range / np.sqrt((difference**2).mean()))
+    )
     assert measured["nrmse"] == pytest.approx(np.sqrt((difference**2).mean()) / value_range)
 
 
@@ -171,13 +194,29 @@ def test_the_program_and_the_package_write_the_same_bytes(field, tmp_path):
     from conftest import PROGRAM
 
     np.save(tmp_path / "field.npy", field)
-    subprocess.run([PROGRAM, "compress", tmp_path / "field.npy", "-o", tmp_path / "field.tpz", "--abs", "0.001"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            PROGRAM,
+            "compress",
+            tmp_path / "field.npy",
+            "-o",
+            tmp_path / "field.tpz",
+            "--abs",
+            "0.001",
+        ],
+        check=True,
+        capture_output=True,
+    )
     assert (tmp_path / "field.tpz").read_bytes() == tensorpress.compress(field, absolute=0.001)
 
 
 def test_a_stream_may_be_written_to_the_caller_s_memory(field):
     expected = tensorpress.compress(field, absolute=1e-3)
-    for room in (bytearray(len(expected) + field.nbytes), np.empty(field.size, "float32"), memoryview(bytearray(2 * field.nbytes))):
+    for room in (
+        bytearray(len(expected) + field.nbytes),
+        np.empty(field.size, "float32"),
+        memoryview(bytearray(2 * field.nbytes)),
+    ):
         written = tensorpress.compress(field, absolute=1e-3, out=room)
         assert isinstance(written, memoryview) and written == expected
         assert np.array_equal(tensorpress.decompress(written), tensorpress.decompress(expected))

@@ -10,7 +10,15 @@ from conftest import waves
 import tensorpress
 
 
-@pytest.mark.parametrize("codec", [tensorpress.Codec(absolute=1e-3), tensorpress.Codec("ceresz", absolute=1e-3), tensorpress.Codec("dct-chop", cf=3)], ids=repr)
+@pytest.mark.parametrize(
+    "codec",
+    [
+        tensorpress.Codec(absolute=1e-3),
+        tensorpress.Codec("ceresz", absolute=1e-3),
+        tensorpress.Codec("dct-chop", cf=3),
+    ],
+    ids=repr,
+)
 def test_bytes_do_not_depend_on_threads(codec):
     array = waves((40, 100, 100))
     one = tensorpress.compress(array, codec, chunk_shape=(8, 40, 100))

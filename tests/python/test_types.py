@@ -22,7 +22,9 @@ def test_the_stub_of_the_module_names_what_it_has():
     assert public == functions.keys() | classes.keys()
     for name, node in functions.items():
         signature = getattr(_core, name).__doc__.splitlines()[0]
-        assert [part.split(":")[0].strip() for part in signature_parts(signature)] == arguments(node), name
+        assert [part.split(":")[0].strip() for part in signature_parts(signature)] == arguments(
+            node
+        ), name
     methods = {node.name: node for node in classes["Reader"].body}
     assert {name for name in dir(_core.Reader) if not name.startswith("_")} == methods.keys()
 

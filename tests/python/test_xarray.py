@@ -13,13 +13,17 @@ from tensorpress.xarray import attributes_of
 
 
 def write(path, array, **attributes):
-    path.write_bytes(tensorpress.compress(array, absolute=1e-3, chunk_shape=(4, 16), attributes=attributes))
+    path.write_bytes(
+        tensorpress.compress(array, absolute=1e-3, chunk_shape=(4, 16), attributes=attributes)
+    )
     return path
 
 
 def test_a_bare_file_is_one_variable_named_after_it(tmp_path):
     original = waves((10, 40))
-    with xarray.open_dataset(write(tmp_path / "salt.tpz", original), engine="tensorpress") as dataset:
+    with xarray.open_dataset(
+        write(tmp_path / "salt.tpz", original), engine="tensorpress"
+    ) as dataset:
         assert list(dataset) == ["salt"] and dataset.salt.dims == ("dim_0", "dim_1")
         assert error_of(dataset.salt, original) <= 1e-3
 
@@ -27,16 +31,38 @@ def test_a_bare_file_is_one_variable_named_after_it(tmp_path):
 @pytest.mark.parametrize("name", ["name", "var"])
 @pytest.mark.parametrize("dims", ['["lat", "lon"]', "lat,lon", "lat lon"])
 def test_names_axes_coordinates_and_attributes_come_from_the_stream(tmp_path, name, dims):
-    path = write(tmp_path / "x.tpz", waves((10, 40)), **{name: "TEMP", "dims": dims, "units": "K", "level": "5", "coord:lat": json.dumps(list(range(10)))})
+    path = write(
+        tmp_path / "x.tpz",
+        waves((10, 40)),
+        **{
+            name: "TEMP",
+            "dims": dims,
+            "units": "K",
+            "level": "5",
+            "coord:lat": json.dumps(list(range(10))),
+        },
+    )
     with xarray.open_dataset(path) as dataset:  # found by the file's ending
-        assert dataset.TEMP.dims == ("lat", "lon") and dataset.TEMP.attrs == {"units": "K", "level": 5}
+        assert dataset.TEMP.dims == ("lat", "lon") and dataset.TEMP.attrs == {
+            "units": "K",
+            "level": 5,
+        }
         assert dataset.TEMP.sel(lat=3).shape == (40,)
 
 
-@pytest.mark.parametrize("attributes", [
-    {"dims": "lat"}, {"dims": "a,a"}, {"dims": "{}"}, {"dims": "[[1], 2]"}, {"name": ""},
-    {"dims": "lat,lon", "coord:lat": "[1, 2]"}, {"dims": "lat,lon", "coord:lat": "no list"}, {"_FillValue": "many"},
-])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"dims": "lat"},
+        {"dims": "a,a"},
+        {"dims": "{}"},
+        {"dims": "[[1], 2]"},
+        {"name": ""},
+        {"dims": "lat,lon", "coord:lat": "[1, 2]"},
+        {"dims": "lat,lon", "coord:lat": "no list"},
+        {"_FillValue": "many"},
+    ],
+)
 def test_attributes_that_make_no_sense_do_not_keep_the_data_from_being_read(tmp_path, attributes):
     with xarray.open_dataset(write(tmp_path / "x.tpz", waves((10, 40)), **attributes)) as dataset:
         assert dataset["x"].shape == (10, 40) and error_of(dataset["x"], waves((10, 40))) <= 1e-3
@@ -45,7 +71,9 @@ def test_attributes_that_make_no_sense_do_not_keep_the_data_from_being_read(tmp_
 def test_fill_values_become_nan_unless_told_otherwise(tmp_path):
     original = waves((10, 40))
     original[2, 3] = -1e34
-    packed = tensorpress.compress(original, relative=1e-3, fill_values=-1e34, attributes={"name": "T", "_FillValue": "-1e34"})
+    packed = tensorpress.compress(
+        original, relative=1e-3, fill_values=-1e34, attributes={"name": "T", "_FillValue": "-1e34"}
+    )
     (tmp_path / "x.tpz").write_bytes(packed)
     with xarray.open_dataset(tmp_path / "x.tpz") as dataset:
         assert np.isnan(dataset["T"][2, 3]) and not np.isnan(dataset["T"]).all()
@@ -79,7 +107,7 @@ def test_a_closed_dataset_and_a_file_that_is_none_are_errors(tmp_path):
     dataset = xarray.open_dataset(write(tmp_path / "x.tpz", waves((10, 40))))
     dataset.close()
     with pytest.raises(ValueError, match="closed"):
-        dataset["x"].values  # noqa: B018
+        dataset["x"].load()
     (tmp_path / "y.tpz").write_text("nothing")
     with pytest.raises(tensorpress.CorruptError):
         xarray.open_dataset(tmp_path / "y.tpz")
@@ -97,5 +125,7 @@ def test_a_data_array_s_attributes_survive(tmp_path):
     (tmp_path / "sst.tpz").write_bytes(packed)
     with xarray.open_dataset(tmp_path / "sst.tpz", decode_times=False) as dataset:
         copy = dataset.SST.load()
-    xarray.testing.assert_allclose(copy, original, rtol=0, atol=1e-4 * float(original.max() - original.min()))
+    xarray.testing.assert_allclose(
+        copy, original, rtol=0, atol=1e-4 * float(original.max() - original.min())
+    )
     assert copy.dims == original.dims and copy.attrs["units"] == original.attrs["units"]
