@@ -13,12 +13,12 @@ void note_signal(int signal) {
   noted_signal = signal;
 }
 
-Result<void> check() {
+}  // namespace
+
+Result<void> check_interruption() {
   if (noted_signal != 0) return io_error("interrupted");
   return {};
 }
-
-}  // namespace
 
 void note_interruptions() {
   struct sigaction action = {};
@@ -39,12 +39,12 @@ void end_if_interrupted() {
 }
 
 Result<void> InterruptibleByteSink::append(std::span<const std::byte> bytes) {
-  RETURN_IF_ERROR(check());
+  RETURN_IF_ERROR(check_interruption());
   return sink_.append(bytes);
 }
 
 Result<void> InterruptibleTensorSink::write(const Region& region, const TensorView& elements) {
-  RETURN_IF_ERROR(check());
+  RETURN_IF_ERROR(check_interruption());
   return sink_.write(region, elements);
 }
 

@@ -13,6 +13,9 @@ void note_interruptions();
 /// Ends the program by the noted signal, if there was one.
 void end_if_interrupted();
 
+/// An error once a signal was noted.
+Result<void> check_interruption();
+
 /// Passes bytes on until a signal was noted.
 class InterruptibleByteSink : public stream::ByteSink {
  public:

@@ -12,6 +12,7 @@ namespace tensorpress::cli {
 class StreamOptions {
  public:
   void declare(CLI::App& app);
+  bool given() const { return !chunk_shape_.empty() || !attributes_.empty(); }
   /// Sets the chunk shape and the attributes; the error says what is allowed.
   Result<void> apply_to(stream::WriteOptions& options) const;
 

@@ -1,11 +1,14 @@
-// tensorpress compress: a tensor from a file or pipe becomes a .tpz stream.
+// tensorpress compress: a tensor from a file or pipe becomes a .tpz stream; variables of NetCDF and
+// HDF5 files become one each, or the whole file is written again with our filter.
 #include <chrono>
 #include <memory>
 
+#include "array_files.h"
 #include "base/errors.h"
 #include "bound_options.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
+#include "files/rewrite.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
@@ -13,6 +16,7 @@
 #include "stream/resolve.h"
 #include "stream_options.h"
 #include "stream_report.h"
+#include "table.h"
 #include "tensor_options.h"
 #include "verification.h"
 
@@ -27,6 +31,7 @@ struct Options {
   RawFormatOptions raw;
   ThreadsOption threads;
   StreamOptions stream;
+  std::vector<std::string> variables;
   bool verify = false;
   bool json = false;
 };
@@ -40,71 +45,228 @@ Result<stream::WriteOptions> write_options(const Options& options) {
   return write;
 }
 
-/// Everything from opening the input to the finished output file.
-Result<StreamInfo> write_output(const Options& options, const std::string& output,
-                                const std::optional<files::RawFormat>& raw) {
-  TRY(const Codec codec, options.codec.codec());
-  TRY(stream::WriteOptions write, write_options(options));
-  const auto access =
-      stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
-  TRY(const auto source, about(options.input, files::open_tensor(options.input, raw, access)));
-  RETURN_IF_ERROR(check_output(options.input, output));
-  TRY(const auto file, files::AtomicFile::create(output));
+/// A tensor on its way: from where, with what beside it, to where.
+struct Job {
+  std::string name;  // of the input, for messages
+  std::string variable = {};
+  std::string output;
+  std::unique_ptr<stream::TensorSource> source = {};
+  stream::WriteOptions write = {};
+};
 
+struct Done {
+  StreamInfo info;
+  double seconds = 0;
+  Verification verification = {};
+};
+
+/// Everything from the opened input to the finished output file.
+Result<Done> perform(const Options& options, const Codec& codec, Job job) {
+  const auto begin = std::chrono::steady_clock::now();
+  RETURN_IF_ERROR(check_output(options.input, job.output));
+  TRY(const auto file, files::AtomicFile::create(job.output));
   note_interruptions();
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
-  write.progress = bar.callback();
-  TRY(StreamInfo info, about(options.input, stream::write_stream(codec, *source, sink, write)));
+  job.write.progress = bar.callback();
+  TRY(StreamInfo info, about(job.name, stream::write_stream(codec, *job.source, sink, job.write)));
   RETURN_IF_ERROR(file->finish());
-  return info;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  Done done{std::move(info), took.count()};
+  if (options.verify) {
+    TRY(const auto raw, options.raw.format());
+    TRY(done.verification,
+        verify_stream(options.input, raw, job.output, options.threads.threads(), job.variable));
+  }
+  return done;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Json to_json(const Options& options, const Done& done) {
+  Json fields = describe(done.info);
+  fields["seconds"] = done.seconds;
+  fields["compress_gb_per_s"] = gb_per_s(done.info.bytes_in(), done.seconds);
+  if (options.verify) fields["verify"] = done.verification.fields;
+  return fields;
+}
+
+/// What is said on stderr after the result; the status that follows from it.
+ExitStatus remark(const Options& options, const std::string& output, const Done& done) {
+  if (const std::string remark = remark_on_raw_chunks(done.info); !remark.empty()) {
+    print_message(remark);
+  }
+  if (!options.verify || done.verification.ok) return ExitStatus::fine;
+  print_message(text(output, ": ", done.verification.reason));
+  return ExitStatus::check_failed;
+}
+
+Result<ExitStatus> compress_tensor(const Options& options) {
   const std::string output =
       options.output.empty() ? default_output(options.input, ".tpz") : options.output;
   if (options.verify && (is_pipe(options.input) || is_pipe(output))) {
     return bad_argument("--verify reads both files again and cannot do that with a pipe");
   }
   TRY(const auto raw, options.raw.format());
-
-  const auto begin = std::chrono::steady_clock::now();
-  TRY(const StreamInfo info, write_output(options, output, raw));
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-
-  Verification verification;
-  if (options.verify) {
-    TRY(verification, verify_stream(options.input, raw, output, options.threads.threads()));
+  TRY(const Codec codec, options.codec.codec());
+  TRY(stream::WriteOptions write, write_options(options));
+  const auto access =
+      stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
+  if (!options.variables.empty()) {
+    return bad_argument("--var names a variable of a NetCDF or HDF5 file, and '", options.input,
+                        "' is neither");
   }
-
+  TRY(auto source, about(options.input, files::open_tensor(options.input, raw, access)));
+  TRY(const Done done, perform(options, codec,
+                               {.name = options.input,
+                                .output = output,
+                                .source = std::move(source),
+                                .write = std::move(write)}));
   std::FILE* const report = is_pipe(output) ? stderr : stdout;
   if (options.json) {
-    Json fields = describe(info);
-    fields["seconds"] = took.count();
-    fields["compress_gb_per_s"] = gb_per_s(info.bytes_in(), took.count());
-    if (options.verify) fields["verify"] = verification.fields;
-    print_json(fields, report);
+    print_json(to_json(options, done), report);
   } else {
-    std::fputs(compression_in_one_line(options.input, output, info, took.count()).c_str(), report);
-    if (options.verify) print_fields(verification.fields, report);
+    std::fputs(compression_in_one_line(options.input, output, done.info, done.seconds).c_str(), report);
+    if (options.verify) print_fields(done.verification.fields, report);
   }
-  if (const std::string remark = remark_on_raw_chunks(info); !remark.empty()) {
-    print_message(remark);
+  return remark(options, output, done);
+}
+
+Result<Job> job_for(const Options& options, files::NetcdfFile& file,
+                    const files::NetcdfVariable& variable, bool several) {
+  Job job{.name = text(options.input, ": ", variable.path),
+          .variable = variable.path,
+          .output = output_for(options.input, options.output, variable, several)};
+  TRY(job.source, about(options.input, file.source(variable)));
+  TRY(const files::NetcdfNotes notes, about(options.input, file.notes(variable)));
+  TRY(job.write, write_options(options));
+  for (Attribute& attribute : files::to_attributes(notes)) {
+    job.write.attributes.push_back(std::move(attribute));
   }
-  if (options.verify && !verification.ok) {
-    print_message(text(output, ": ", verification.reason));
-    return ExitStatus::check_failed;
+  // Fill values of packed numbers are NaN by now.
+  if (job.write.bound.bound && !variable.packed) {
+    auto& fills = job.write.bound.fill_values;
+    fills.insert(fills.end(), variable.fill_values.begin(), variable.fill_values.end());
+  }
+  return job;
+}
+
+Result<ExitStatus> compress_variables(const Options& options) {
+  RETURN_IF_ERROR(prepare_for(options.input));
+  TRY(const auto file, about(options.input, files::NetcdfFile::open(options.input)));
+  TRY(const auto chosen, about(options.input, chosen_variables(*file, options.variables)));
+  if (options.variables.empty() && chosen.size() > 1) {
+    std::string listed;
+    for (const auto* variable : chosen) listed += text(listed.empty() ? "" : ", ", variable->path);
+    return bad_argument(options.input, " has several variables: ", listed,
+                        "; choose with --var NAME, or --var '*' for all of them");
+  }
+  const bool several = chosen.size() > 1;
+  TRY(const Codec codec, options.codec.codec());
+  Json all = Json::array();
+  std::vector<TableRow> rows;
+  std::string line;
+  ExitStatus status = ExitStatus::fine;
+  for (const auto* const variable : chosen) {
+    TRY(Job job, job_for(options, *file, *variable, several));
+    const std::string output = job.output;
+    TRY(const Done done, perform(options, codec, std::move(job)));
+    Json fields = to_json(options, done);
+    fields["variable"] = variable->path;
+    fields["output"] = output;
+    all.push_back(std::move(fields));
+    rows.push_back({.variable = variable->path,
+                    .type = variable->type,
+                    .extents = variable->extents,
+                    .bytes_in = done.info.bytes_in(),
+                    .bytes_out = done.info.bytes_out,
+                    .remark = text(error_in_words(done.info), ", ", output)});
+    line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info, done.seconds);
+    if (remark(options, output, done) != ExitStatus::fine) status = ExitStatus::check_failed;
+  }
+  std::FILE* const report = is_pipe(options.output) ? stderr : stdout;
+  if (options.json) {
+    print_json(several ? Json{{"variables", all}} : all.front(), report);
+  } else if (several) {
+    std::fputs(table_of(rows).c_str(), report);
+  } else {
+    std::fputs(line.c_str(), report);
+    if (options.verify) print_fields(all.front()["verify"], report);
+  }
+  return status;
+}
+
+Result<ExitStatus> rewrite(const Options& options) {
+  if (options.verify || options.stream.given()) {
+    return bad_argument("--verify, --chunk-shape and --attr are for .tpz files, and '",
+                        options.output, "' is a NetCDF or HDF5 file");
+  }
+  RETURN_IF_ERROR(check_output(options.input, options.output));
+  RETURN_IF_ERROR(prepare_for(options.input));
+  RETURN_IF_ERROR(register_filter());
+  TRY(Codec codec, options.codec.codec());
+  TRY(stream::WriteOptions write, write_options(options));
+  note_interruptions();
+  ProgressBar bar("compressing");
+  const auto show = bar.callback();
+  files::RewriteOptions rewriting{.codec = std::move(codec),
+                                  .bound = std::move(write.bound),
+                                  .variables = options.variables,
+                                  .threads = options.threads.threads()};
+  std::erase(rewriting.variables, "*");
+  rewriting.progress = [&](std::uint64_t done, std::uint64_t total) {
+    if (show) show(done, total);
+    return check_interruption();
+  };
+  TRY(const auto variables,
+      about(options.input, files::rewrite_file(options.input, options.output, rewriting)));
+  std::vector<TableRow> rows;
+  Json all = Json::array();
+  for (const auto& variable : variables) {
+    rows.push_back({.variable = variable.path,
+                    .type = variable.type,
+                    .extents = variable.extents,
+                    .bytes_in = variable.bytes_in,
+                    .bytes_out = variable.bytes_out,
+                    .remark = variable.bound.empty() ? "as it was" : variable.bound});
+    all.push_back({{"variable", variable.path},
+                   {"bytes_in", variable.bytes_in},
+                   {"bytes_out", variable.bytes_out},
+                   {"bound", variable.bound.empty() ? Json() : Json(variable.bound)}});
+  }
+  if (options.json) {
+    print_json({{"output", options.output}, {"variables", all}}, stdout);
+  } else {
+    std::fputs(table_of(rows).c_str(), stdout);
   }
   return ExitStatus::fine;
 }
 
+Result<ExitStatus> run(const Options& options) {
+  TRY(const auto raw, options.raw.format());
+  if (raw || files::array_format_of(options.input) == files::ArrayFormat::other) {
+    if (files::is_array_file_name(options.output)) {
+      return bad_argument("'", options.output,
+                          "' would be a NetCDF or HDF5 file, which are made "
+                          "from such files only; compress writes .tpz");
+    }
+    return compress_tensor(options);
+  }
+  return files::is_array_file_name(options.output) ? rewrite(options) : compress_variables(options);
+}
+
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".npy or raw file to compress; - is standard input")
+  app.add_option("IN", options->input,
+                 ".npy, raw, NetCDF or HDF5 file to compress; - is standard input")
       ->required()
       ->option_text(" ");
-  app.add_option("-o,--output", options->output, "where to; - is standard output")
+  app.add_option("-o,--output", options->output,
+                 "where to; - is standard output; .nc or .h5: the whole NetCDF or HDF5 file again, "
+                 "its floats compressed by our HDF5 filter")
       ->option_text("OUT (IN with .tpz)");
+  app.add_option("--var", options->variables,
+                 "variable of a NetCDF or HDF5 file (GROUP/NAME); may be repeated; '*' is all data")
+      ->option_text("NAME")
+      ->allow_extra_args(false);
   options->bound.declare(app);
   options->codec.declare(app);
   options->raw.declare(app);
@@ -120,10 +282,12 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 Verb compress_verb() {
-  return {"compress", "make a tensor smaller: .npy or raw to .tpz",
+  return {"compress", "make a tensor smaller: .npy, raw, NetCDF or HDF5 to .tpz",
           "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
           "  tensorpress compress sst.npy --rel 1e-3 --fill -1e34\n"
           "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
+          "  tensorpress compress run.nc --var TEMP --rel 1e-4\n"
+          "  tensorpress compress run.nc --rel 1e-4 -o small.nc\n"
           "  cat x.npy | tensorpress compress - --cf 2 > x.tpz",
           declare};
 }

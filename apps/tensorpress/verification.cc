@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "array_files.h"
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "interruption.h"
@@ -145,15 +146,33 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   return result;
 }
 
+/// The variable of a NetCDF or HDF5 file that a stream says it was made from; "" if it does not.
+std::string variable_of(const std::string& original, const std::string& stream_path) {
+  if (is_pipe(stream_path) || files::array_format_of(original) == files::ArrayFormat::other) {
+    return {};
+  }
+  const auto source = files::open_bytes(stream_path);
+  if (!source.ok()) return {};
+  const auto reader = stream::StreamReader::open(**source);
+  if (!reader.ok()) return {};
+  const auto notes = files::netcdf_notes(reader->info().attributes);
+  return notes.ok() && *notes ? (*notes)->variable : std::string();
+}
+
 }  // namespace
 
 Result<Verification> verify_stream(const std::string& original,
                                    const std::optional<files::RawFormat>& raw,
-                                   const std::string& stream_path, std::size_t threads) {
+                                   const std::string& stream_path, std::size_t threads,
+                                   const std::string& variable) {
   if (is_pipe(original) && is_pipe(stream_path)) {
     return bad_argument("the original and the stream cannot both be standard input");
   }
-  TRY(const auto source, about(original, files::open_tensor(original, raw)));
+  RETURN_IF_ERROR(prepare_for(original));
+  TRY(const auto source, about(original, files::open_tensor(original, raw, files::Access::in_order,
+                                                            variable.empty() && !raw
+                                                                ? variable_of(original, stream_path)
+                                                                : variable)));
   Comparison comparison(*source);
   ProgressBar bar("verifying");
   stream::ReadOptions options;

@@ -20,6 +20,7 @@ struct Verification {
 /// a progress bar.
 Result<Verification> verify_stream(const std::string& original,
                                    const std::optional<files::RawFormat>& raw,
-                                   const std::string& stream_path, std::size_t threads);
+                                   const std::string& stream_path, std::size_t threads,
+                                   const std::string& variable = "");
 
 }  // namespace tensorpress::cli

@@ -13,6 +13,7 @@ namespace {
 struct Options {
   std::string original;
   std::string stream;
+  std::string variable;
   RawFormatOptions raw;
   ThreadsOption threads;
   bool json = false;
@@ -21,8 +22,8 @@ struct Options {
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto raw, options.raw.format());
   note_interruptions();
-  TRY(const Verification verification,
-      verify_stream(options.original, raw, options.stream, options.threads.threads()));
+  TRY(const Verification verification, verify_stream(options.original, raw, options.stream,
+                                                     options.threads.threads(), options.variable));
   if (options.json) {
     print_json(verification.fields, stdout);
   } else {
@@ -35,12 +36,15 @@ Result<ExitStatus> run(const Options& options) {
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("ORIGINAL", options->original, ".npy or raw file; - is standard input")
+  app.add_option("ORIGINAL", options->original,
+                 ".npy, raw, NetCDF or HDF5 file; - is standard input")
       ->required()
       ->option_text(" ");
   app.add_option("FILE.tpz", options->stream, "the stream made from it; - is standard input")
       ->required()
       ->option_text(" ");
+  app.add_option("--var", options->variable, "variable of a NetCDF or HDF5 file")
+      ->option_text("NAME (as the stream says)");
   options->raw.declare(app);
   options->threads.declare(app);
   app.add_flag("--json", options->json,

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "files/netcdf_file.h"
 #include "files/npy.h"
 #include "files/stored_tensor.h"
 #include "files/temporary_file.h"
@@ -106,7 +107,15 @@ Result<FileDescriptor> open_input(const std::string& path) {
 
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
                                                           const std::optional<RawFormat>& raw,
-                                                          Access access) {
+                                                          Access access,
+                                                          const std::string& variable) {
+  if (!raw && array_format_of(path) != ArrayFormat::other) {
+    return open_netcdf_tensor(path, variable);
+  }
+  if (!variable.empty()) {
+    return bad_argument("'", path, "' is not a NetCDF or HDF5 file and has no variable '", variable,
+                        "'");
+  }
   const std::string name = input_name(path);
   const std::string reading = text("cannot read ", name);
   auto opened = open_input(path);

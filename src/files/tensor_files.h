@@ -1,4 +1,5 @@
-// Tensors in files and pipes: .npy (versions 1 to 3, C and Fortran order, both endians) and raw.
+// Tensors in files and pipes: .npy (versions 1 to 3, C and Fortran order, both endians), raw, and
+// variables of NetCDF and HDF5 files.
 #pragma once
 
 #include <memory>
@@ -20,10 +21,12 @@ struct RawFormat {
 enum class Access { in_order, random };
 
 /// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order,
-/// little-endian, and the file must have exactly that many; without it the file must be .npy.
+/// little-endian, and the file must have exactly that many; without it the file must be .npy,
+/// NetCDF or HDF5. Of the latter two, `variable` is read, or the only one that is data.
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
                                                           const std::optional<RawFormat>& raw,
-                                                          Access access = Access::in_order);
+                                                          Access access = Access::in_order,
+                                                          const std::string& variable = "");
 
 /// A tensor file being written. Nothing is visible under its name until `finish`, which syncs and
 /// renames; without finish an existing file stays as it was.

@@ -1,7 +1,7 @@
 #include "benchmark/peers/hdf5_library.h"
 
 #include "base/errors.h"
-#include "benchmark/peers/shared_library.h"
+#include "files/shared_library.h"
 
 namespace tensorpress::benchmark {
 namespace {
@@ -16,9 +16,10 @@ herr_t keep_first(unsigned /*depth*/, const H5E_error2_t* error, void* sentence)
 
 Result<Hdf5Library> Hdf5Library::load() {
   // Debian's names first. Plugins look for HDF5's functions among the symbols of all.
-  TRY(const auto library, SharedLibrary::open({"libhdf5_serial.so.103", "libhdf5.so.103",
-                                               "libhdf5_serial.so", "libhdf5.so"},
-                                              SharedLibrary::Symbols::shared_with_plugins));
+  TRY(const auto library,
+      files::SharedLibrary::open(
+          {"libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5_serial.so", "libhdf5.so"},
+          files::SharedLibrary::Symbols::shared_with_plugins));
   Hdf5Library table{};
   RETURN_IF_ERROR(library.find("H5open", table.open));
   RETURN_IF_ERROR(library.find("H5Dclose", table.dataset_close));

@@ -8,8 +8,8 @@
 #include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "benchmark/peers/peers.h"
-#include "benchmark/peers/shared_library.h"
 #include "benchmark/stopwatch.h"
+#include "files/shared_library.h"
 
 namespace tensorpress::benchmark {
 namespace {
@@ -29,8 +29,8 @@ struct ZfpLibrary {
   decltype(&::zfp_decompress) decompress;
 
   static Result<ZfpLibrary> load() {
-    TRY(const auto library,
-        SharedLibrary::open({"libzfp.so.1", "libzfp.so"}, SharedLibrary::Symbols::hidden));
+    TRY(const auto library, files::SharedLibrary::open({"libzfp.so.1", "libzfp.so"},
+                                                       files::SharedLibrary::Symbols::hidden));
     ZfpLibrary table{};
     RETURN_IF_ERROR(library.find("stream_open", table.bits_open));
     RETURN_IF_ERROR(library.find("stream_close", table.bits_close));

@@ -1,4 +1,4 @@
-// A shared library opened while the program runs. What only `bench --peers` needs (HDF5 pulls in
+// A shared library opened while the program runs. What only some verbs need (HDF5 pulls in
 // some thirty libraries) must not slow down or bind the program otherwise.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include "tensorpress/result.h"
 
-namespace tensorpress::benchmark {
+namespace tensorpress::files {
 
 class SharedLibrary {
  public:
@@ -31,4 +31,4 @@ class SharedLibrary {
   void* handle_;
 };
 
-}  // namespace tensorpress::benchmark
+}  // namespace tensorpress::files

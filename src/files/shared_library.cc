@@ -1,10 +1,10 @@
-#include "benchmark/peers/shared_library.h"
+#include "files/shared_library.h"
 
 #include <dlfcn.h>
 
 #include "base/errors.h"
 
-namespace tensorpress::benchmark {
+namespace tensorpress::files {
 
 Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names,
                                           Symbols symbols) {
@@ -23,4 +23,4 @@ Result<void*> SharedLibrary::address(const char* name) const {
   return unsupported("a library has no ", name, "; it may be too old");
 }
 
-}  // namespace tensorpress::benchmark
+}  // namespace tensorpress::files

@@ -1,0 +1,30 @@
+// NetCDF and HDF5 files in `compress`: one variable or several to .tpz streams, or a whole file
+// rewritten with our filter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bound_options.h"
+#include "codec_options.h"
+#include "files/netcdf_file.h"
+#include "stream/writer.h"
+#include "tensor_options.h"
+
+namespace tensorpress::cli {
+
+/// Makes our filter known to HDF5.
+Result<void> register_filter();
+/// To be called before HDF5 files are read or written; does nothing for other files.
+Result<void> prepare_for(const std::string& path);
+
+/// Variables asked for by name; "*" is all data, and no name the only data there is.
+Result<std::vector<const files::NetcdfVariable*>> chosen_variables(
+    const files::NetcdfFile& file, const std::vector<std::string>& names);
+
+/// "run.TEMP.tpz" beside "run.nc", or in the folder `output`; `output` itself for a single
+/// variable.
+std::string output_for(const std::string& input, const std::string& output,
+                       const files::NetcdfVariable& variable, bool several);
+
+}  // namespace tensorpress::cli

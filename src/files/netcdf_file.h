@@ -1,0 +1,67 @@
+// NetCDF files (classic, 64-bit and netCDF-4) and HDF5 files: what variables there are, and each of
+// them as a tensor that is read region by region. NetCDF's library is opened when the first such
+// file is; a build without its header says so instead.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "files/netcdf_notes.h"
+#include "files/tensor_files.h"
+#include "stream/tensor_io.h"
+
+namespace tensorpress::files {
+
+enum class ArrayFormat { other, netcdf_classic, hdf5 };
+
+/// From the first bytes; a file that cannot be read is `other`.
+ArrayFormat array_format_of(const std::string& path);
+/// From a name: .nc, .nc4, .cdf, .h5, .hdf5.
+bool is_array_file_name(const std::string& path);
+
+struct StoredFilter {
+  std::uint32_t id = 0;
+  std::vector<std::uint32_t> values = {};
+};
+
+struct NetcdfVariable {
+  std::string path;  // "TEMP", or "ocean/TEMP" in a group
+  std::string type;  // NetCDF's name: "float", "short", "char"
+  std::vector<std::string> dimensions;
+  std::vector<std::uint64_t> extents;
+  std::uint64_t bytes = 0;                   // of its elements as they are stored
+  std::vector<std::uint64_t> chunk_extents;  // none when it has no chunks
+  std::vector<StoredFilter> filters;
+  std::vector<double> fill_values;  // _FillValue, missing_value and NetCDF's default
+  bool packed = false;              // whole numbers with scale_factor or add_offset
+  bool coordinate = false;          // a dimension has its name, or another variable's bounds do
+  std::string refusal;              // why it cannot be compressed; "" when it can
+};
+
+class NetcdfFile {
+ public:
+  static Result<std::unique_ptr<NetcdfFile>> open(const std::string& path);
+  virtual ~NetcdfFile() = default;
+
+  virtual const std::vector<NetcdfVariable>& variables() const = 0;
+  /// f32 or f64, packed numbers unpacked and their fill values NaN. The file must outlive it.
+  virtual Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) = 0;
+  virtual Result<NetcdfNotes> notes(const NetcdfVariable& variable) = 0;
+
+  /// By its path, with or without a leading slash; the error lists what there is.
+  Result<const NetcdfVariable*> find(const std::string& name) const;
+};
+
+/// A variable alone, as open_tensor gives it. Without a name: the only one that is data.
+Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::string& path,
+                                                                 const std::string& variable);
+
+/// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
+/// and coordinates, and packed numbers are packed again.
+Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
+                                                         const Shape& shape,
+                                                         const std::optional<NetcdfNotes>& notes);
+
+}  // namespace tensorpress::files

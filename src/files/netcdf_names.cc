@@ -1,0 +1,51 @@
+// The part of netcdf_file.h that needs no NetCDF library.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "files/netcdf_file.h"
+
+namespace tensorpress::files {
+
+ArrayFormat array_format_of(const std::string& path) {
+  if (path == "-") return ArrayFormat::other;
+  const auto file = open_bytes(path);
+  if (!file.ok()) return ArrayFormat::other;
+  constexpr std::array kHdf5 = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<std::byte, 8> begin{};
+  // HDF5 may begin behind a block of the user's own, at 512, 1024, 2048, ... bytes.
+  constexpr std::uint64_t kLastPlace = 1 << 20;
+  for (std::uint64_t at = 0; at <= kLastPlace; at = at == 0 ? 512 : at * 2) {
+    if (at + begin.size() > (*file)->size()) break;
+    if (!(*file)->read_at(at, begin).ok()) break;
+    if (std::memcmp(begin.data(), kHdf5.data(), begin.size()) == 0) return ArrayFormat::hdf5;
+    const auto version = static_cast<int>(begin[3]);
+    if (at == 0 && std::memcmp(begin.data(), "CDF", 3) == 0 &&
+        (version == 1 || version == 2 || version == 5)) {
+      return ArrayFormat::netcdf_classic;
+    }
+  }
+  return ArrayFormat::other;
+}
+
+bool is_array_file_name(const std::string& path) {
+  constexpr std::array kEndings = {".nc", ".nc4", ".cdf", ".h5", ".hdf5"};
+  return std::ranges::any_of(kEndings, [&](const char* ending) { return path.ends_with(ending); });
+}
+
+Result<const NetcdfVariable*> NetcdfFile::find(const std::string& name) const {
+  const std::string bare = name.starts_with('/') ? name.substr(1) : name;
+  std::string listed;
+  for (const NetcdfVariable& variable : variables()) {
+    if (variable.path == bare) return &variable;
+    if (variable.refusal.empty() && !variable.coordinate) {
+      listed += text(listed.empty() ? "" : ", ", variable.path);
+    }
+  }
+  if (listed.empty()) return bad_argument("there is no variable '", name, "' and no other data");
+  return bad_argument("there is no variable '", name, "'; there are: ", listed);
+}
+
+}  // namespace tensorpress::files

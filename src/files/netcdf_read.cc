@@ -1,0 +1,326 @@
+// Reads NetCDF and HDF5 files through NetCDF's library.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "files/netcdf_classic_size.h"
+#include "files/netcdf_file.h"
+#include "files/netcdf_handle.h"
+
+namespace tensorpress::files {
+namespace {
+
+constexpr std::size_t kMaxCoordinateValues = std::size_t{1} << 18;
+
+bool is_whole_number(nc_type type) {
+  return type != NC_CHAR && type != NC_FLOAT && type != NC_DOUBLE && type >= NC_BYTE &&
+         type <= NC_UINT64;
+}
+
+/// A variable's attributes by the names that matter here.
+std::vector<double> numbers_of(const std::vector<NetcdfAttribute>& attributes,
+                               std::string_view name) {
+  for (const auto& attribute : attributes) {
+    if (attribute.name == name) return attribute.value.numbers();
+  }
+  return {};
+}
+
+std::string text_of(const std::vector<NetcdfAttribute>& attributes, std::string_view name) {
+  for (const auto& attribute : attributes) {
+    if (attribute.name != name || attribute.value.type != NetcdfType::text) continue;
+    return {reinterpret_cast<const char*>(attribute.value.bytes.data()),
+            attribute.value.bytes.size()};
+  }
+  return {};
+}
+
+struct Place {
+  int group = 0;
+  int variable = 0;
+  nc_type type = NC_NAT;
+};
+
+/// How packed numbers become data: raw scale + offset, and raw fill values become NaN.
+struct Packing {
+  double scale = 1;
+  double offset = 0;
+  std::vector<double> fills;
+};
+
+class VariableSource : public stream::TensorSource {
+ public:
+  VariableSource(std::shared_ptr<const NetcdfHandle> file, Place place, DType dtype, Shape shape,
+                 std::optional<Packing> packing, std::string name)
+      : file_(std::move(file)),
+        place_(place),
+        dtype_(dtype),
+        shape_(shape),
+        packing_(std::move(packing)),
+        name_(std::move(name)) {}
+
+  DType dtype() const override { return dtype_; }
+  const Shape& shape() const override { return shape_; }
+  bool random_access() const override { return true; }
+
+  Result<TensorView> read(const Region& region, AlignedBuffer& scratch) override {
+    std::array<std::size_t, kMaxRank> start{}, count{};
+    for (std::size_t i = 0; i < shape_.rank(); ++i) {
+      start[i] = static_cast<std::size_t>(region.origin[i]);
+      count[i] = static_cast<std::size_t>(region.extent[i]);
+    }
+    const auto elements = static_cast<std::size_t>(region.extent.element_count());
+    const auto room = scratch.reserve(elements * size_of(dtype_));
+    if (packing_) {
+      const auto raw = raw_.reserve_as<double>(elements);
+      RETURN_IF_ERROR(
+          file_->check(file_->library().nc_get_vara_double(place_.group, place_.variable,
+                                                           start.data(), count.data(), raw.data()),
+                       "cannot read variable '", name_, "'"));
+      unpack(raw, room);
+    } else {
+      RETURN_IF_ERROR(
+          file_->check(file_->library().nc_get_vara(place_.group, place_.variable, start.data(),
+                                                    count.data(), room.data()),
+                       "cannot read variable '", name_, "'"));
+    }
+    return TensorView::contiguous(room.data(), dtype_, region.extent);
+  }
+
+ private:
+  void unpack(std::span<const double> raw, std::span<std::byte> room) const {
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const bool missing = std::ranges::find(packing_->fills, raw[i]) != packing_->fills.end();
+      const double value = missing ? std::numeric_limits<double>::quiet_NaN()
+                                   : raw[i] * packing_->scale + packing_->offset;
+      if (dtype_ == DType::f64) {
+        std::memcpy(room.data() + i * sizeof value, &value, sizeof value);
+      } else {
+        const auto narrow = static_cast<float>(value);
+        std::memcpy(room.data() + i * sizeof narrow, &narrow, sizeof narrow);
+      }
+    }
+  }
+
+  std::shared_ptr<const NetcdfHandle> file_;
+  Place place_;
+  DType dtype_;
+  Shape shape_;
+  std::optional<Packing> packing_;
+  std::string name_;
+  AlignedBuffer raw_;
+};
+
+class OpenFile : public NetcdfFile {
+ public:
+  explicit OpenFile(std::shared_ptr<const NetcdfHandle> file) : file_(std::move(file)) {}
+
+  Result<void> list() {
+    RETURN_IF_ERROR(list_group(file_->id(), ""));
+    // What a dimension or a `bounds` attribute names is a coordinate of other variables.
+    for (NetcdfVariable& variable : variables_) {
+      const std::string name = variable.path.substr(variable.path.rfind('/') + 1);
+      const bool dimension = variable.dimensions.size() == 1 && variable.dimensions[0] == name;
+      variable.coordinate = dimension || std::ranges::find(bounds_, name) != bounds_.end();
+    }
+    return {};
+  }
+
+  const std::vector<NetcdfVariable>& variables() const override { return variables_; }
+
+  Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) override {
+    if (!variable.refusal.empty()) {
+      return unsupported("variable '", variable.path, "' ", variable.refusal);
+    }
+    const Place& place = places_[index_of(variable)];
+    TRY(const Shape shape, Shape::make(variable.extents));
+    TRY(const auto attributes, file_->attributes(place.group, place.variable));
+    DType dtype = place.type == NC_DOUBLE ? DType::f64 : DType::f32;
+    std::optional<Packing> packing;
+    if (variable.packed) {
+      packing.emplace();
+      // The type of scale_factor is that of the data (CF conventions, section 8.1).
+      dtype = DType::f32;
+      for (const auto& attribute : attributes) {
+        if (attribute.name != "scale_factor" && attribute.name != "add_offset") continue;
+        if (attribute.value.type == NetcdfType::f64) dtype = DType::f64;
+        const auto numbers = attribute.value.numbers();
+        (attribute.name == "scale_factor" ? packing->scale : packing->offset) = numbers.front();
+      }
+      packing->fills = variable.fill_values;
+    }
+    return std::unique_ptr<stream::TensorSource>(std::make_unique<VariableSource>(
+        file_, place, dtype, shape, std::move(packing), variable.path));
+  }
+
+  Result<NetcdfNotes> notes(const NetcdfVariable& variable) override {
+    const Place& place = places_[index_of(variable)];
+    NetcdfNotes notes;
+    notes.variable = variable.path.substr(variable.path.rfind('/') + 1);
+    notes.type = static_cast<NetcdfType>(place.type);
+    notes.dimensions = variable.dimensions;
+    TRY(notes.attributes, file_->attributes(place.group, place.variable));
+    TRY(notes.global, file_->attributes(file_->id(), NC_GLOBAL));
+    TRY(const auto unlimited, file_->unlimited(place.group));
+    for (const std::string& name : variable.dimensions) {
+      if (std::ranges::find(unlimited, name) != unlimited.end()) notes.unlimited.push_back(name);
+      TRY(auto coordinate, coordinate_of(name, place.group));
+      if (coordinate) notes.coordinates.push_back(std::move(*coordinate));
+    }
+    return notes;
+  }
+
+ private:
+  std::size_t index_of(const NetcdfVariable& variable) const {
+    return static_cast<std::size_t>(&variable - variables_.data());
+  }
+
+  Result<void> list_group(int group, const std::string& prefix) {
+    TRY(const auto ids, file_->variable_ids(group));
+    for (const int id : ids) RETURN_IF_ERROR(list_variable(group, id, prefix));
+    TRY(const auto groups, file_->groups(group));
+    for (const auto& [child, name] : groups) {
+      RETURN_IF_ERROR(list_group(child, text(prefix, name, "/")));
+    }
+    return {};
+  }
+
+  Result<void> list_variable(int group, int id, const std::string& prefix) {
+    TRY(const auto shape, file_->shape_of(group, id));
+    NetcdfVariable variable;
+    variable.path = prefix + shape.name;
+    variable.dimensions = shape.dimensions;
+    variable.extents = shape.extents;
+    TRY(const auto type, file_->type_of(group, shape.type));
+    variable.type = type.name;
+    variable.bytes = type.bytes;
+    for (const auto extent : shape.extents) variable.bytes *= extent;
+    TRY(const auto attributes, file_->attributes(group, id));
+    for (const char* const name : {"bounds", "edges", "climatology"}) {
+      if (auto other = text_of(attributes, name); !other.empty()) bounds_.push_back(other);
+    }
+    for (const char* const name : {"_FillValue", "missing_value"}) {
+      for (const double fill : numbers_of(attributes, name)) {
+        if (std::ranges::find(variable.fill_values, fill) == variable.fill_values.end()) {
+          variable.fill_values.push_back(fill);
+        }
+      }
+    }
+    variable.packed =
+        is_whole_number(shape.type) && (!numbers_of(attributes, "scale_factor").empty() ||
+                                        !numbers_of(attributes, "add_offset").empty());
+    if (shape.type == NC_FLOAT || shape.type == NC_DOUBLE) {
+      // What NetCDF writes where nobody did.
+      const double fill =
+          shape.type == NC_FLOAT ? static_cast<double>(NC_FILL_FLOAT) : NC_FILL_DOUBLE;
+      if (std::ranges::find(variable.fill_values, fill) == variable.fill_values.end()) {
+        variable.fill_values.push_back(fill);
+      }
+    }
+    constexpr std::size_t kMostFills = 15;
+    if (variable.fill_values.size() > kMostFills) variable.fill_values.resize(kMostFills);
+    variable.refusal = refusal_of(variable, shape.type);
+    TRY(variable.chunk_extents, file_->chunks_of(group, id, shape.extents.size()));
+    TRY(variable.filters, file_->filters_of(group, id));
+    variables_.push_back(std::move(variable));
+    places_.push_back({group, id, shape.type});
+    return {};
+  }
+
+  static std::string refusal_of(const NetcdfVariable& variable, nc_type type) {
+    const bool floats = type == NC_FLOAT || type == NC_DOUBLE;
+    if (type == NC_CHAR || type == NC_STRING) return "holds text, which is not compressed";
+    if (is_whole_number(type) && !variable.packed) {
+      return text("holds whole numbers (", variable.type,
+                  ") without scale_factor or add_offset, which are not data with an error bound");
+    }
+    if (!floats && !variable.packed) {
+      return text("is of type ", variable.type, "; floats and packed whole numbers are compressed");
+    }
+    if (variable.extents.size() > kMaxRank) {
+      return text("has ", variable.extents.size(), " dimensions; at most ", kMaxRank,
+                  " are supported");
+    }
+    for (std::size_t i = 0; i < variable.extents.size(); ++i) {
+      if (variable.extents[i] == 0) {
+        return text("is empty: its dimension '", variable.dimensions[i], "' has length 0");
+      }
+    }
+    return {};
+  }
+
+  /// The variable that has the dimension's name, in this group or one above.
+  Result<std::optional<NetcdfCoordinate>> coordinate_of(const std::string& name, int group) {
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const NetcdfVariable& candidate = variables_[i];
+      const std::string bare = candidate.path.substr(candidate.path.rfind('/') + 1);
+      const bool here = places_[i].group == group || candidate.path == bare;
+      if (!here || bare != name || candidate.dimensions != std::vector{name}) continue;
+      NetcdfCoordinate coordinate{.name = name};
+      const auto type = static_cast<NetcdfType>(places_[i].type);
+      const std::uint64_t count = candidate.extents[0];
+      if (size_of(type) == 0 || count > kMaxCoordinateValues) break;
+      coordinate.values.type = type;
+      coordinate.values.bytes.resize(static_cast<std::size_t>(count) * size_of(type));
+      const std::size_t start = 0, length = static_cast<std::size_t>(count);
+      RETURN_IF_ERROR(
+          file_->check(file_->library().nc_get_vara(places_[i].group, places_[i].variable, &start,
+                                                    &length, coordinate.values.bytes.data()),
+                       "cannot read coordinate '", name, "'"));
+      TRY(coordinate.attributes, file_->attributes(places_[i].group, places_[i].variable));
+      return std::optional(std::move(coordinate));
+    }
+    return std::optional<NetcdfCoordinate>();
+  }
+
+  std::shared_ptr<const NetcdfHandle> file_;
+  std::vector<NetcdfVariable> variables_;
+  std::vector<Place> places_;
+  std::vector<std::string> bounds_;
+};
+
+Result<void> check_whole(const std::string& path) {
+  if (array_format_of(path) != ArrayFormat::netcdf_classic) return {};
+  TRY(const auto bytes, open_bytes(path));
+  TRY(const std::uint64_t needed, netcdf_classic_size(*bytes));
+  if (bytes->size() >= needed) return {};
+  return truncated("the file is cut off: its variables need ", needed, " bytes and it has ",
+                   bytes->size());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
+  RETURN_IF_ERROR(check_whole(path));
+  TRY(auto handle, NetcdfHandle::open(path));
+  auto file = std::make_unique<OpenFile>(std::move(handle));
+  RETURN_IF_ERROR(file->list());
+  return std::unique_ptr<NetcdfFile>(std::move(file));
+}
+
+Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::string& path,
+                                                                 const std::string& variable) {
+  TRY(const auto file, NetcdfFile::open(path));
+  const NetcdfVariable* chosen = nullptr;
+  std::string listed;
+  if (!variable.empty()) {
+    TRY(chosen, file->find(variable));
+    return file->source(*chosen);
+  }
+  for (const NetcdfVariable& candidate : file->variables()) {
+    if (!candidate.refusal.empty() || candidate.coordinate) continue;
+    chosen = &candidate;
+    listed += text(listed.empty() ? "" : ", ", candidate.path);
+  }
+  if (chosen == nullptr) return bad_argument("the file has no variable that can be compressed");
+  if (listed != chosen->path) {
+    return bad_argument("the file has several variables; name one with --var: ", listed);
+  }
+  return file->source(*chosen);
+}
+
+}  // namespace tensorpress::files

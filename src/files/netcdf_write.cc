@@ -1,0 +1,253 @@
+// Writes one tensor as a variable of a new NetCDF file, with what its notes say about it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "base/errors.h"
+#include "base/region.h"
+#include "files/byte_files.h"
+#include "files/netcdf_file.h"
+#include "files/netcdf_handle.h"
+
+namespace tensorpress::files {
+namespace {
+
+Result<nc_type> netcdf_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return NC_FLOAT;
+    case DType::f64:
+      return NC_DOUBLE;
+    case DType::u8:
+      return NC_UBYTE;
+    case DType::i16:
+      return NC_SHORT;
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  return unsupported("NetCDF has no type for ", name_of(dtype), "; write .npy or raw instead");
+}
+
+/// What whole numbers become again after they were data.
+struct Packing {
+  double scale = 1;
+  double offset = 0;
+  double fill = 0;
+  double lowest = 0;
+  double highest = 0;
+};
+
+bool is_packed(NetcdfType type) {
+  return type != NetcdfType::f32 && type != NetcdfType::f64 && size_of(type) != 0 &&
+         type != NetcdfType::text;
+}
+
+Result<Packing> packing_of(const NetcdfNotes& notes) {
+  Packing packing;
+  packing.scale = notes.number("scale_factor").value_or(1);
+  packing.offset = notes.number("add_offset").value_or(0);
+  if (!std::isfinite(packing.scale) || packing.scale == 0 || !std::isfinite(packing.offset)) {
+    return corrupt("scale_factor ", packing.scale, " and add_offset ", packing.offset,
+                   " cannot pack values");
+  }
+  const bool with_sign = notes.type == NetcdfType::i8 || notes.type == NetcdfType::i16 ||
+                         notes.type == NetcdfType::i32 || notes.type == NetcdfType::i64;
+  const double bits = 8 * static_cast<double>(size_of(notes.type));
+  packing.highest = std::min(std::exp2(with_sign ? bits - 1 : bits) - 1, 0x1p53);
+  packing.lowest = with_sign ? -packing.highest - 1 : 0;
+  packing.fill =
+      notes.number("_FillValue").value_or(notes.number("missing_value").value_or(packing.lowest));
+  return packing;
+}
+
+class NetcdfTensorFile : public TensorFile {
+ public:
+  NetcdfTensorFile(std::unique_ptr<AtomicFile> file, std::shared_ptr<NetcdfHandle> handle,
+                   DType dtype, const Shape& shape, std::string name)
+      : file_(std::move(file)),
+        handle_(std::move(handle)),
+        dtype_(dtype),
+        shape_(shape),
+        name_(std::move(name)) {}
+
+  Result<void> define(const NetcdfNotes& notes, bool classic) {
+    TRY(nc_type type, netcdf_type_of(dtype_));
+    if (is_packed(notes.type)) {
+      TRY(packing_, packing_of(notes));
+      type = static_cast<nc_type>(notes.type);
+    }
+    const NetcdfLibrary& library = handle_->library();
+    const int id = handle_->id();
+    std::vector<int> dimensions;
+    for (std::size_t i = 0; i < shape_.rank(); ++i) {
+      const auto& name = notes.dimensions[i];
+      // Classic files can only grow along the first axis.
+      const bool grows =
+          std::ranges::find(notes.unlimited, name) != notes.unlimited.end() && (!classic || i == 0);
+      int dimension = 0;
+      RETURN_IF_ERROR(handle_->check(
+          library.nc_def_dim(id, name.c_str(),
+                             grows ? NC_UNLIMITED : static_cast<std::size_t>(shape_[i]),
+                             &dimension),
+          "cannot make dimension '", name, "'"));
+      dimensions.push_back(dimension);
+    }
+    for (const auto& attribute : notes.global) {
+      // Written by the library itself.
+      if (attribute.name == "_NCProperties") continue;
+      RETURN_IF_ERROR(handle_->put_attribute(id, NC_GLOBAL, attribute));
+    }
+    std::vector<int> coordinates;
+    for (const auto& coordinate : notes.coordinates) {
+      const auto axis = std::ranges::find(notes.dimensions, coordinate.name);
+      int variable = 0;
+      RETURN_IF_ERROR(handle_->check(
+          library.nc_def_var(
+              id, coordinate.name.c_str(), static_cast<nc_type>(coordinate.values.type), 1,
+              &dimensions[static_cast<std::size_t>(axis - notes.dimensions.begin())], &variable),
+          "cannot make variable '", coordinate.name, "'"));
+      for (const auto& attribute : coordinate.attributes) {
+        RETURN_IF_ERROR(handle_->put_attribute(id, variable, attribute));
+      }
+      coordinates.push_back(variable);
+    }
+    RETURN_IF_ERROR(handle_->check(
+        library.nc_def_var(id, notes.variable.c_str(), type, static_cast<int>(shape_.rank()),
+                           dimensions.data(), &variable_),
+        "cannot make variable '", notes.variable, "'"));
+    for (const auto& attribute : notes.attributes) {
+      RETURN_IF_ERROR(handle_->put_attribute(id, variable_, attribute));
+    }
+    // Every element is written; filling first would write everything twice.
+    int before = 0;
+    library.nc_set_fill(id, NC_NOFILL, &before);
+    RETURN_IF_ERROR(handle_->check(library.nc_enddef(id), "cannot write the NetCDF header"));
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+      const auto& values = notes.coordinates[i].values;
+      const std::size_t start = 0, count = values.count();
+      RETURN_IF_ERROR(handle_->check(
+          library.nc_put_vara(id, coordinates[i], &start, &count, values.bytes.data()),
+          "cannot write '", notes.coordinates[i].name, "'"));
+    }
+    return {};
+  }
+
+  Result<void> write(const Region& region, const TensorView& elements) override {
+    RETURN_IF_ERROR(check_region(shape_, region));
+    const auto bytes = static_cast<std::size_t>(elements.byte_count());
+    const std::byte* data = elements.data;
+    if (!elements.is_contiguous()) {
+      const auto room = contiguous_.reserve(bytes);
+      copy_elements(elements, MutableTensorView::contiguous(room.data(), dtype_, elements.shape));
+      data = room.data();
+    }
+    std::array<std::size_t, kMaxRank> start{}, count{};
+    for (std::size_t i = 0; i < shape_.rank(); ++i) {
+      start[i] = static_cast<std::size_t>(region.origin[i]);
+      count[i] = static_cast<std::size_t>(region.extent[i]);
+    }
+    const NetcdfLibrary& library = handle_->library();
+    int status = NC_NOERR;
+    if (packing_) {
+      const auto packed = pack(data, static_cast<std::size_t>(elements.element_count()));
+      status = library.nc_put_vara_double(handle_->id(), variable_, start.data(), count.data(),
+                                          packed.data());
+    } else {
+      status = library.nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data);
+    }
+    return handle_->check(status, "cannot write ", name_);
+  }
+
+  Result<void> finish() override {
+    RETURN_IF_ERROR(handle_->close());
+    return file_->finish();
+  }
+
+ private:
+  std::span<const double> pack(const std::byte* data, std::size_t count) {
+    const auto packed = packed_.reserve_as<double>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      double value = 0;
+      if (dtype_ == DType::f64) {
+        std::memcpy(&value, data + i * sizeof value, sizeof value);
+      } else {
+        float narrow = 0;
+        std::memcpy(&narrow, data + i * sizeof narrow, sizeof narrow);
+        value = static_cast<double>(narrow);
+      }
+      packed[i] = std::isnan(value)
+                      ? packing_->fill
+                      : std::clamp(std::nearbyint((value - packing_->offset) / packing_->scale),
+                                   packing_->lowest, packing_->highest);
+    }
+    return packed;
+  }
+
+  std::unique_ptr<AtomicFile> file_;
+  std::shared_ptr<NetcdfHandle> handle_;
+  DType dtype_;
+  Shape shape_;
+  std::string name_;
+  int variable_ = 0;
+  std::optional<Packing> packing_;
+  AlignedBuffer contiguous_, packed_;
+};
+
+/// Notes that fit the tensor, whatever a stream says.
+Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, const Shape& shape,
+                                  bool classic) {
+  NetcdfNotes notes;
+  if (given) {
+    notes = *given;
+    if (notes.dimensions.size() != shape.rank()) {
+      return corrupt("the attribute 'netcdf' of the stream names ", notes.dimensions.size(),
+                     " dimensions for a tensor of rank ", shape.rank());
+    }
+  } else {
+    notes.variable = "data";
+    for (std::size_t i = 0; i < shape.rank(); ++i) notes.dimensions.push_back(text("dim_", i));
+  }
+  // A variable may use one dimension twice; here each axis gets its own.
+  std::set<std::string> names;
+  for (std::string& name : notes.dimensions) {
+    while (!names.insert(name).second) name += "_2";
+  }
+  std::erase_if(notes.coordinates, [&](const NetcdfCoordinate& coordinate) {
+    const auto axis = std::ranges::find(notes.dimensions, coordinate.name);
+    return axis == notes.dimensions.end() || coordinate.name == notes.variable ||
+           coordinate.values.type == NetcdfType::string ||
+           coordinate.values.count() !=
+               shape[static_cast<std::size_t>(axis - notes.dimensions.begin())];
+  });
+  if (classic) {
+    const auto too_new = [](const NetcdfAttribute& attribute) {
+      return attribute.value.type > NetcdfType::f64;
+    };
+    std::erase_if(notes.attributes, too_new);
+    std::erase_if(notes.global, too_new);
+  }
+  return notes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
+                                                         const Shape& shape,
+                                                         const std::optional<NetcdfNotes>& notes) {
+  const bool classic = path.ends_with(".cdf");
+  TRY(const NetcdfNotes fitting, fitting_notes(notes, shape, classic));
+  TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
+  TRY(auto file, AtomicFile::create(path));
+  const std::string place = file->path_for_libraries();
+  if (place.empty()) return io_error("'", path, "' is no ordinary file, which NetCDF needs");
+  TRY(auto handle, NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4));
+  auto tensor =
+      std::make_unique<NetcdfTensorFile>(std::move(file), std::move(handle), dtype, shape, path);
+  RETURN_IF_ERROR(tensor->define(fitting, classic));
+  return std::unique_ptr<TensorFile>(std::move(tensor));
+}
+
+}  // namespace tensorpress::files
