@@ -17,7 +17,7 @@
 #include "tensorpress/stream.h"
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace tensorpress::python {
 namespace {
@@ -74,11 +74,9 @@ void prefer_huge_pages(std::byte* memory, std::uint64_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
   constexpr std::uint64_t kWorthwhile = std::uint64_t{4} << 20;
   if (bytes < kWorthwhile) return;
-  const std::uintptr_t begin =
-      (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + bytes;
+  const std::uintptr_t before_page = (0 - reinterpret_cast<std::uintptr_t>(memory)) % kPage;
   // Advice: it does not matter if the system declines.
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  madvise(memory + before_page, bytes - before_page, MADV_HUGEPAGE);
 #endif
 }
 
