@@ -83,7 +83,7 @@ MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16) {
 }
 
 HeldBuffer::HeldBuffer(nb::handle object, Access access) {
-  if (!PyObject_CheckBuffer(object.ptr())) {
+  if (PyObject_CheckBuffer(object.ptr()) == 0) {
     raise_type_error(
         text("a stream is bytes or another buffer, not a ", nb::type_name(object.type()).c_str()));
   }

@@ -16,8 +16,14 @@
 #include "errors.h"
 #include "tensorpress/stream.h"
 
+#ifdef Py_LIMITED_API
+// Every CPython exports it, but the stable ABI does not promise it: where it is gone one day, this
+// is null and bytes are copied.
+extern "C" __attribute__((weak)) int _PyBytes_Resize(PyObject** bytes, Py_ssize_t size);  // NOLINT
+#endif
+
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace tensorpress::python {
 namespace {
@@ -74,11 +80,9 @@ void prefer_huge_pages(std::byte* memory, std::uint64_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
   constexpr std::uint64_t kWorthwhile = std::uint64_t{4} << 20;
   if (bytes < kWorthwhile) return;
-  const std::uintptr_t begin =
-      (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + bytes;
+  const std::uintptr_t before_page = (0 - reinterpret_cast<std::uintptr_t>(memory)) % kPage;
   // Advice: it does not matter if the system declines.
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  madvise(memory + before_page, bytes - before_page, MADV_HUGEPAGE);
 #endif
 }
 
@@ -96,6 +100,19 @@ std::uint64_t length_or_raise(const Result<std::uint64_t>& length) {
   return value_or_raise(length);
 }
 
+nb::object cut(nb::object bytes, Py_ssize_t length) {
+#ifdef Py_LIMITED_API
+  if (_PyBytes_Resize == nullptr) {
+    nb::object copy = nb::steal(PyBytes_FromStringAndSize(PyBytes_AsString(bytes.ptr()), length));
+    if (!copy.is_valid()) nb::raise_python_error();
+    return copy;
+  }
+#endif
+  PyObject* resized = bytes.release().ptr();
+  if (_PyBytes_Resize(&resized, length) != 0) nb::raise_python_error();
+  return nb::steal(resized);
+}
+
 // Python's bytes are made as large as a stream can become and cut to its length in the end. Pages
 // that are never written to take no memory, and cutting moves nothing.
 nb::object compress_to_bytes(const Compressor& compressor, const TensorView& view) {
@@ -108,9 +125,7 @@ nb::object compress_to_bytes(const Compressor& compressor, const TensorView& vie
   prefer_huge_pages(memory, room);
   const std::uint64_t length =
       length_or_raise(run(compressor, view, std::span(memory, static_cast<std::size_t>(room))));
-  PyObject* resized = bytes.release().ptr();
-  if (_PyBytes_Resize(&resized, static_cast<Py_ssize_t>(length)) != 0) nb::raise_python_error();
-  return nb::steal(resized);
+  return cut(std::move(bytes), static_cast<Py_ssize_t>(length));
 }
 
 /// Bytes, or with `out` how many were written to it.

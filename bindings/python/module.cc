@@ -62,11 +62,10 @@ nb::dict config() {
 }  // namespace tensorpress::python
 
 NB_MODULE(_core, module) {
-  using namespace tensorpress::python;
   module.attr("__version__") = TENSORPRESS_VERSION_STRING;
-  module.def("codecs", &list_codecs);
-  module.def("config", &config);
-  define_errors(module);
-  define_compression(module);
-  define_reader(module);
+  module.def("codecs", &tensorpress::python::list_codecs);
+  module.def("config", &tensorpress::python::config);
+  tensorpress::python::define_errors(module);
+  tensorpress::python::define_compression(module);
+  tensorpress::python::define_reader(module);
 }

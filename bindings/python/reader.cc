@@ -16,7 +16,7 @@
 #include "stream/reader.h"
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nb::literals::operator""_a;
 
 namespace tensorpress::python {
 namespace {

@@ -75,7 +75,7 @@ class TensorpressCodec(ArrayBytesCodec):
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         wanted = chunk_spec.dtype.to_native_dtype()
         array = np.empty(chunk_spec.shape, _native(chunk_spec.dtype))
-        decompress(memoryview(chunk_bytes.as_numpy_array()), out=array)
+        decompress(chunk_bytes.as_buffer_like(), out=array)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array.astype(wanted, copy=False))
 
     async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:

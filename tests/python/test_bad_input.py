@@ -1,4 +1,4 @@
-"""Wrong arguments and hostile bytes are exceptions of a type that callers expect, with the library's
+"""Wrong arguments and hostile bytes are exceptions that callers expect, with the library's own
 words; the interpreter lives on."""
 
 import sys

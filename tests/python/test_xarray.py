@@ -115,17 +115,91 @@ def test_a_closed_dataset_and_a_file_that_is_none_are_errors(tmp_path):
         xarray.open_dataset(tmp_path / "z.tpz", engine="tensorpress")
 
 
-def test_a_data_array_s_attributes_survive(tmp_path):
+NOTES = {
+    "variable": "TEMP",
+    "type": "f32",
+    "dimensions": ["lat", "lon"],
+    "unlimited": ["lat"],
+    "attributes": {
+        "units": "K",
+        "_FillValue": {"f32": [-1e34]},
+        "levels": {"i16": [1, 2]},
+        "limit": {"f64": ["nan"]},
+        "latin": {"text": [77, 252]},
+    },
+    "coordinates": {
+        "lat": {"attributes": {"units": "degrees_north"}, "values": {"f64": list(range(10))}},
+        "lon": {"attributes": {}, "values": {"f64": [1, 2]}},
+    },
+    "global": {"history": "made for a test"},
+}
+
+
+def test_the_notes_of_the_command_line_are_understood(tmp_path):
+    original = waves((10, 40))
+    original[2, 3] = -1e34
+    text = json.dumps(NOTES)
+    path = tmp_path / "x.tpz"
+    pieces = {"netcdf": text[:100], "netcdf.1": text[100:]}
+    path.write_bytes(
+        tensorpress.compress(original, absolute=1e-3, fill_values=-1e34, attributes=pieces)
+    )
+    with xarray.open_dataset(path) as dataset:
+        found = dataset["TEMP"]
+        assert found.dims == ("lat", "lon") and np.isnan(found[2, 3])
+        assert found.attrs["units"] == "K" and found.attrs["levels"].tolist() == [1, 2]
+        assert np.isnan(found.attrs["limit"]) and found.attrs["latin"].startswith("M")
+        assert list(dataset.coords) == ["lat"]  # lon has another length
+        assert dataset["lat"].attrs == {"units": "degrees_north"}
+        assert dataset.attrs == {"history": "made for a test"}
+
+
+def test_unpacked_numbers_are_not_unpacked_again(tmp_path):
+    packing = {"scale_factor": {"f64": [0.01]}, "_FillValue": {"i16": [-1]}, "units": "m"}
+    notes = {**NOTES, "type": "i16", "attributes": packing}
+    path = write(tmp_path / "x.tpz", waves((10, 40)), netcdf=json.dumps(notes))
+    with xarray.open_dataset(path) as dataset:
+        assert error_of(dataset["TEMP"], waves((10, 40))) <= 1e-3
+        assert dataset["TEMP"].encoding["scale_factor"] == 0.01
+        dataset.to_netcdf(tmp_path / "packed.nc", engine="netcdf4")
+    with xarray.open_dataset(tmp_path / "packed.nc", mask_and_scale=False) as packed:
+        assert packed["TEMP"].dtype == "int16" and packed["TEMP"].attrs["_FillValue"] == -1
+
+
+@pytest.mark.parametrize(
+    "notes",
+    ["", "{", "[]", "null", '{"variable": 5}', json.dumps({**NOTES, "attributes": [1]}),
+     json.dumps({**NOTES, "attributes": {"a": {"i16": [99999]}}}), "[" * 5000,
+     json.dumps({**NOTES, "coordinates": {"lat": 7}})],
+)  # fmt: skip
+def test_damaged_notes_do_not_keep_the_data_from_being_read(tmp_path, notes):
+    path = write(tmp_path / "x.tpz", waves((10, 40)), netcdf=notes)
+    with xarray.open_dataset(path) as dataset:
+        assert list(dataset) == ["x"] and dataset["x"].shape == (10, 40)
+
+
+def test_an_array_of_a_climate_file_comes_back_with_all_that_is_known_of_it(tmp_path):
     path = FERRET / "coads_climatology.cdf"
     if not path.exists():
         pytest.skip("apt-get install ferret-datasets")
-    with xarray.open_dataset(path, decode_times=False) as dataset:
+    with xarray.open_dataset(path, decode_times=False) as dataset:  # its year 0 is no date
         original = dataset.SST.load()
     packed = tensorpress.compress(original, relative=1e-4, attributes=attributes_of(original))
     (tmp_path / "sst.tpz").write_bytes(packed)
     with xarray.open_dataset(tmp_path / "sst.tpz", decode_times=False) as dataset:
         copy = dataset.SST.load()
-    xarray.testing.assert_allclose(
-        copy, original, rtol=0, atol=1e-4 * float(original.max() - original.min())
-    )
-    assert copy.dims == original.dims and copy.attrs["units"] == original.attrs["units"]
+    limit = 1e-4 * float(original.max() - original.min())
+    xarray.testing.assert_allclose(copy, original, rtol=0, atol=limit)
+    assert copy.indexes["TIME"].equals(original.indexes["TIME"])
+    assert copy.attrs == original.attrs
+    assert copy.COADSX.attrs["units"] == original.COADSX.attrs["units"]
+
+
+def test_dates_are_dates_again(tmp_path):
+    days = np.array(["2020-01-01", "2020-02-29", "2021-01-01"], "datetime64[ns]")
+    original = xarray.DataArray(waves((3,)), dims="time", coords={"time": days}, name="T")
+    packed = tensorpress.compress(original, absolute=1e-3, attributes=attributes_of(original))
+    (tmp_path / "x.tpz").write_bytes(packed)
+    with xarray.open_dataset(tmp_path / "x.tpz") as dataset:
+        assert (dataset["T"].time.values == days).all()
+        assert dataset["T"].sel(time="2020-02").shape == (1,)
