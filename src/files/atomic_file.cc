@@ -57,7 +57,7 @@ class ReplacingFile : public AtomicFile {
       : file_(std::move(file)), target_(std::move(target)), name_(std::move(name)) {}
 
   bool can_write_at() const override { return true; }
-  // The file may have no name of its own; Linux gives it one as long as it is open.
+  // Whatever its hidden name is.
   std::string path_for_libraries() const override {
     return text("/proc/self/fd/", file_.descriptor().number());
   }
@@ -113,7 +113,8 @@ Result<void> keep_permissions(const FileDescriptor& file, const struct stat& old
   return {};
 }
 
-Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name) {
+Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name,
+                                           TemporaryFile::Kind kind) {
   TRY(const fs::path target, follow_symlinks(path));
   TRY(const auto existing, look_at(target));
   if (existing && S_ISDIR(existing->st_mode)) return io_error("it is a directory");
@@ -123,24 +124,32 @@ Result<AtomicFilePointer> create_replacing(const std::string& path, const std::s
   }
   // A rename would replace even a file that its owner made read-only.
   if (existing && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) return last_error();
-  TRY(auto file, TemporaryFile::create(target.parent_path().string(), 0666));
+  TRY(auto file, TemporaryFile::create(target.parent_path().string(), 0666, kind));
   if (existing) RETURN_IF_ERROR(keep_permissions(file.descriptor(), *existing));
   return AtomicFilePointer(
       std::make_unique<ReplacingFile>(std::move(file), target.filename().string(), name));
 }
 
-}  // namespace
-
-Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const std::string& path) {
+Result<AtomicFilePointer> create_file(const std::string& path, TemporaryFile::Kind kind) {
   const std::string name = output_name(path);
   if (path == "-") {
     auto file = duplicate(1);
     if (!file.ok()) return while_doing("cannot write standard output", std::move(file).error());
     return AtomicFilePointer(std::make_unique<DirectOutput>(std::move(*file), name));
   }
-  auto created = create_replacing(path, name);
+  auto created = create_replacing(path, name, kind);
   if (!created.ok()) return while_doing(text("cannot write ", name), std::move(created).error());
   return created;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const std::string& path) {
+  return create_file(path, TemporaryFile::Kind::nameless_if_possible);
+}
+
+Result<std::unique_ptr<AtomicFile>> AtomicFile::create_for_libraries(const std::string& path) {
+  return create_file(path, TemporaryFile::Kind::named);
 }
 
 }  // namespace tensorpress::files

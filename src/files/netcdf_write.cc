@@ -240,7 +240,7 @@ Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path
   const bool classic = path.ends_with(".cdf");
   TRY(const NetcdfNotes fitting, fitting_notes(notes, shape, classic));
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
-  TRY(auto file, AtomicFile::create(path));
+  TRY(auto file, AtomicFile::create_for_libraries(path));
   const std::string place = file->path_for_libraries();
   if (place.empty()) return io_error("'", path, "' is no ordinary file, which NetCDF needs");
   TRY(auto handle, NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4));
