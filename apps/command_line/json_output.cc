@@ -11,10 +11,11 @@ namespace {
 
 std::string in_words(const std::string& name, const Json& value) {
   if (value.is_string()) {
-    // A codebook among a codec's parameters has hundreds of characters; --json has all of them.
+    // A codebook and the notes about a NetCDF variable have hundreds of characters; --json has all.
     constexpr std::size_t kLongest = 100, kShown = 40;
     const auto whole = value.get<std::string>();
-    return name != "codebook" || whole.size() <= kLongest
+    const bool may_be_long = name != "codebook" && !name.starts_with("netcdf");
+    return may_be_long || whole.size() <= kLongest
                ? whole
                : text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
   }

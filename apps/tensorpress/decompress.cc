@@ -1,4 +1,6 @@
-// tensorpress decompress: a .tpz stream from a file or pipe becomes a .npy or raw file.
+// tensorpress decompress: a .tpz stream from a file or pipe becomes a .npy, raw, NetCDF or HDF5
+// file.
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -6,6 +8,7 @@
 #include "base/errors.h"
 #include "base/region.h"
 #include "files/byte_files.h"
+#include "files/netcdf_file.h"
 #include "files/tensor_files.h"
 #include "interruption.h"
 #include "messages.h"
@@ -30,13 +33,45 @@ struct Options {
   bool json = false;
 };
 
+/// Names and coordinates of the axes that a slice keeps.
+files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice) {
+  if (notes.dimensions.size() != slice.region.extent.rank()) return notes;  // told when it is made
+  std::vector<std::string> kept;
+  for (std::size_t axis = 0; axis < notes.dimensions.size(); ++axis) {
+    const std::string& name = notes.dimensions[axis];
+    const auto coordinate =
+        std::ranges::find(notes.coordinates, name, &files::NetcdfCoordinate::name);
+    if (coordinate != notes.coordinates.end()) {
+      const std::uint64_t size = size_of(coordinate->values.type);
+      const std::uint64_t first = slice.region.origin[axis] * size;
+      const std::uint64_t count = slice.region.extent[axis] * size;
+      auto& bytes = coordinate->values.bytes;
+      if (first + count <= bytes.size()) {
+        bytes = {bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(first + count)};
+      }
+    }
+    if (!slice.dropped[axis]) kept.push_back(name);
+  }
+  notes.dimensions = std::move(kept);
+  return notes;
+}
+
 /// The output file, made when the stream's shape is known.
 class Output {
  public:
   Output(std::string path, bool raw) : path_(std::move(path)), raw_(raw) {}
 
-  Result<stream::TensorSink*> create(DType dtype, const Shape& shape) {
-    TRY(file_, files::create_tensor(path_, dtype, shape, raw_));
+  /// `slice` when it is a part of the stream's tensor.
+  Result<stream::TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
+    const Shape shape = slice != nullptr ? slice->shape() : info.shape;
+    if (raw_ || !files::is_array_file_name(path_)) {
+      TRY(file_, files::create_tensor(path_, info.dtype, shape, raw_));
+      return file_.get();
+    }
+    TRY(auto notes, files::netcdf_notes(info.attributes));
+    if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice);
+    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes));
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
@@ -70,7 +105,7 @@ class WithoutDroppedAxes : public stream::TensorSink {
 Result<void> read_slice(const stream::StreamReader& reader, const std::string& text, Output& output,
                         const stream::ReadOptions& options) {
   TRY(const Slice slice, parse_slice(text, reader.info().shape));
-  TRY(stream::TensorSink* const file, output.create(reader.info().dtype, slice.shape()));
+  TRY(stream::TensorSink* const file, output.create(reader.info(), &slice));
   InterruptibleTensorSink sink(*file);
   WithoutDroppedAxes kept(slice, sink);
   return reader.read_region(slice.region, kept, options);
@@ -81,7 +116,7 @@ Result<StreamInfo> read_file(const std::string& path, const std::string& slice, 
   TRY(const auto source, files::open_bytes(path));
   TRY(const auto reader, stream::StreamReader::open(*source));
   const auto read_all = [&]() -> Result<void> {
-    TRY(stream::TensorSink* const file, output.create(reader.info().dtype, reader.info().shape));
+    TRY(stream::TensorSink* const file, output.create(reader.info()));
     InterruptibleTensorSink sink(*file);
     return reader.read_all(sink, options);
   };
@@ -97,7 +132,7 @@ Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options)
   const auto input = files::standard_input();
   const auto make_sink =
       [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
-    TRY(stream::TensorSink* const file, output.create(info.dtype, info.shape));
+    TRY(stream::TensorSink* const file, output.create(info));
     return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
   };
   return stream::read_sequentially(*input, make_sink, options);
@@ -167,8 +202,10 @@ Action declare(CLI::App& app) {
   app.add_option("IN", options->input, ".tpz file; - is standard input")
       ->required()
       ->option_text(" ");
-  app.add_option("-o,--output", options->output,
-                 "where to: .npy, anything else is raw; - is standard output as .npy")
+  app.add_option(
+         "-o,--output", options->output,
+         "where to: .npy, .nc or .h5 (with its name, attributes and coordinates), anything else is "
+         "raw; - is standard output as .npy")
       ->option_text("OUT (IN with .npy)");
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
   app.add_option("--slice", options->slice, "only this part, as in NumPy: START:STOP for each axis")
@@ -189,9 +226,10 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 Verb decompress_verb() {
-  return {"decompress", "get a tensor back: .tpz to .npy or raw",
+  return {"decompress", "get a tensor back: .tpz to .npy, raw, NetCDF or HDF5",
           "  tensorpress decompress x.tpz -o y.npy\n"
           "  tensorpress decompress x.tpz --slice 0:10,:,50:100 -o part.npy\n"
+          "  tensorpress decompress run.TEMP.tpz -o temp.nc\n"
           "  tensorpress decompress damaged.tpz --skip-corrupt -o rest.npy\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",
           declare};

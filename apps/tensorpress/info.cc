@@ -3,16 +3,19 @@
 #include <array>
 #include <memory>
 
+#include "array_files.h"
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "files/npy.h"
 #include "files/tensor_files.h"
+#include "filter_settings.h"
 #include "messages.h"
 #include "paths.h"
 #include "stream/reader.h"
 #include "stream/section_reader.h"
 #include "stream_report.h"
+#include "table.h"
 #include "tensorpress/version.h"
 #include "verb.h"
 
@@ -86,10 +89,90 @@ Result<Json> describe_file(const std::string& path) {
   TRY(const bool npy, is_npy(*source));
   if (npy) return describe_npy(path, *source);
   TRY(const auto reader, stream::StreamReader::open(*source));
-  return describe(reader.info());
+  return cli::describe(reader.info());
+}
+
+Json describe_filter(const files::StoredFilter& filter) {
+  Json fields;
+  fields["id"] = filter.id;
+  fields["values"] = filter.values;
+  if (filter.id == files::kHdf5FilterId) {
+    const auto settings = files::Hdf5FilterSettings::from_words(filter.values);
+    if (settings.ok()) fields["tensorpress"] = describe(*settings);
+  }
+  return fields;
+}
+
+/// "tensorpress dense abs 0.01", "filter 1".
+std::string in_words(const files::StoredFilter& filter) {
+  if (filter.id == files::kHdf5FilterId) {
+    const auto settings = files::Hdf5FilterSettings::from_words(filter.values);
+    if (settings.ok()) {
+      return text("tensorpress ", settings->codec.name(), settings->bound ? " " : "",
+                  settings->bound ? settings->bound->to_string() : "");
+    }
+  }
+  switch (filter.id) {
+    case 1:
+      return "deflate";
+    case 2:
+      return "shuffle";
+    case 3:
+      return "fletcher32";
+    default:
+      return text("filter ", filter.id);
+  }
+}
+
+Json describe_variable(const files::NetcdfVariable& variable) {
+  Json fields;
+  fields["name"] = variable.path;
+  fields["type"] = variable.type;
+  fields["dimensions"] = variable.dimensions;
+  fields["shape"] = variable.extents;
+  fields["bytes"] = variable.bytes;
+  if (!variable.chunk_extents.empty()) fields["chunk_shape"] = variable.chunk_extents;
+  if (variable.packed) fields["packed"] = true;
+  fields["coordinate"] = variable.coordinate;
+  fields["compressible"] = variable.refusal.empty();
+  for (const auto& filter : variable.filters) fields["filters"].push_back(describe_filter(filter));
+  return fields;
+}
+
+Result<ExitStatus> list_variables(const Options& options) {
+  RETURN_IF_ERROR(prepare_for(options.file));
+  TRY(const auto file, about(options.file, files::NetcdfFile::open(options.file)));
+  Json all = Json::array();
+  std::vector<TableRow> rows;
+  for (const auto& variable : file->variables()) {
+    all.push_back(describe_variable(variable));
+    std::string remark = variable.coordinate ? "coordinate" : variable.refusal;
+    if (variable.packed) remark += "packed";
+    for (const auto& filter : variable.filters) {
+      remark += text(remark.empty() ? "" : ", ", in_words(filter));
+    }
+    TRY(const std::uint64_t stored, about(options.file, file->stored_bytes(variable)));
+    if (stored > 0) all.back()["stored_bytes"] = stored;
+    rows.push_back({.variable = variable.path,
+                    .type = variable.type,
+                    .extents = variable.extents,
+                    .bytes_in = variable.bytes,
+                    .bytes_out = stored,
+                    .remark = remark});
+  }
+  const bool classic = files::array_format_of(options.file) == files::ArrayFormat::netcdf_classic;
+  if (options.json) {
+    print_json({{"format", classic ? "netcdf" : "hdf5"}, {"variables", all}}, stdout);
+  } else {
+    std::fputs(table_of(rows).c_str(), stdout);
+  }
+  return ExitStatus::fine;
 }
 
 Result<ExitStatus> run(const Options& options) {
+  if (files::array_format_of(options.file) != files::ArrayFormat::other) {
+    return list_variables(options);
+  }
   TRY(const Json fields,
       options.file.empty() ? describe_program() : about(options.file, describe_file(options.file)));
   if (options.json) {
@@ -103,7 +186,8 @@ Result<ExitStatus> run(const Options& options) {
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file,
-                 ".tpz or .npy file; - is a .tpz stream on standard input; without a file: this "
+                 ".tpz, .npy, NetCDF or HDF5 file; - is a .tpz stream on standard input; without a "
+                 "file: this "
                  "program's version, instruction set and codecs")
       ->option_text(" ");
   app.add_flag("--json", options->json, "print one JSON object");
@@ -113,9 +197,10 @@ Action declare(CLI::App& app) {
 }  // namespace
 
 Verb info_verb() {
-  return {"info", "say what a .tpz or .npy file holds, or what this program can do",
+  return {"info", "say what a .tpz, .npy, NetCDF or HDF5 file holds, or what this program can do",
           "  tensorpress info x.tpz\n"
           "  tensorpress info x.tpz --json\n"
+          "  tensorpress info run.nc\n"
           "  tensorpress info",
           declare};
 }

@@ -29,9 +29,9 @@ class AtomicFile : public stream::ByteSink {
   virtual Result<void> finish() = 0;
 };
 
-/// A file that several processes write together: one of them creates it, the others open it by the
-/// path of the temporary file, and it appears under its own name only when `finish` is called after
-/// all of them are done. Otherwise no trace is left.
+/// A file that somebody else writes: several processes together, or another library. It is created
+/// here, they open it by the path of the temporary file, and it appears under its own name only
+/// when `finish` is called after all of them are done. Otherwise no trace is left.
 class SharedFile {
  public:
   virtual ~SharedFile() = default;

@@ -48,6 +48,8 @@ class NetcdfFile {
   virtual const std::vector<NetcdfVariable>& variables() const = 0;
   /// f32 or f64, packed numbers unpacked and their fill values NaN. The file must outlive it.
   virtual Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) = 0;
+  /// What it takes in the file; 0 when that is not known (classic files).
+  virtual Result<std::uint64_t> stored_bytes(const NetcdfVariable& variable) = 0;
   virtual Result<NetcdfNotes> notes(const NetcdfVariable& variable) = 0;
 
   /// By its path, with or without a leading slash; the error lists what there is.

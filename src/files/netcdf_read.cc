@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "files/byte_files.h"
+#include "files/hdf5_file.h"
 #include "files/netcdf_classic_size.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
@@ -117,7 +118,8 @@ class VariableSource : public stream::TensorSource {
 
 class OpenFile : public NetcdfFile {
  public:
-  explicit OpenFile(std::shared_ptr<const NetcdfHandle> file) : file_(std::move(file)) {}
+  OpenFile(std::shared_ptr<const NetcdfHandle> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
 
   Result<void> list() {
     RETURN_IF_ERROR(list_group(file_->id(), ""));
@@ -155,6 +157,11 @@ class OpenFile : public NetcdfFile {
     }
     return std::unique_ptr<stream::TensorSource>(std::make_unique<VariableSource>(
         file_, place, dtype, shape, std::move(packing), variable.path));
+  }
+
+  Result<std::uint64_t> stored_bytes(const NetcdfVariable& variable) override {
+    if (array_format_of(path_) != ArrayFormat::hdf5) return std::uint64_t{0};
+    return hdf5_stored_bytes(path_, variable.path);
   }
 
   Result<NetcdfNotes> notes(const NetcdfVariable& variable) override {
@@ -278,6 +285,7 @@ class OpenFile : public NetcdfFile {
   }
 
   std::shared_ptr<const NetcdfHandle> file_;
+  std::string path_;
   std::vector<NetcdfVariable> variables_;
   std::vector<Place> places_;
   std::vector<std::string> bounds_;
@@ -297,7 +305,7 @@ Result<void> check_whole(const std::string& path) {
 Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   RETURN_IF_ERROR(check_whole(path));
   TRY(auto handle, NetcdfHandle::open(path));
-  auto file = std::make_unique<OpenFile>(std::move(handle));
+  auto file = std::make_unique<OpenFile>(std::move(handle), path);
   RETURN_IF_ERROR(file->list());
   return std::unique_ptr<NetcdfFile>(std::move(file));
 }

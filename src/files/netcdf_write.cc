@@ -65,7 +65,7 @@ Result<Packing> packing_of(const NetcdfNotes& notes) {
 
 class NetcdfTensorFile : public TensorFile {
  public:
-  NetcdfTensorFile(std::unique_ptr<AtomicFile> file, std::shared_ptr<NetcdfHandle> handle,
+  NetcdfTensorFile(std::unique_ptr<SharedFile> file, std::shared_ptr<NetcdfHandle> handle,
                    DType dtype, const Shape& shape, std::string name)
       : file_(std::move(file)),
         handle_(std::move(handle)),
@@ -186,7 +186,7 @@ class NetcdfTensorFile : public TensorFile {
     return packed;
   }
 
-  std::unique_ptr<AtomicFile> file_;
+  std::unique_ptr<SharedFile> file_;
   std::shared_ptr<NetcdfHandle> handle_;
   DType dtype_;
   Shape shape_;
@@ -240,9 +240,8 @@ Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path
   const bool classic = path.ends_with(".cdf");
   TRY(const NetcdfNotes fitting, fitting_notes(notes, shape, classic));
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
-  TRY(auto file, AtomicFile::create(path));
-  const std::string place = file->path_for_libraries();
-  if (place.empty()) return io_error("'", path, "' is no ordinary file, which NetCDF needs");
+  TRY(auto file, SharedFile::create(path));
+  const std::string place = file->temporary_path();
   TRY(auto handle, NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4));
   auto tensor =
       std::make_unique<NetcdfTensorFile>(std::move(file), std::move(handle), dtype, shape, path);

@@ -25,11 +25,11 @@ struct RewriteOptions {
 
 struct RewrittenVariable {
   std::string path;
-  std::string type;
-  std::vector<std::uint64_t> extents;
+  std::string type = {};
+  std::vector<std::uint64_t> extents = {};
   std::uint64_t bytes_in = 0;   // its elements
   std::uint64_t bytes_out = 0;  // in the new file
-  std::string bound;            // "" where it was left as it is
+  std::string bound = {};       // "" where it was left as it is
 };
 
 /// `output` appears when it is complete. The filter must be known to HDF5 (register_hdf5_filter).

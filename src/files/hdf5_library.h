@@ -1,0 +1,82 @@
+// HDF5's C library as a table of the functions that files need, opened when one does. Types come
+// from its header; nothing is linked. Included only where that header is.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string_view>
+#include <utility>
+
+#include "tensorpress/result.h"
+
+namespace tensorpress::files {
+
+#define TENSORPRESS_HDF5_FUNCTIONS(FUNCTION)                                                       \
+  FUNCTION(H5open)                                                                                 \
+  FUNCTION(H5Fopen)                                                                                \
+  FUNCTION(H5Fcreate)                                                                              \
+  FUNCTION(H5Fclose) FUNCTION(H5Fget_create_plist) FUNCTION(H5Dopen2) FUNCTION(H5Dclose) FUNCTION( \
+      H5Dget_storage_size) FUNCTION(H5Dcreate2) FUNCTION(H5Dread) FUNCTION(H5Dwrite)               \
+      FUNCTION(H5Dget_type) FUNCTION(H5Dget_space) FUNCTION(H5Dget_create_plist) FUNCTION(         \
+          H5Dvlen_reclaim) FUNCTION(H5Eset_auto2) FUNCTION(H5Ewalk2) FUNCTION(H5Gopen2)            \
+          FUNCTION(H5Gcreate2) FUNCTION(H5Gclose) FUNCTION(H5Gget_create_plist) FUNCTION(          \
+              H5Gget_info) FUNCTION(H5Iget_type) FUNCTION(H5Lget_info)                             \
+              FUNCTION(H5Lget_name_by_idx) FUNCTION(H5Lget_val) FUNCTION(H5Lcreate_soft) FUNCTION( \
+                  H5Lcreate_external) FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Ocopy)              \
+                  FUNCTION(H5Oopen) FUNCTION(H5Oclose) FUNCTION(H5Acreate2) FUNCTION(              \
+                      H5Aclose) FUNCTION(H5Aget_type) FUNCTION(H5Aget_space) FUNCTION(H5Aget_name) \
+                      FUNCTION(H5Aread) FUNCTION(H5Awrite) FUNCTION(H5Aopen_by_idx) FUNCTION(      \
+                          H5Aget_num_attrs) FUNCTION(H5Aexists) FUNCTION(H5Adelete)                \
+                          FUNCTION(H5Tget_class) FUNCTION(H5Tget_size) FUNCTION(H5Tclose)          \
+                              FUNCTION(H5Tcopy) FUNCTION(H5Tdetect_class) FUNCTION(                \
+                                  H5Tget_super) FUNCTION(H5Tget_nmembers) FUNCTION(H5Tequal)       \
+                                  FUNCTION(H5Sclose) FUNCTION(H5Screate_simple) FUNCTION(          \
+                                      H5Sselect_hyperslab) FUNCTION(H5Sget_simple_extent_ndims)    \
+                                      FUNCTION(H5Sget_simple_extent_dims) FUNCTION(                \
+                                          H5Sget_simple_extent_npoints) FUNCTION(H5Pclose)         \
+                                          FUNCTION(H5Pset_chunk) FUNCTION(H5Pget_chunk)            \
+                                              FUNCTION(H5Pset_filter) FUNCTION(H5Pget_layout)      \
+                                                  FUNCTION(H5Premove_filter)                       \
+                                                      FUNCTION(H5Pget_link_creation_order)         \
+                                                          FUNCTION(H5Pset_link_creation_order)     \
+                                                              FUNCTION(H5Rget_name)                \
+                                                                  FUNCTION(H5Rcreate)
+
+struct Hdf5Functions {
+#define TENSORPRESS_MEMBER(name) decltype(&::name) name = nullptr;
+  TENSORPRESS_HDF5_FUNCTIONS(TENSORPRESS_MEMBER)
+#undef TENSORPRESS_MEMBER
+  hid_t reference_type = -1;  // H5T_STD_REF_OBJ
+
+  /// Opens the library and switches its own printing of errors off.
+  static Result<Hdf5Functions> load();
+
+  /// What HDF5 says about the last failure, behind what was being done.
+  Error failure(std::string_view doing) const;
+};
+
+/// An identifier of HDF5 that is closed when it is no longer needed.
+class Hdf5Id {
+ public:
+  Hdf5Id() = default;
+  Hdf5Id(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
+  Hdf5Id(const Hdf5Id&) = delete;
+  Hdf5Id& operator=(const Hdf5Id&) = delete;
+  Hdf5Id(Hdf5Id&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Id& operator=(Hdf5Id&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~Hdf5Id() { close(); }
+
+  hid_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+  bool close() { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+}  // namespace tensorpress::files

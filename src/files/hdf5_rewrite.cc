@@ -1,0 +1,232 @@
+// An HDF5 file (netCDF-4 files are such) again, with our filter on some of its datasets. Groups are
+// made anew, everything else but those datasets is copied by HDF5 itself, and references between
+// objects are set by name in the end.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/errors.h"
+#include "files/hdf5_attributes.h"
+#include "files/hdf5_filter_settings.h"
+#include "files/hdf5_library.h"
+#include "files/rewrite_plan.h"
+
+namespace tensorpress::files {
+namespace {
+
+constexpr int kMostNested = 64;                   // a group may hold itself
+constexpr unsigned kReadOnly = 0, kTruncate = 2;  // H5F_ACC_..., whose macros call into a library
+
+class Hdf5Rewrite {
+ public:
+  Hdf5Rewrite(const Hdf5Functions& hdf5, const RewritePlan& plan, RewriteProgress& progress,
+              hid_t from, hid_t to)
+      : hdf5_(hdf5),
+        plan_(plan),
+        progress_(progress),
+        attributes_(hdf5, from, to),
+        from_(from),
+        to_(to) {}
+
+  Result<void> run() {
+    const Hdf5Id from(hdf5_.H5Gopen2(from_, "/", H5P_DEFAULT), hdf5_.H5Gclose);
+    const Hdf5Id to(hdf5_.H5Gopen2(to_, "/", H5P_DEFAULT), hdf5_.H5Gclose);
+    RETURN_IF_ERROR(copy_group(from, to, "", 0));
+    for (const std::string& path : copied_) {
+      const Hdf5Id old(hdf5_.H5Oopen(from_, path.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
+      const Hdf5Id made(hdf5_.H5Oopen(to_, path.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
+      if (!old.valid() || !made.valid()) return hdf5_.failure(text("'", path, "' is not there"));
+      RETURN_IF_ERROR(attributes_.copy_references(old.get(), made.get(), path));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> copy_group(const Hdf5Id& from, const Hdf5Id& to, const std::string& prefix,
+                          int depth) {
+    if (depth > kMostNested) {
+      return unsupported("groups are nested more than ", kMostNested, " deep, or in a circle");
+    }
+    RETURN_IF_ERROR(attributes_.copy_plain(from.get(), to.get()));
+    copied_.push_back(prefix.empty() ? "/" : prefix);
+    H5G_info_t info{};
+    if (hdf5_.H5Gget_info(from.get(), &info) < 0) {
+      return hdf5_.failure(text("group '", prefix, "' cannot be listed"));
+    }
+    const Hdf5Id creation(hdf5_.H5Gget_create_plist(from.get()), hdf5_.H5Pclose);
+    unsigned order = 0;
+    hdf5_.H5Pget_link_creation_order(creation.get(), &order);
+    const auto index = (order & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+    for (hsize_t i = 0; i < info.nlinks; ++i) {
+      const ssize_t length =
+          hdf5_.H5Lget_name_by_idx(from.get(), ".", index, H5_ITER_INC, i, nullptr, 0, H5P_DEFAULT);
+      if (length < 0) return hdf5_.failure(text("group '", prefix, "' cannot be listed"));
+      std::string name(static_cast<std::size_t>(length), '\0');
+      hdf5_.H5Lget_name_by_idx(from.get(), ".", index, H5_ITER_INC, i, name.data(), name.size() + 1,
+                               H5P_DEFAULT);
+      RETURN_IF_ERROR(
+          copy_link(from, to, name, text(prefix, prefix.empty() ? "" : "/", name), depth));
+    }
+    return {};
+  }
+
+  Result<void> copy_link(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,
+                         const std::string& path, int depth) {
+    H5L_info_t info{};
+    if (hdf5_.H5Lget_info(from.get(), name.c_str(), &info, H5P_DEFAULT) < 0) {
+      return hdf5_.failure(text("'", path, "' cannot be read"));
+    }
+    if (info.type != H5L_TYPE_HARD) return copy_symbolic(from, to, name, path, info);
+    const Hdf5Id object(hdf5_.H5Oopen(from.get(), name.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
+    if (!object.valid()) return hdf5_.failure(text("'", path, "' cannot be opened"));
+    const H5I_type_t kind = hdf5_.H5Iget_type(object.get());
+    if (kind == H5I_GROUP) {
+      const Hdf5Id creation(hdf5_.H5Gget_create_plist(object.get()), hdf5_.H5Pclose);
+      const Hdf5Id made(
+          hdf5_.H5Gcreate2(to.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+          hdf5_.H5Gclose);
+      if (!made.valid()) return hdf5_.failure(text("group '", path, "' cannot be made"));
+      return copy_group(object, made, path, depth + 1);
+    }
+    if (kind == H5I_DATASET) {
+      const auto planned = plan_.find(path);
+      if (planned != plan_.end()) return compress(object, to, name, path, planned->second);
+      RETURN_IF_ERROR(check_copyable(object, path));
+    }
+    if (hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT) <
+        0) {
+      return hdf5_.failure(text("'", path, "' cannot be copied"));
+    }
+    if (kind == H5I_DATASET) copied_.push_back(path);
+    return progress_.add(0);
+  }
+
+  Result<void> copy_symbolic(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,
+                             const std::string& path, const H5L_info_t& info) {
+    std::vector<char> value(info.u.val_size + 1);
+    if (hdf5_.H5Lget_val(from.get(), name.c_str(), value.data(), value.size(), H5P_DEFAULT) < 0) {
+      return hdf5_.failure(text("link '", path, "' cannot be read"));
+    }
+    herr_t status = -1;
+    if (info.type == H5L_TYPE_SOFT) {
+      status = hdf5_.H5Lcreate_soft(value.data(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    } else if (info.type == H5L_TYPE_EXTERNAL) {
+      const char* file = nullptr;
+      const char* object = nullptr;
+      unsigned flags = 0;
+      if (hdf5_.H5Lunpack_elink_val(value.data(), info.u.val_size, &flags, &file, &object) >= 0) {
+        status = hdf5_.H5Lcreate_external(file, object, to.get(), name.c_str(), H5P_DEFAULT,
+                                          H5P_DEFAULT);
+      }
+    } else {
+      return unsupported("link '", path, "' is of a kind that this program does not know");
+    }
+    if (status < 0) return hdf5_.failure(text("link '", path, "' cannot be made"));
+    return {};
+  }
+
+  /// References in datasets would be copied as nothing.
+  Result<void> check_copyable(const Hdf5Id& dataset, const std::string& path) const {
+    const Hdf5Id type(hdf5_.H5Dget_type(dataset.get()), hdf5_.H5Tclose);
+    if (hdf5_.H5Tdetect_class(type.get(), H5T_REFERENCE) <= 0) return {};
+    return unsupported(
+        "dataset '", path,
+        "' holds references, which a copy would break; use h5repack with the line of "
+        "`tensorpress hdf5 args`");
+  }
+
+  Result<void> compress(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
+                        const std::string& path, const PlannedVariable& planned) {
+    const Hdf5Id type(hdf5_.H5Dget_type(from.get()), hdf5_.H5Tclose);
+    const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
+    const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
+    const Hdf5Id creation(hdf5_.H5Dget_create_plist(from.get()), hdf5_.H5Pclose);
+    const std::vector<hsize_t> chunk(planned.chunk_extents.begin(), planned.chunk_extents.end());
+    // Other filters would find nothing left to do.
+    constexpr H5Z_filter_t kAllFilters = 0;
+    if (hdf5_.H5Premove_filter(creation.get(), kAllFilters) < 0 ||
+        hdf5_.H5Pset_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||
+        hdf5_.H5Pset_filter(creation.get(), kHdf5FilterId, H5Z_FLAG_MANDATORY,
+                            planned.filter_values.size(), planned.filter_values.data()) < 0) {
+      return hdf5_.failure(text("our filter cannot be set for '", path, "'"));
+    }
+    Hdf5Id made(hdf5_.H5Dcreate2(group.get(), name.c_str(), own.get(), space.get(), H5P_DEFAULT,
+                                 creation.get(), H5P_DEFAULT),
+                hdf5_.H5Dclose);
+    if (!made.valid()) return hdf5_.failure(text("dataset '", path, "' cannot be made"));
+    RETURN_IF_ERROR(attributes_.copy_plain(from.get(), made.get()));
+    copied_.push_back(path);
+    RETURN_IF_ERROR(copy_values(from, made, own, path, planned.chunk_extents));
+    if (!made.close()) return hdf5_.failure(text("dataset '", path, "' cannot be completed"));
+    return {};
+  }
+
+  /// Chunk by chunk, in the byte order of the file.
+  Result<void> copy_values(const Hdf5Id& from, const Hdf5Id& to, const Hdf5Id& type,
+                           const std::string& path, const std::vector<std::uint64_t>& box) {
+    const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
+    const int rank = hdf5_.H5Sget_simple_extent_ndims(space.get());
+    std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(rank, 0)));
+    hdf5_.H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+    if (extents.size() != box.size()) return internal_error("'", path, "' changed its rank");
+    const std::size_t element_bytes = hdf5_.H5Tget_size(type.get());
+    return for_each_box({extents.begin(), extents.end()}, box,
+                        [&](const std::vector<std::uint64_t>& origin,
+                            const std::vector<std::uint64_t>& extent) -> Result<void> {
+                          const std::vector<hsize_t> start(origin.begin(), origin.end());
+                          const std::vector<hsize_t> count(extent.begin(), extent.end());
+                          std::uint64_t bytes = element_bytes;
+                          for (const auto each : extent) bytes *= each;
+                          const auto room = buffer_.reserve(static_cast<std::size_t>(bytes));
+                          const Hdf5Id memory(hdf5_.H5Screate_simple(rank, count.data(), nullptr),
+                                              hdf5_.H5Sclose);
+                          if (hdf5_.H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(),
+                                                        nullptr, count.data(), nullptr) < 0 ||
+                              hdf5_.H5Dread(from.get(), type.get(), memory.get(), space.get(),
+                                            H5P_DEFAULT, room.data()) < 0) {
+                            return hdf5_.failure(text("dataset '", path, "' cannot be read"));
+                          }
+                          if (hdf5_.H5Dwrite(to.get(), type.get(), memory.get(), space.get(),
+                                             H5P_DEFAULT, room.data()) < 0) {
+                            return hdf5_.failure(text("dataset '", path, "' cannot be written"));
+                          }
+                          return progress_.add(bytes);
+                        });
+  }
+
+  const Hdf5Functions& hdf5_;
+  const RewritePlan& plan_;
+  RewriteProgress& progress_;
+  Hdf5AttributeCopy attributes_;
+  hid_t from_;
+  hid_t to_;
+  std::vector<std::string> copied_;
+  AlignedBuffer buffer_;
+};
+
+}  // namespace
+
+Result<void> rewrite_hdf5(const std::string& input, const std::string& output_place,
+                          const RewritePlan& plan, RewriteProgress& progress) {
+  TRY(const auto hdf5, Hdf5Functions::load());
+  const Hdf5Id from(hdf5.H5Fopen(input.c_str(), kReadOnly, H5P_DEFAULT), hdf5.H5Fclose);
+  if (!from.valid()) return hdf5.failure("the file cannot be opened");
+  const Hdf5Id creation(hdf5.H5Fget_create_plist(from.get()), hdf5.H5Pclose);
+  {
+    // Of a file's own properties HDF5 does not tell those of its root group.
+    const Hdf5Id root(hdf5.H5Gopen2(from.get(), "/", H5P_DEFAULT), hdf5.H5Gclose);
+    const Hdf5Id properties(hdf5.H5Gget_create_plist(root.get()), hdf5.H5Pclose);
+    unsigned order = 0;
+    hdf5.H5Pget_link_creation_order(properties.get(), &order);
+    hdf5.H5Pset_link_creation_order(creation.get(), order);
+  }
+  Hdf5Id to(hdf5.H5Fcreate(output_place.c_str(), kTruncate, creation.get(), H5P_DEFAULT),
+            hdf5.H5Fclose);
+  if (!to.valid()) return hdf5.failure("an HDF5 file cannot be made");
+  RETURN_IF_ERROR(Hdf5Rewrite(hdf5, plan, progress, from.get(), to.get()).run());
+  if (!to.close()) return hdf5.failure("the HDF5 file cannot be completed");
+  return {};
+}
+
+}  // namespace tensorpress::files
