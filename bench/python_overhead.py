@@ -3,7 +3,8 @@
     ./dev build && .venv/bin/python bench/python_overhead.py [--megabytes 256] [--repeat 15]
 
 `library` is the C++ call into memory that stays warm from call to call; `one call` is C++ that
-allocates its result, as Python does when it is not given `out`. Peak memory is what a call adds to
+allocates its result, as Python does when it is not given `out`. Times are CPU time of the thread, in
+the program and in the kernel, which other programs disturb least. Peak memory is what a call adds to
 the process beyond what it held before.
 """
 
@@ -50,9 +51,9 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
 
 
 def seconds(call) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     call()
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 def peak_of(call) -> int:
@@ -135,7 +136,7 @@ def main() -> None:
     options = parser.parse_args()
     timer, field = load_timer(), make_field(options.megabytes)
     isa = tensorpress.show_config()["isa"]
-    print(f"tensorpress {tensorpress.__version__}, {isa}, one thread, best of {options.repeat}")
+    print(f"tensorpress {tensorpress.__version__}, {isa}, CPU time, best of {options.repeat}")
     for case in CASES:
         for name, (library, python) in measure(timer, field, case, options.repeat).items():
             times = f"C++ {library * 1e3:8.1f} ms   Python {python * 1e3:8.1f} ms"
