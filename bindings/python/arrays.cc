@@ -82,6 +82,21 @@ MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16) {
   return make_view<std::byte*>(array, bits_of_bf16);
 }
 
+void refuse_overlap(const TensorView& tensor, std::span<const std::byte> stream) {
+  if (tensor.element_count() == 0 || stream.empty()) return;
+  auto low = reinterpret_cast<std::intptr_t>(tensor.data);
+  auto high = low + static_cast<std::intptr_t>(size_of(tensor.dtype));
+  for (std::size_t axis = 0; axis < tensor.shape.rank(); ++axis) {
+    const std::int64_t reach =
+        static_cast<std::int64_t>(tensor.shape[axis] - 1) * tensor.strides[axis];
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto begin = reinterpret_cast<std::intptr_t>(stream.data());
+  if (begin < high && low < begin + static_cast<std::intptr_t>(stream.size())) {
+    throw nb::value_error("the array and the stream share memory; pass a copy of one");
+  }
+}
+
 HeldBuffer::HeldBuffer(nb::handle object, Access access) {
   if (PyObject_CheckBuffer(object.ptr()) == 0) {
     raise_type_error(

@@ -22,6 +22,9 @@ WritableArray import_output(nanobind::handle object);
 TensorView view_of(const ReadOnlyArray& array, bool bits_of_bf16);
 MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16);
 
+/// A stream and the tensor it is made from or decoded to must not share memory: ValueError.
+void refuse_overlap(const TensorView& tensor, std::span<const std::byte> stream);
+
 /// The contiguous bytes of any object with the buffer protocol, as long as this lives. To be made
 /// and destroyed with the GIL held.
 class HeldBuffer {

@@ -142,6 +142,7 @@ nb::object compress(nb::handle array, bool bits_of_bf16, const std::string& code
       make_options(bound, std::move(fill_values), value_range, chunk_shape, attributes, threads));
   if (out.is_none()) return compress_to_bytes(compressor, view);
   const HeldBuffer room(out, HeldBuffer::Access::write);
+  refuse_overlap(view, room.bytes());
   return nb::int_(length_or_raise(run(compressor, view, room.writable_bytes())));
 }
 
@@ -150,6 +151,7 @@ void decompress(nb::handle stream, nb::handle out, bool bits_of_bf16, std::size_
   const HeldBuffer held(stream, HeldBuffer::Access::read);
   const WritableArray output = import_output(out);
   const MutableTensorView view = view_of(output, bits_of_bf16);
+  refuse_overlap(view, held.bytes());
   const Decompressor decompressor({.threads = threads, .max_bytes = max_bytes});
   const auto done = [&] {
     const nb::gil_scoped_release released;

@@ -110,6 +110,7 @@ class Reader {
     const auto holder = opened();
     const WritableArray output = import_output(out);
     const MutableTensorView view = view_of(output, bits_of_bf16);
+    if (holder->buffer) refuse_overlap(view, holder->buffer->bytes());
     const StreamInfo& info = holder->reader->info();
     if (view.dtype != info.dtype || origin.size() != info.shape.rank()) {
       throw nb::value_error("the output has another element type or rank than the stream");
@@ -154,8 +155,10 @@ class Reader {
   }
 
   void close() {
+    // Destroyed after the lock is gone: giving a buffer back may run anybody's code.
+    std::shared_ptr<const Opened> last;
     const std::lock_guard lock(mutex_);
-    opened_.reset();
+    last.swap(opened_);
   }
   bool closed() const {
     const std::lock_guard lock(mutex_);

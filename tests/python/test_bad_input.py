@@ -190,3 +190,18 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path):
 def test_room_for_a_stream_that_does_not_do_is_refused(room, kind, words):
     with pytest.raises(kind, match=words):
         tensorpress.compress(ARRAY, absolute=1e-3, out=room)
+
+
+def test_a_stream_and_its_array_must_not_share_memory():
+    memory = np.zeros(4 * ARRAY.nbytes, "uint8")
+    array = memory[: ARRAY.nbytes].view("float32").reshape(16, 16)[::-1]
+    with pytest.raises(ValueError, match="share memory"):
+        tensorpress.compress(array, absolute=1e-3, out=memory[4:])
+    memory[100 : 100 + len(PACKED)] = np.frombuffer(PACKED, "uint8")
+    with pytest.raises(ValueError, match="share memory"):
+        tensorpress.decompress(memory[100 : 100 + len(PACKED)], out=array)
+    with tensorpress.open(memory[100 : 100 + len(PACKED)]) as reader:
+        with pytest.raises(ValueError, match="share memory"):
+            reader.read(array)
+    apart = memory[2 * ARRAY.nbytes : 3 * ARRAY.nbytes].view("float32").reshape(16, 16)
+    tensorpress.decompress(memory[100 : 100 + len(PACKED)], out=apart)

@@ -2,13 +2,12 @@
 
 import doctest
 import importlib
-import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python_blocks
 
 import tensorpress
 
@@ -46,16 +45,12 @@ def test_every_public_name_has_an_example():
         assert ">>> " in getattr(tensorpress, name).__doc__, name
 
 
-def test_the_guide_runs_as_written(tmp_path):
-    """All python blocks of the guide, one after the other, in an empty folder."""
-    blocks = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs" / "guide" / "python.md").read_text(), re.DOTALL
-    )
-    assert len(blocks) >= 6
-    (tmp_path / "guide.py").write_text("\n".join(blocks))
-    done = subprocess.run(
-        [sys.executable, "guide.py"], cwd=tmp_path, capture_output=True, text=True
-    )
+@pytest.mark.parametrize("page, blocks", [("README.md", 1), ("docs/guide/python.md", 6)])
+def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
+    """All of them, one after the other, in an empty folder."""
+    assert len(python_blocks(page)) >= blocks
+    (tmp_path / "page.py").write_text("\n".join(python_blocks(page)))
+    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -11,7 +11,7 @@ import venv
 import zipfile
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python_blocks
 
 SITE = pathlib.Path(sysconfig.get_path("purelib"))
 ROUND_TRIP = """
@@ -143,6 +143,8 @@ def test_pip_installs_the_source_archive_into_a_clean_environment_without_networ
         [python, "-I", "-c", ROUND_TRIP], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    (tmp_path / "readme.py").write_text("\n".join(python_blocks("README.md")))
+    subprocess.run([python, "-I", "readme.py"], cwd=tmp_path, check=True)
     where = subprocess.run(
         [python, "-I", "-c", "import tensorpress; print(tensorpress.__file__)"],
         cwd=tmp_path,
