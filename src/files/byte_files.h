@@ -20,8 +20,8 @@ class AtomicFile : public stream::ByteSink {
  public:
   /// "-" is standard output, which cannot be atomic.
   static Result<std::unique_ptr<AtomicFile>> create(const std::string& path);
-  /// One that path_for_libraries shows to other libraries. A killed process leaves it behind under a
-  /// hidden name.
+  /// One that path_for_libraries shows to other libraries. A killed process leaves it behind under
+  /// a hidden name.
   static Result<std::unique_ptr<AtomicFile>> create_for_libraries(const std::string& path);
   /// False for standard output, pipes and devices, which are written in order and directly.
   virtual bool can_write_at() const = 0;
