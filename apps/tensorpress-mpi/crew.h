@@ -3,6 +3,8 @@
 // of one rank becomes an error of all and nobody waits for a rank that has given up.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <new>
 #include <span>
@@ -116,6 +118,7 @@ class Crew {
   void exchange(std::span<const std::byte> mine, std::size_t item_bytes,
                 const std::vector<int>& counts, std::span<std::byte> all, bool everybody) const;
 
+  MPI_Comm ranks_ = MPI_COMM_WORLD;
   int rank_ = 0;
   int size_ = 1;
 };

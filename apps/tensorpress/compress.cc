@@ -284,11 +284,9 @@ Action declare(CLI::App& app) {
 Verb compress_verb() {
   return {"compress", "make a tensor smaller: .npy, raw, NetCDF or HDF5 to .tpz",
           "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
-          "  tensorpress compress sst.npy --rel 1e-3 --fill -1e34\n"
           "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
           "  tensorpress compress run.nc --var TEMP --rel 1e-4\n"
-          "  tensorpress compress run.nc --rel 1e-4 -o small.nc\n"
-          "  cat x.npy | tensorpress compress - --cf 2 > x.tpz",
+          "  tensorpress compress run.nc --rel 1e-4 -o small.nc",
           declare};
 }
 

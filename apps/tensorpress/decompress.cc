@@ -230,7 +230,6 @@ Verb decompress_verb() {
           "  tensorpress decompress x.tpz -o y.npy\n"
           "  tensorpress decompress x.tpz --slice 0:10,:,50:100 -o part.npy\n"
           "  tensorpress decompress run.TEMP.tpz -o temp.nc\n"
-          "  tensorpress decompress damaged.tpz --skip-corrupt -o rest.npy\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",
           declare};
 }

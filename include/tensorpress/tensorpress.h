@@ -40,6 +40,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): this is C. */
+
 /** A tensor has at most so many dimensions; 0-D and empty tensors are ordinary. */
 #define TENSORPRESS_MAX_RANK 8
 
@@ -359,6 +361,8 @@ TENSORPRESS_API tensorpress_status tensorpress_info_read(const void* stream, siz
 /** `info` NULL: does nothing. */
 TENSORPRESS_API void tensorpress_info_free(const tensorpress_allocator* allocator,
                                            const tensorpress_info* info);
+
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }

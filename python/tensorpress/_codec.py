@@ -14,7 +14,7 @@ Parameter = Union[str, int, float]
 BOUNDS = {
     "absolute": "abs",
     "relative": "rel",
-    "point_wise": "pw-rel",
+    "pointwise_relative": "pw-rel",
     "psnr": "psnr",
     "ratio": "ratio",
 }
@@ -23,7 +23,8 @@ BOUNDS = {
 class Codec:
     """How to compress: a codec's name, its bound and its parameters.
 
-    Exactly one of `absolute`, `relative`, `point_wise`, `psnr` and `ratio` for codecs with an error
+    Exactly one of `absolute`, `relative`, `pointwise_relative`, `psnr` and `ratio` for codecs with an
+    error
     bound, none for those of a fixed rate; `tensorpress.codecs()` lists the parameters.
 
     >>> codec = tensorpress.Codec("dense", relative=1e-4)
@@ -39,14 +40,15 @@ class Codec:
         *,
         absolute: float | None = None,
         relative: float | None = None,
-        point_wise: float | None = None,
+        pointwise_relative: float | None = None,
         psnr: float | None = None,
         ratio: float | None = None,
         **parameters: Parameter,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"a codec is given by name or as a Codec, not as {name!r}")
-        bounds = dict(zip(BOUNDS, (absolute, relative, point_wise, psnr, ratio), strict=True))
+        given = (absolute, relative, pointwise_relative, psnr, ratio)
+        bounds = dict(zip(BOUNDS, given, strict=True))
         self._name = name
         self._bound = _only_bound(bounds)
         self._given = {key: _checked(key, value) for key, value in parameters.items()}

@@ -33,7 +33,7 @@ def compress(
     *,
     absolute: float | None = None,
     relative: float | None = None,
-    point_wise: float | None = None,
+    pointwise_relative: float | None = None,
     psnr: float | None = None,
     ratio: float | None = None,
     fill_values: float | Iterable[float] = (),
@@ -51,11 +51,11 @@ def compress(
     copied. Arrays of the other byte order are swapped first, which takes a copy.
 
     A codec with an error bound takes one of these; every element keeps it:
-      absolute    |x' - x| <= absolute
-      relative    |x' - x| <= relative * (max - min) of the finite values that are no fill values
-      point_wise  |x' - x| <= point_wise * |x|
-      psnr        at least so many decibels
-      ratio       about so many times smaller; the bound that achieves it is then kept
+      absolute            |x' - x| <= absolute
+      relative            |x' - x| <= relative * (max - min) of the finite values that are no fill values
+      pointwise_relative  |x' - x| <= pointwise_relative * |x|
+      psnr                at least so many decibels
+      ratio               about so many times smaller; the bound that achieves it is then kept
 
     NaN, infinities and `fill_values` come back exactly. `value_range` (low, high) saves the search
     for it when relative= is given. `attributes` are texts stored with the array. Other keywords are
@@ -69,7 +69,11 @@ def compress(
     True
     """
     bounds = dict(
-        absolute=absolute, relative=relative, point_wise=point_wise, psnr=psnr, ratio=ratio
+        absolute=absolute,
+        relative=relative,
+        pointwise_relative=pointwise_relative,
+        psnr=psnr,
+        ratio=ratio,
     )
     chosen = codec_from(codec, {**bounds, **parameters})
     fills = _numbers(fill_values)

@@ -30,7 +30,7 @@ FILTER_ID = 0xD450
 
 _LIBRARY = "libh5tensorpress.so"
 _CODECS = ("dense", "ceresz", "ceresz2", "dct-chop")
-_BOUNDS = ("absolute", "relative", "pointwise_relative", "peak_signal_to_noise_ratio")
+_BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr")
 _MAX_FILL_VALUES = 15
 
 
@@ -39,7 +39,7 @@ class Filter(h5py.filters.FilterRefBase):
 
     Exactly one bound is given for the codecs "dense" (the default), "ceresz" and "ceresz2": `absolute` in the unit of
     the data, `relative` to the value range of each chunk, `pointwise_relative` to each value, or
-    `peak_signal_to_noise_ratio` in decibels, for each chunk. `effort` ("best" or "fast") is for dense, `codebook`
+    `psnr` in decibels, for each chunk. `effort` ("best" or "fast") is for dense, `codebook`
     ("default" or "dynamic") for ceresz2. "dct-chop" takes no bound but `cf`, `layout`, `transform`, `coefficients`.
 
     `fill_values` stand for no data: they come back bit for bit and do not count in the range. The dataset's own
@@ -55,7 +55,7 @@ class Filter(h5py.filters.FilterRefBase):
         absolute: float | None = None,
         relative: float | None = None,
         pointwise_relative: float | None = None,
-        peak_signal_to_noise_ratio: float | None = None,
+        psnr: float | None = None,
         effort: str | None = None,
         codebook: str | None = None,
         cf: int | None = None,
@@ -67,7 +67,7 @@ class Filter(h5py.filters.FilterRefBase):
     ) -> None:
         given = {"effort": effort, "codebook": codebook, "cf": cf, "layout": layout}
         given |= {"transform": transform, "coefficients": coefficients}
-        values = (absolute, relative, pointwise_relative, peak_signal_to_noise_ratio)
+        values = (absolute, relative, pointwise_relative, psnr)
         bounds = {name: value for name, value in zip(_BOUNDS, values) if value is not None}
         chop = any(given[name] is not None for name in ("cf", "layout", "transform", "coefficients"))
         name = codec or ("dct-chop" if chop else "dense")

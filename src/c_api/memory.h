@@ -16,6 +16,7 @@ inline Result<void> check(const tensorpress_allocator& allocator) {
   return bad_argument("an allocator needs both allocate and release, or neither (malloc and free)");
 }
 
+// NOLINTBEGIN(cppcoreguidelines-no-malloc): C callers know malloc and free.
 inline void* allocate(const tensorpress_allocator& allocator, std::size_t bytes) {
   void* const memory = allocator.allocate != nullptr ? allocator.allocate(allocator.opaque, bytes)
                                                      : std::malloc(bytes);
@@ -31,6 +32,7 @@ inline void release(const tensorpress_allocator& allocator, void* memory) {
     std::free(memory);
   }
 }
+// NOLINTEND(cppcoreguidelines-no-malloc)
 
 /// Bytes from an allocator, given back unless somebody takes them over.
 class OwnedBytes {

@@ -28,7 +28,6 @@ class DirectOutput : public AtomicFile {
       : file_(std::move(file)), name_(std::move(name)) {}
 
   bool can_write_at() const override { return false; }
-  std::string path_for_libraries() const override { return {}; }
 
   Result<void> append(std::span<const std::byte> bytes) override {
     if (auto done = write_fully(file_, bytes); !done.ok()) return failed(std::move(done).error());
@@ -57,10 +56,6 @@ class ReplacingFile : public AtomicFile {
       : file_(std::move(file)), target_(std::move(target)), name_(std::move(name)) {}
 
   bool can_write_at() const override { return true; }
-  // The file may have no name of its own; Linux gives it one as long as it is open.
-  std::string path_for_libraries() const override {
-    return text("/proc/self/fd/", file_.descriptor().number());
-  }
 
   Result<void> append(std::span<const std::byte> bytes) override {
     return checked(write_fully(file_.descriptor(), bytes));

@@ -23,9 +23,6 @@ class AtomicFile : public stream::ByteSink {
   /// False for standard output, pipes and devices, which are written in order and directly.
   virtual bool can_write_at() const = 0;
   virtual Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  /// A path under which other libraries may open the file and write it until `finish`; "" when it
-  /// is written directly.
-  virtual std::string path_for_libraries() const = 0;
   virtual Result<void> finish() = 0;
 };
 

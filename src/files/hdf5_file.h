@@ -1,14 +1,20 @@
-// Questions to HDF5 that NetCDF's library does not answer.
+// HDF5 files through HDF5's own library: what NetCDF's does not answer, and files that it does not
+// open (types of their own, external links, ...).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "files/netcdf_file.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {
 
 /// What a dataset takes in its file; 0 when it is not found under this path.
 Result<std::uint64_t> hdf5_stored_bytes(const std::string& file, const std::string& dataset);
+
+/// Variables have no named dimensions here and no coordinates.
+Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path);
 
 }  // namespace tensorpress::files

@@ -32,9 +32,13 @@ Result<Hdf5Functions> Hdf5Functions::load() {
 #undef TENSORPRESS_NAME_OF
   if (table.H5open() < 0) return unsupported("HDF5's library does not start");
   table.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  hid_t* reference = nullptr;
-  RETURN_IF_ERROR(library->find("H5T_STD_REF_OBJ_g", reference));
-  table.reference_type = *reference;
+  hid_t* number = nullptr;
+  RETURN_IF_ERROR(library->find("H5T_STD_REF_OBJ_g", number));
+  table.reference_type = *number;
+  RETURN_IF_ERROR(library->find("H5T_NATIVE_FLOAT_g", number));
+  table.native_float = *number;
+  RETURN_IF_ERROR(library->find("H5T_NATIVE_DOUBLE_g", number));
+  table.native_double = *number;
   return table;
 }
 

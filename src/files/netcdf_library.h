@@ -13,22 +13,20 @@
 
 namespace tensorpress::files {
 
-#define TENSORPRESS_NETCDF_FUNCTIONS(FUNCTION)                                                   \
-  FUNCTION(nc_open)                                                                              \
-  FUNCTION(nc_create)                                                                            \
-  FUNCTION(nc_close)                                                                             \
-  FUNCTION(nc_strerror) FUNCTION(nc_enddef) FUNCTION(nc_inq_format) FUNCTION(nc_inq_grps)        \
-      FUNCTION(nc_inq_grpname) FUNCTION(nc_inq_varids) FUNCTION(nc_inq_var) FUNCTION(nc_inq_dim) \
-          FUNCTION(nc_inq_varid) FUNCTION(nc_inq_dimids) FUNCTION(nc_inq_unlimdims) FUNCTION(    \
-              nc_inq_attname) FUNCTION(nc_inq_att) FUNCTION(nc_inq_natts) FUNCTION(nc_get_att)   \
-              FUNCTION(nc_put_att) FUNCTION(nc_copy_att) FUNCTION(nc_inq_type)                   \
-                  FUNCTION(nc_get_vara) FUNCTION(nc_put_vara) FUNCTION(nc_get_vara_float)        \
-                      FUNCTION(nc_get_vara_double) FUNCTION(nc_put_vara_double)                  \
-                          FUNCTION(nc_def_dim) FUNCTION(nc_def_var) FUNCTION(nc_def_var_fill)    \
-                              FUNCTION(nc_def_var_chunking) FUNCTION(nc_def_var_filter)          \
-                                  FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_filter_ids)  \
-                                      FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_free_string)  \
-                                          FUNCTION(nc_inq_var_fill) FUNCTION(nc_set_fill)
+// clang-format off
+#define TENSORPRESS_NETCDF_FUNCTIONS(FUNCTION) \
+  FUNCTION(nc_close) FUNCTION(nc_copy_att) FUNCTION(nc_create) FUNCTION(nc_def_dim) \
+  FUNCTION(nc_def_var) FUNCTION(nc_def_var_chunking) \
+  FUNCTION(nc_def_var_filter) FUNCTION(nc_enddef) FUNCTION(nc_free_string) FUNCTION(nc_get_att) \
+  FUNCTION(nc_get_vara) FUNCTION(nc_get_vara_double) \
+  FUNCTION(nc_inq_att) FUNCTION(nc_inq_attname) FUNCTION(nc_inq_dim) FUNCTION(nc_inq_dimids) \
+  FUNCTION(nc_inq_grpname) FUNCTION(nc_inq_grps) FUNCTION(nc_inq_natts) \
+  FUNCTION(nc_inq_type) FUNCTION(nc_inq_unlimdims) FUNCTION(nc_inq_var) \
+  FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_filter_ids) \
+  FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_inq_varids) \
+  FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) FUNCTION(nc_put_vara_double) \
+  FUNCTION(nc_set_fill) FUNCTION(nc_strerror)
+// clang-format on
 
 struct NetcdfLibrary {
 #define TENSORPRESS_MEMBER(name) decltype(&::name) name = nullptr;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -10,7 +12,9 @@
 namespace tensorpress::files {
 
 ArrayFormat array_format_of(const std::string& path) {
-  if (path == "-") return ArrayFormat::other;
+  // A pipe must not be opened to look: its writer would find it closed.
+  std::error_code ignored;
+  if (path == "-" || !std::filesystem::is_regular_file(path, ignored)) return ArrayFormat::other;
   const auto file = open_bytes(path);
   if (!file.ok()) return ArrayFormat::other;
   constexpr std::array kHdf5 = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};

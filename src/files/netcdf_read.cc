@@ -304,7 +304,12 @@ Result<void> check_whole(const std::string& path) {
 
 Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   RETURN_IF_ERROR(check_whole(path));
-  TRY(auto handle, NetcdfHandle::open(path));
+  auto opened = NetcdfHandle::open(path);
+  if (!opened.ok()) {
+    if (array_format_of(path) == ArrayFormat::hdf5) return open_hdf5_file(path);
+    return std::move(opened).error();
+  }
+  auto handle = std::move(opened).value();
   auto file = std::make_unique<OpenFile>(std::move(handle), path);
   RETURN_IF_ERROR(file->list());
   return std::unique_ptr<NetcdfFile>(std::move(file));

@@ -96,8 +96,7 @@ Result<void> SectionCompressor::compress(std::uint64_t first, std::uint64_t coun
       },
       [&](Slot& slot, std::uint64_t i) {
         // A chunk alone is the next to be appended and may be written where it will stay.
-        slot.compress(*plan_.codec, first + i,
-                      slots.size() == 1 ? room() : std::span<std::byte>());
+        slot.compress(*plan_.codec, first + i, slots.size() == 1 ? room() : std::span<std::byte>());
       },
       [&](Slot& slot, std::uint64_t i) -> Result<void> {
         TRY(const CompressedChunk chunk, slot.compressed());

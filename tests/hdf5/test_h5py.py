@@ -70,7 +70,7 @@ def test_pointwise_bound_holds(tmp_path, field, dtype):
 
 def test_peak_signal_to_noise_ratio_holds(tmp_path, field):
     data = field((64, 64))
-    back = read(write(tmp_path / "x.h5", data, (64, 64), Filter(peak_signal_to_noise_ratio=60)))
+    back = read(write(tmp_path / "x.h5", data, (64, 64), Filter(psnr=60)))
     error = np.sqrt(np.mean((back.astype(np.float64) - data) ** 2))
     assert 20 * np.log10(np.ptp(data.astype(np.float64)) / error) >= 60
 

@@ -46,7 +46,7 @@ def test_what_cannot_be_compressed_is_a_type_error(array, words):
         ({"absolute": -1}, "must not be negative"),
         ({"absolute": float("nan")}, "finite"),
         ({"relative": float("inf")}, "finite"),
-        ({"point_wise": 1.0}, "below 1"),
+        ({"pointwise_relative": 1.0}, "below 1"),
         ({"ratio": 0.5}, "at least 1"),
         ({"codec": "sz3", "absolute": 1}, "there is no codec 'sz3'; this build has dense"),
         ({"codec": "dct-chop", "cf": 9}, "1 to 8"),

@@ -12,7 +12,7 @@ from tensorpress import Codec
 CODECS = [
     Codec(absolute=1e-3),
     Codec("dense", relative=1e-4, effort="fast"),
-    Codec("ceresz", point_wise=0.01),
+    Codec("ceresz", pointwise_relative=0.01),
     Codec("dct-chop", cf=2, layout="triangle"),
 ]
 

@@ -99,14 +99,14 @@ def test_the_other_byte_order_and_unaligned_elements_are_copied_right(field):
     assert tensorpress.compress(records["value"], absolute=1e-3) == expected
 
 
-@pytest.mark.parametrize("bound", ["absolute", "relative", "point_wise"])
+@pytest.mark.parametrize("bound", ["absolute", "relative", "pointwise_relative"])
 def test_each_kind_of_bound_holds_in_its_own_sense(field, bound):
     copy = tensorpress.decompress(tensorpress.compress(field, **{bound: 1e-3})).astype("f8")
     error = np.abs(copy - field)
     scale = {
         "absolute": 1.0,
         "relative": float(field.max()) - float(field.min()),
-        "point_wise": np.abs(field.astype("f8")),
+        "pointwise_relative": np.abs(field.astype("f8")),
     }
     assert (error <= 1e-3 * scale[bound]).all()
 

@@ -1,0 +1,335 @@
+"""NetCDF and HDF5 files: variables to .tpz and back with what belongs to them, and whole files with our filter."""
+
+import json
+import os
+import pathlib
+import shutil
+
+# h5py and netCDF4 bring an HDF5 each; both look for our filter here.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ.setdefault("HDF5_PLUGIN_PATH", str(ROOT / "build" / "lib" / "hdf5" / "plugin"))
+
+import h5py  # noqa: E402
+import netCDF4  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+# A build under sanitizers has no plugin, and what our program wrote is then read by others after ./dev build only.
+needs_plugin = pytest.mark.skipif(
+    not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")), reason="the plugin is not built"
+)
+
+FERRET = pathlib.Path("/usr/share/ferret-vis/data")
+COADS = FERRET / "coads_climatology.cdf"  # classic, records, fill value -1e34
+LEVITUS = FERRET / "levitus_climatology.cdf"  # 3-D, fill value -1e10
+ATLAS = FERRET / "ocean_atlas_subset.nc"  # 4-D
+
+
+def raw(path, variable):
+    with netCDF4.Dataset(path) as file:
+        file.set_auto_maskandscale(False)
+        return file[variable][...]
+
+
+def attributes(path, variable):
+    with netCDF4.Dataset(path) as file:
+        return {name: file[variable].getncattr(name) for name in file[variable].ncattrs()}
+
+
+def check_bound(path, variable, back, relative):
+    original, fill = raw(path, variable), attributes(path, variable)["_FillValue"]
+    missing = original == fill
+    assert np.array_equal(back[missing], original[missing])
+    ordinary = original[~missing].astype(np.float64)
+    assert np.abs(back[~missing] - ordinary).max() <= relative * np.ptp(ordinary)
+
+
+@pytest.mark.parametrize("path, variable", [(COADS, "SST"), (LEVITUS, "TEMP"), (ATLAS, "TEMP")])
+def test_a_variable_keeps_its_bound_and_its_fill_value(tensorpress, path, variable):
+    tensorpress("compress", path, "--var", variable, "--rel", "1e-3", "-o", "x.tpz", "--verify")
+    tensorpress("decompress", "x.tpz", "-o", "x.npy")
+    check_bound(path, variable, np.load(tensorpress.directory / "x.npy"), 1e-3)
+
+
+@pytest.mark.parametrize("name", ["back.nc", "back.h5", "back.cdf"])
+@pytest.mark.parametrize("path, variable", [(COADS, "SST"), (LEVITUS, "TEMP"), (ATLAS, "TEMP")])
+def test_attributes_and_coordinates_come_back(tensorpress, path, variable, name):
+    tensorpress("compress", path, "--var", variable, "--abs", "0.01", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", name)
+    back = tensorpress.directory / name
+    check_bound(path, variable, raw(back, variable), 1)
+    with netCDF4.Dataset(path) as old, netCDF4.Dataset(back) as new:
+        assert new[variable].dimensions == old[variable].dimensions
+        assert new[variable].dtype == old[variable].dtype
+        assert {a: new.getncattr(a) for a in new.ncattrs()} == {a: old.getncattr(a) for a in old.ncattrs()}
+        for dimension in old[variable].dimensions:
+            assert new.dimensions[dimension].isunlimited() == old.dimensions[dimension].isunlimited()
+            assert np.array_equal(raw(back, dimension), raw(path, dimension))
+            assert attributes(back, dimension) == attributes(path, dimension)
+    assert attributes(back, variable) == attributes(path, variable)
+    assert (back.read_bytes()[:3] == b"CDF") == name.endswith(".cdf")
+
+
+def test_a_slice_takes_its_part_of_the_coordinates(tensorpress):
+    tensorpress("compress", LEVITUS, "--var", "TEMP", "--abs", "0.01", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "--slice", "3,10:20,5:7", "-o", "part.nc")
+    with netCDF4.Dataset(tensorpress.directory / "part.nc") as part:
+        assert part["TEMP"].shape == (10, 2)
+        assert part["TEMP"].dimensions == ("YAXLEVITR", "XAXLEVITR")
+    assert np.array_equal(raw(tensorpress.directory / "part.nc", "YAXLEVITR"), raw(LEVITUS, "YAXLEVITR")[10:20])
+
+
+def test_all_variables_become_a_stream_each_and_a_table(tensorpress):
+    shutil.copy(COADS, tensorpress.directory / "run.cdf")
+    table = tensorpress("compress", "run.cdf", "--var", "*", "--rel", "1e-3").out.decode().splitlines()
+    with netCDF4.Dataset(COADS) as file:
+        data = [name for name, variable in file.variables.items() if variable.ndim == 3]
+    assert [line.split()[0] for line in table] == ["variable", *data, "all"]
+    for name in data:
+        assert (tensorpress.directory / f"run.{name}.tpz").is_file()
+    (tensorpress.directory / "out").mkdir()
+    told = tensorpress("compress", "run.cdf", "--var", "SST", "--var", "SLP", "--rel", "1e-3", "-o", "out", "--json").json
+    assert [each["output"] for each in told["variables"]] == ["out/run.SST.tpz", "out/run.SLP.tpz"]
+
+
+def test_bytes_do_not_depend_on_the_threads(tensorpress):
+    for threads in (1, 3):
+        tensorpress("compress", ATLAS, "--var", "TEMP", "--rel", "1e-3", "-o", f"{threads}.tpz", "--threads", threads)
+    assert (tensorpress.directory / "1.tpz").read_bytes() == (tensorpress.directory / "3.tpz").read_bytes()
+
+
+def test_verify_finds_the_variable_by_itself(tensorpress):
+    tensorpress("compress", COADS, "--var", "SLP", "--rel", "1e-3", "-o", "x.tpz")
+    assert tensorpress("verify", COADS, "x.tpz", "--json").json["ok"]
+
+
+@pytest.fixture
+def packed_file(tensorpress):
+    """Temperatures as 16-bit numbers of 0.01 K each, with missing values."""
+    path = tensorpress.directory / "packed.nc"
+    values = np.rint(500 * np.sin(np.arange(40 * 50) / 70)).astype("i2").reshape(40, 50)
+    values[3:7] = -32768
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("y", 40)
+        file.createDimension("x", 50)
+        variable = file.createVariable("t", "i2", ("y", "x"), fill_value=-32768)
+        variable.set_auto_maskandscale(False)
+        variable.scale_factor, variable.add_offset = np.float32(0.01), np.float32(273.15)
+        variable[...] = values
+    return path, values
+
+
+def test_packed_numbers_are_data_in_their_own_unit(tensorpress, packed_file):
+    path, values = packed_file
+    tensorpress("compress", path, "--var", "t", "--abs", "0.05", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "x.npy")
+    back = np.load(tensorpress.directory / "x.npy")
+    assert back.dtype == np.float32
+    assert np.array_equal(np.isnan(back), values == -32768)
+    there = values != -32768
+    assert np.abs(back[there] - (values[there] * np.float64(np.float32(0.01)) + np.float32(273.15))).max() <= 0.05 + 1e-4
+
+
+def test_packed_numbers_are_packed_again_and_exact_below_half_a_step(tensorpress, packed_file):
+    path, values = packed_file
+    tensorpress("compress", path, "--var", "t", "--abs", "0.004", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "back.nc")
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t"), values)
+    assert attributes(tensorpress.directory / "back.nc", "t") == attributes(path, "t")
+
+
+@needs_plugin
+@pytest.mark.parametrize("form", ["classic", "netcdf4"])
+@pytest.mark.parametrize("path", [COADS, LEVITUS, ATLAS])
+def test_a_whole_file_is_rewritten_and_only_its_data_differ(tensorpress, path, form):
+    source = path
+    if form == "netcdf4":
+        source = tensorpress.directory / "source.nc"
+        with netCDF4.Dataset(path) as old, netCDF4.Dataset(source, "w") as new:
+            new.setncatts({a: old.getncattr(a) for a in old.ncattrs()})
+            for name, dimension in old.dimensions.items():
+                new.createDimension(name, None if dimension.isunlimited() else dimension.size)
+            for name, variable in old.variables.items():
+                fill = getattr(variable, "_FillValue", None)
+                made = new.createVariable(name, variable.dtype, variable.dimensions, fill_value=fill, zlib=True)
+                made.set_auto_maskandscale(False)
+                made.setncatts({a: variable.getncattr(a) for a in variable.ncattrs() if a != "_FillValue"})
+                made[...] = raw(path, name)
+            group = new.createGroup("more")
+            group.createDimension("n", 5)
+            group.createVariable("numbers", "i4", ("n",))[:] = np.arange(5)
+            group.note = "kept"
+    told = tensorpress("compress", source, "--rel", "1e-3", "-o", "small.nc", "--json").json
+    small = tensorpress.directory / "small.nc"
+    assert small.stat().st_size < path.stat().st_size / 4
+    bounds = {each["variable"]: each["bound"] for each in told["variables"]}
+    with netCDF4.Dataset(source) as old, netCDF4.Dataset(small) as new:
+        assert list(new.variables) == list(old.variables)
+        assert {a: new.getncattr(a) for a in new.ncattrs()} == {a: old.getncattr(a) for a in old.ncattrs()}
+        for name, dimension in old.dimensions.items():
+            assert new.dimensions[name].isunlimited() == dimension.isunlimited()
+            assert new.dimensions[name].size == dimension.size
+        for name, variable in old.variables.items():
+            assert new[name].dimensions == variable.dimensions
+            assert attributes(small, name) == attributes(source, name)
+            if variable.ndim < 3:
+                assert bounds[name] is None
+                assert np.array_equal(raw(small, name), raw(source, name))
+            else:
+                assert bounds[name].startswith("abs ")
+                check_bound(source, name, raw(small, name), 1e-3)
+        if form == "netcdf4":
+            assert new["more"].note == "kept" and list(new["more/numbers"][:]) == list(range(5))
+    # Our own program reads it without any plugin path.
+    tensorpress("compress", "small.nc", "--var", list(bounds)[-2 if form == "netcdf4" else -1], "--abs", "1", "-o", "x.tpz")
+
+
+@needs_plugin
+def test_an_hdf5_file_with_everything_in_it_is_rewritten(tensorpress, smooth):
+    data = smooth((120, 90))
+    with h5py.File(tensorpress.directory / "in.h5", "w", track_order=True) as file:
+        file.attrs["title"] = "a title"
+        field = file.create_dataset("z/field", data=data.astype(">f4"), chunks=(50, 50), compression="gzip")
+        field.attrs["names"] = ["one", "two"]
+        file["a_scale"] = np.arange(120.0)
+        file["a_scale"].make_scale("rows")
+        field.dims[0].attach_scale(file["a_scale"])
+        file["whole"] = np.arange(7)
+        file["words"] = ["x", "yy"]
+        file["pairs"] = np.zeros(3, [("a", "f4"), ("b", "i4")])
+        file["named_type"] = np.dtype("f8")
+        file["soft"] = h5py.SoftLink("/z/field")
+        file["elsewhere"] = h5py.ExternalLink("other.h5", "/x")
+        file["nothing"] = np.zeros((0, 4), "f4")
+        file.attrs["best"] = field.ref
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "in.h5") as old, h5py.File(tensorpress.directory / "out.h5") as new:
+        assert list(new) == list(old)
+        assert new.attrs["title"] == "a title" and new[new.attrs["best"]] == new["z/field"]
+        assert new["z/field"].dims[0][0] == new["a_scale"]
+        assert list(new["z/field"].attrs["names"]) == ["one", "two"]
+        assert new["z/field"].dtype == ">f4" and new["z/field"].chunks == (50, 50)
+        for name in ("a_scale", "whole", "words", "pairs", "nothing"):
+            assert np.array_equal(new[name][...], old[name][...])
+        assert new.get("elsewhere", getlink=True).filename == "other.h5"
+        assert new.get("soft", getlink=True).path == "/z/field"
+        assert np.abs(new["z/field"][...] - data).max() <= 0.5
+        assert new["z/field"].id.get_create_plist().get_filter(0)[0] == 54352
+
+
+def test_a_dataset_in_a_group_of_an_hdf5_file(tensorpress, smooth):
+    data = smooth((30, 40), "f8")
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["group/inner/x"] = data
+        file["group/inner/x"].attrs["unit"] = "m"
+    tensorpress("compress", "in.h5", "--var", "/group/inner/x", "--abs", "0.1", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "back.h5")
+    with h5py.File(tensorpress.directory / "back.h5") as file:
+        assert np.abs(file["x"][...] - data).max() <= 0.1
+    noted = tensorpress("info", "x.tpz", "--json").json["attributes"]["netcdf"]
+    assert json.loads(noted)["attributes"]["unit"] in ("m", {"string": ["m"]})
+
+
+def test_info_lists_variables_with_sizes_and_filters(tensorpress):
+    tensorpress("compress", COADS, "--rel", "1e-3", "-o", "small.nc")
+    listed = tensorpress("info", "small.nc", "--json").json["variables"]
+    sst = next(each for each in listed if each["name"] == "SST")
+    assert sst["shape"] == [12, 90, 180] and sst["dimensions"] == ["TIME", "COADSY", "COADSX"]
+    assert sst["bytes"] == 12 * 90 * 180 * 4 > 5 * sst["stored_bytes"]
+    assert sst["filters"][0]["tensorpress"]["codec"] == "dense"
+    table = tensorpress("info", COADS).out.decode()
+    assert "SST" in table and "12x90x180" in table and "coordinate" in table
+
+
+@pytest.fixture
+def odd_file(tensorpress):
+    with netCDF4.Dataset(tensorpress.directory / "odd.nc", "w") as file:
+        file.createDimension("none", None)
+        file.createDimension("x", 6)
+        file.createVariable("empty", "f4", ("none", "x"))
+        file.createVariable("letters", "S1", ("x",))
+        file.createVariable("counts", "i4", ("x",))
+        pair = file.createCompoundType(np.dtype([("a", "f4"), ("b", "f4")]), "pair")
+        file.createVariable("pairs", pair, ("x",))
+    return "odd.nc"
+
+
+@pytest.mark.parametrize(
+    "variable, sentence",
+    [
+        ("empty", "its dimension 'none' has length 0"),
+        ("letters", "holds text"),
+        ("counts", "holds whole numbers (int)"),
+        ("pairs", "is of type pair"),
+        ("absent", "there is no variable 'absent'"),
+    ],
+)
+def test_what_is_no_data_is_refused_by_name(tensorpress, odd_file, variable, sentence):
+    assert sentence in tensorpress.refuses("compress", odd_file, "--var", variable, "--abs", "1", "-o", "x.tpz")
+    assert not (tensorpress.directory / "x.tpz").exists()
+    assert "no variable can be compressed" in tensorpress.refuses("compress", odd_file, "--abs", "1")
+
+
+def test_a_missing_variable_lists_what_there_is(tensorpress):
+    said = tensorpress.refuses("compress", COADS, "--var", "TEMP", "--rel", "1e-3", "-o", "x.tpz")
+    assert "there are: SST, AIRT" in said
+    said = tensorpress.refuses("compress", COADS, "--rel", "1e-3")
+    assert "several variables: SST, AIRT" in said and "--var" in said
+
+
+@pytest.mark.parametrize("keep", [3, 100, 2000, 5_000_000])
+def test_a_classic_file_that_is_cut_off_is_refused(tensorpress, keep):
+    (tensorpress.directory / "cut.nc").write_bytes(COADS.read_bytes()[:keep])
+    tensorpress.refuses("compress", "cut.nc", "--var", "SST", "--rel", "1e-3", "-o", "x.tpz")
+    assert not (tensorpress.directory / "x.tpz").exists()
+
+
+def test_a_damaged_netcdf4_file_is_refused_and_the_old_output_stays(tensorpress):
+    tensorpress("compress", COADS, "--rel", "1e-3", "-o", "small.nc")
+    whole = (tensorpress.directory / "small.nc").read_bytes()
+    (tensorpress.directory / "out.nc").write_bytes(b"precious")
+    (tensorpress.directory / "cut.nc").write_bytes(whole[:-5000])
+    tensorpress.refuses("compress", "cut.nc", "--rel", "1e-3", "-o", "out.nc")
+    damaged = bytearray(whole)
+    with h5py.File(tensorpress.directory / "small.nc") as file:
+        chunk = file["SST"].id.get_chunk_info(3)
+    damaged[chunk.byte_offset + chunk.size // 2] ^= 4
+    (tensorpress.directory / "flipped.nc").write_bytes(damaged)
+    tensorpress.refuses("compress", "flipped.nc", "--rel", "1e-3", "-o", "out.nc")
+    assert (tensorpress.directory / "out.nc").read_bytes() == b"precious"
+    assert sorted(p.name for p in tensorpress.directory.iterdir()) == ["cut.nc", "flipped.nc", "out.nc", "small.nc"]
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["compress", "x.npy", "--abs", "1", "--var", "a", "-o", "x.tpz"], "is neither"),
+        (["compress", "x.npy", "--abs", "1", "-o", "x.nc"], "made from such files only"),
+        (["compress", COADS, "--ratio", "10", "-o", "x.nc"], "one chunk at a time"),
+        (["compress", COADS, "--rel", "1e-3", "-o", "x.cdf"], "have no filters"),
+        (["compress", COADS, "--rel", "1e-3", "-o", "x.nc", "--verify"], "for .tpz files"),
+        (["decompress", "half.tpz", "-o", "x.nc"], "NetCDF has no type for f16"),
+    ],
+)
+def test_wrong_uses_are_told(tensorpress, arguments, sentence):
+    np.save(tensorpress.directory / "x.npy", np.ones((4, 4), "f4"))
+    np.save(tensorpress.directory / "half.npy", np.ones((4, 4), "f2"))
+    tensorpress("compress", "half.npy", "--abs", "1")
+    assert sentence in tensorpress.refuses(*arguments)
+    assert not (tensorpress.directory / "x.nc").exists()
+
+
+def test_a_tensor_without_notes_becomes_a_plain_variable(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((5, 6, 7)))
+    tensorpress("compress", "x.npy", "--abs", "0.1")
+    tensorpress("decompress", "x.tpz", "-o", "x.nc")
+    with netCDF4.Dataset(tensorpress.directory / "x.nc") as file:
+        assert file["data"].dimensions == ("dim_0", "dim_1", "dim_2")
+
+
+@pytest.mark.parametrize("notes", ["{", "[]", '{"variable": 5}', '{"variable":"a","type":"f32","dimensions":["x"]}'])
+def test_damaged_notes_are_told_and_npy_still_works(tensorpress, notes):
+    np.save(tensorpress.directory / "x.npy", np.ones((4, 4), "f4"))
+    tensorpress("compress", "x.npy", "--abs", "0.1", "--attr", f"netcdf={notes}")
+    assert "attribute 'netcdf'" in tensorpress.refuses("decompress", "x.tpz", "-o", "x.nc")
+    tensorpress("decompress", "x.tpz", "-o", "y.npy")
