@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "stream/chunk_decoder.h"
 #include "stream/chunk_work.h"
@@ -88,10 +89,12 @@ Result<std::uint64_t> compress_fixed_rate(const StreamPlan& plan, const TensorVi
   return offsets.back() + closing.size();
 }
 
-Result<std::vector<std::byte>> allocate(std::uint64_t bytes) {
+/// What make() makes of so many bytes, unless there are none.
+template <class Make>
+auto allocated(std::uint64_t bytes, const Make& make) -> Result<decltype(make(std::size_t{}))> {
   if (bytes <= PTRDIFF_MAX) {
     try {
-      return std::vector<std::byte>(static_cast<std::size_t>(bytes));
+      return make(static_cast<std::size_t>(bytes));
     } catch (const std::bad_alloc&) {
     }
   }
@@ -201,10 +204,14 @@ Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& co
                                         const CompressOptions& options) {
   const Compressor compressor(codec, options);
   TRY(const std::uint64_t bound, compressor.bound_on_output_size(input.shape, input.dtype));
-  TRY(auto bytes, allocate(bound));
-  TRY(const std::uint64_t length, compressor.compress(input, bytes));
-  bytes.resize(static_cast<std::size_t>(length));
-  return bytes;
+  // The bound is far above what most data takes: memory that is not cleared is never touched, and
+  // what was written is copied to a vector of its size.
+  TRY(AlignedBuffer room, allocated(bound, [](std::size_t bytes) { return AlignedBuffer(bytes); }));
+  const std::span<std::byte> output = room.reserve(static_cast<std::size_t>(bound));
+  TRY(const std::uint64_t length, compressor.compress(input, output));
+  const auto written = output.first(static_cast<std::size_t>(length));
+  return allocated(
+      length, [&](std::size_t) { return std::vector<std::byte>(written.begin(), written.end()); });
 }
 
 Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
@@ -217,7 +224,8 @@ Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOpt
   TRY(const auto info, read_info(stream));
   RETURN_IF_ERROR(stream::check_decompressed_size(info, options.max_bytes));
   Tensor tensor{.dtype = info.dtype, .shape = info.shape};
-  TRY(tensor.bytes, allocate(info.bytes_in()));
+  TRY(tensor.bytes,
+      allocated(info.bytes_in(), [](std::size_t bytes) { return std::vector<std::byte>(bytes); }));
   RETURN_IF_ERROR(Decompressor(options).decompress(stream, tensor.mutable_view()));
   return tensor;
 }
