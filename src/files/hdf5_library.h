@@ -37,6 +37,7 @@ namespace tensorpress::files {
 // clang-format on
 
 struct Hdf5Functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration
 #define TENSORPRESS_MEMBER(name) decltype(&::name) name = nullptr;
   TENSORPRESS_HDF5_FUNCTIONS(TENSORPRESS_MEMBER)
 #undef TENSORPRESS_MEMBER

@@ -29,6 +29,7 @@ namespace tensorpress::files {
 // clang-format on
 
 struct NetcdfLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration
 #define TENSORPRESS_MEMBER(name) decltype(&::name) name = nullptr;
   TENSORPRESS_NETCDF_FUNCTIONS(TENSORPRESS_MEMBER)
 #undef TENSORPRESS_MEMBER
