@@ -130,8 +130,9 @@ HWY_INLINE void PackBlock(const T* values, const Grid& grid, std::uint32_t pair,
   for (std::size_t part = 0; part < kParts; ++part) {
     const std::size_t w = part * kLanes;
     auto words = kStochastic ? hn::Zero(du) : hn::Set(du, 0u - kRounders);
-    PackRows<kBits, kStochastic, 0>(
-        values + w, grid, hn::Iota(du, pair + static_cast<std::uint32_t>(w)), hn::Zero(du), words);
+    // Not Iota(pair): it would be made in memory, lane by lane.
+    const auto pairs = hn::Add(hn::Iota(du, 0u), hn::Set(du, pair + static_cast<std::uint32_t>(w)));
+    PackRows<kBits, kStochastic, 0>(values + w, grid, pairs, hn::Zero(du), words);
     hn::StoreU(words, du, reinterpret_cast<std::uint32_t*>(block) + w);
   }
 }
