@@ -35,7 +35,7 @@ inline bool is_finite(float value) {
 /// The grid from at most `least` to at least `most`, both finite. Nothing when f32 does not hold
 /// it.
 inline std::optional<GroupScale> scale_of_range(float least, float most, float levels) {
-  constexpr float kSmallestScale = 0x1p-126f;  // so that the inverse is finite
+  constexpr float kSmallestScale = 0x1p-112f;  // so that kFractions / scale is finite
   least += 0.0f;                               // no -0, which depends on the order of a minimum
   auto bits = std::bit_cast<std::uint32_t>(least);
   if (least < 0) bits += 0x1FFFu;  // down, which is away from zero
