@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/fp8/fp8.h"
+#include "kernels/magnitude/magnitude.h"
 
 namespace tensorpress::kernels {
 namespace {
@@ -122,6 +123,24 @@ TEST(Fp8, WhatIsNotFiniteStaysSo) {
         }
       }
     }
+  }
+}
+
+TEST(LargestMagnitude, FindsWhatIsLargestOrNotANumberWhereverItStands) {
+  for (const Isa isa : usable_isas()) {
+    for (const float strange : {2.0f, -2.0f, HUGE_VALF, -NAN}) {
+      for (std::size_t count = 1; count < 70; ++count) {
+        std::vector<float> values(count, -1.5f);
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(1.5f), largest_magnitude(isa)(values.data(), count));
+        for (std::size_t at = 0; at < count; ++at) {
+          values.assign(count, 1.0f);
+          values[at] = strange;
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(std::fabs(strange)),
+                    largest_magnitude(isa)(values.data(), count));
+        }
+      }
+    }
+    EXPECT_EQ(0u, largest_magnitude(isa)(nullptr, 0));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -9,9 +10,9 @@
 #include "kernels/bitmask/bitmask.h"
 #include "kernels/fp8/fp8.h"
 #include "kernels/half/half.h"
+#include "kernels/magnitude/magnitude.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/stream_copy/stream_copy.h"
-#include "kernels/value_scan/value_scan.h"
 
 namespace tensorpress::packing {
 namespace {
@@ -106,6 +107,10 @@ class Caster {
       fp8_.narrow(values, reinterpret_cast<std::uint8_t*>(packed), count);
       return;
     }
+    if (in_place(packed)) {
+      half_.narrow(values, reinterpret_cast<std::uint16_t*>(packed), count);
+      return;
+    }
     std::array<std::uint16_t, kPiece> halves;
     half_.narrow(values, halves.data(), count);
     for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
@@ -116,6 +121,10 @@ class Caster {
       fp8_.widen(reinterpret_cast<const std::uint8_t*>(packed), values, count);
       return;
     }
+    if (in_place(packed)) {
+      half_.widen(reinterpret_cast<const std::uint16_t*>(packed), values, count);
+      return;
+    }
     std::array<std::uint16_t, kPiece> halves;
     std::memcpy(halves.data(), packed, count * sizeof(std::uint16_t));
     for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
@@ -123,6 +132,11 @@ class Caster {
   }
 
  private:
+  static bool in_place(const std::byte* packed) {
+    return std::endian::native == std::endian::little &&
+           reinterpret_cast<std::uintptr_t>(packed) % alignof(std::uint16_t) == 0;
+  }
+
   kernels::Fp8Conversion fp8_;
   kernels::HalfConversion half_;
   bool narrow_to_bytes_;
@@ -189,12 +203,11 @@ void unpack(Isa isa, DType dtype, const std::byte* packed, const QuantizeOptions
 bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const CastOptions& options,
           std::byte* packed) {
   const Caster caster(isa, options.to);
-  const auto scan = kernels::value_scan<float>(isa);
+  const auto measure = kernels::largest_magnitude(isa);
   const auto half =
       dtype == DType::f16 ? kernels::f16_conversion(isa) : kernels::bf16_conversion(isa);
-  const float largest = largest_of(options.to);
   const std::size_t count = count_of(dtype, values.size());
-  bool representable = true;
+  std::uint32_t largest = 0;
   std::array<float, kPiece> widened;
   for (std::size_t i = 0; i < count; i += kPiece) {
     const std::size_t size = std::min(kPiece, count - i);
@@ -204,12 +217,10 @@ bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const CastOpt
       half.widen(reinterpret_cast<const std::uint16_t*>(from), widened.data(), size);
       floats = widened.data();
     }
-    const auto found = scan({floats, size}, {});
-    representable = representable && found.specials == 0 &&
-                    (found.min > found.max || (found.max <= largest && found.min >= -largest));
+    largest = std::max(largest, measure(floats, size));
     caster.narrow(floats, size, packed + i * cast_bytes(options.to));
   }
-  return representable;
+  return largest <= std::bit_cast<std::uint32_t>(largest_of(options.to));
 }
 
 void unpack(Isa isa, DType dtype, const std::byte* packed, const CastOptions& options,
