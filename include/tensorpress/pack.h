@@ -36,12 +36,13 @@ enum class Rounding : std::uint8_t {
 /// value: the value is minimum + code * scale. Takes f32, f16 and bf16.
 ///
 /// - The error is at most scale / 2 (nearest) or below scale (stochastic), and scale is at most
-///   1.04 (max - min + 2^-10 |min|) / (2^bits - 1).
+///   1.04 (max - min + 2^-10 |min|) / (2^bits - 1), or 2^-112 if that is more.
 /// - In a group whose minimum is 0, such as one of a ReLU's output, zeros stay zero; a group in
 ///   which all values are equal comes back within 2^-10 of it, exactly if the value has at most 11
 ///   significant bits. (1 bit nearest promises neither.)
 /// - 1 bit, nearest: the group's two conditional means, of the values above its mean and of the
-///   others, so that the group's sum is kept. 1 bit, stochastic: minimum and maximum.
+///   others, so that its sum is about kept (the lower mean to 2^-11 of itself, the distance to
+///   2^-6). The bound above does not hold. 1 bit, stochastic: minimum and maximum.
 /// - Stochastic rounding depends on seed and the element's number, on nothing else.
 struct QuantizeOptions {
   int bits = 4;             // 1, 2, 4 or 8
@@ -61,7 +62,7 @@ enum class CastType : std::uint8_t {
 
 /// A smaller floating-point type, rounded to nearest, ties to even. From f32 to all of them, from
 /// f16 and bf16 to fp8. Finite values beyond fp8's largest become the largest; infinity becomes NaN
-/// in e4m3; NaN stays NaN.
+/// in e4m3; NaN stays NaN, though which one may depend on the instruction set.
 struct CastOptions {
   CastType to = CastType::bf16;
 };
