@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "bench_pack.h"
 #include "bench_peers.h"
 #include "benchmark/raw_name.h"
 #include "benchmark/speed.h"
@@ -95,9 +96,13 @@ std::vector<std::optional<Bound>> cases_of(const Options& options) {
   return {bounds.begin(), bounds.end()};
 }
 
-/// "cf 4", "rel 0.001".
+/// "cf 4", "bits 2", "rel 0.001".
 std::string setting_of(const Codec& codec, const std::optional<Bound>& bound) {
-  return bound ? bound->to_string() : text("cf ", codec.parameter("cf"));
+  if (bound) return bound->to_string();
+  if (codec.parameters().empty()) return std::string(codec.name());
+  // The first parameter is what tells a codec's settings apart.
+  const Parameter& first = codec.parameters().front();
+  return text(first.name, " ", first.value);
 }
 
 Json to_json(const benchmark::Speed& speed) {
@@ -233,8 +238,11 @@ Result<ExitStatus> run_files(const Options& options) {
 }
 
 Result<ExitStatus> run_study(const Options& options) {
+  if (options.study == "pack") {
+    return run_pack_bench(options.megabytes, options.repetitions, options.json);
+  }
   if (options.study != "dct-energy") {
-    return bad_argument("there is no study '", options.study, "'; the one there is, is dct-energy");
+    return bad_argument("there is no study '", options.study, "'; there are dct-energy and pack");
   }
   if (options.files.empty()) {
     return bad_argument("the study dct-energy needs images: .png, .npy or CIFAR-10's .bin files");
@@ -343,7 +351,8 @@ Action declare(CLI::App& app) {
   app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
   options->raw.declare(app);
   app.add_option("--study", options->study,
-                 "dct-energy: which coefficients of images are non-zero (paper, Figure 3)");
+                 "dct-energy: which coefficients of images are non-zero (paper, Figure 3); pack: "
+                 "packing values in memory, one thread, without a container");
   app.add_option("--images", options->images, "for the study: how many images at most");
   app.add_option("--output", options->output, "for the study: the page to write");
   app.add_flag("--json", options->json, "print JSON, a row per case");
@@ -357,7 +366,7 @@ Verb bench_verb() {
           "  tensorpress bench --codec dct-chop --json\n"
           "  tensorpress bench x.npy --codec dense --rel 1e-3\n"
           "  tensorpress bench fields/*.f32 --peers --html peers.html\n"
-          "  tensorpress bench --study dct-energy photo.png --output figure3.html",
+          "  tensorpress bench --study pack --megabytes 64",
           declare};
 }
 

@@ -81,12 +81,67 @@ def inverse_dct_chop(payload, shape, chop_factor):
     return blocks.swapaxes(2, 3).reshape(planes, rows * 8, columns * 8)[:, :height, :width].reshape(shape)
 
 
+def inverse_quantize(payload, dtype, count, bits, group):
+    """Any number of bits and any group; f32 arithmetic as the page says."""
+    values, at, per_block = [], 0, 256 // bits
+    for first in range(0, count, group):
+        size = min(group, count - first)
+        blocks = -(-size // per_block)
+        (header,) = struct.unpack_from("<I", payload, at)
+        minimum = np.array(header >> 13 << 13, "<u4").view("<f4")
+        scale = np.array((header & 0x1FFF) << 18, "<u4").view("<f4")
+        words = np.frombuffer(payload, "<u4", 8 * blocks, at + 4).reshape(blocks, 1, 8)
+        codes = words >> (bits * np.arange(32 // bits, dtype="u4").reshape(1, -1, 1)) & (2**bits - 1)
+        decoded = (codes.reshape(-1).astype("f4") * scale).astype("f4") + minimum
+        assert not codes.reshape(-1)[size:].any()
+        values.append(decoded[:size])
+        at += 4 + 32 * blocks
+    assert at == len(payload)
+    together = np.concatenate(values) if values else np.empty(0, "f4")
+    return np.clip(together, -65504, 65504).astype("<f2") if dtype == "<f2" else together.astype(dtype)
+
+
+def inverse_cast(payload, dtype, to):
+    if to == "bf16":
+        return (np.frombuffer(payload, "<u2").astype("<u4") << 16).view("<f4").astype(dtype)
+    if to == "f16":
+        return np.frombuffer(payload, "<f2").astype(dtype)
+    codes = np.frombuffer(payload, "u1")
+    if to == "e5m2":
+        return (codes.astype("<u2") << 8).view("<f2").astype(dtype)
+    exponent, fraction = codes >> 3 & 15, codes & 7
+    assert not np.any((exponent == 15) & (fraction == 7))
+    magnitude = np.where(exponent > 0, (8.0 + fraction) * 2.0 ** (exponent - 10.0), fraction * 2.0**-9)
+    return np.where(codes >= 128, -magnitude, magnitude).astype(dtype)
+
+
+def inverse_mask(payload, dtype, count):
+    pattern = np.frombuffer(payload[: np.dtype(dtype).itemsize], dtype)
+    bits = np.unpackbits(np.frombuffer(payload, "u1", offset=8), bitorder="little")
+    assert not bits[count:].any()
+    unsigned = pattern.view(f"<u{pattern.itemsize}")
+    return (bits[:count].astype(unsigned.dtype) * unsigned).view(dtype)
+
+
+def decode_chunk(payload, dtype, shape, codec, parameters):
+    count = int(np.prod(shape))
+    if codec == "dct-chop":
+        return inverse_dct_chop(payload, shape, int(parameters["cf"]))
+    if codec == "quantize":
+        values = inverse_quantize(payload, dtype, count, int(parameters["bits"]), int(parameters["group"]))
+    elif codec == "cast":
+        values = inverse_cast(payload, dtype, parameters["to"])
+    else:
+        assert codec == "mask"
+        values = inverse_mask(payload, dtype, count)
+    return values.reshape(shape)
+
+
 def read_tpz(stream):
     found = list(sections(stream))
     assert found[0][1] == b"HEAD" and found[-1][1] == b"FOOT"
     assert stream[-16:] == struct.pack("<Q", found[-1][0]) + b"TPZ-END\n"
     dtype, shape, chunk_shape, codec, parameters = read_head(found[0][4])
-    assert codec == "dct-chop"
     chunks = [section for section in found if section[1] == b"CHNK"]
     index, statistics = read_foot(found[-1][4])
     assert index == [(offset, len(payload)) for offset, _, _, _, payload in chunks]
@@ -99,7 +154,7 @@ def read_tpz(stream):
         if flags == 1:
             tensor[box] = np.frombuffer(payload, dtype).reshape(tensor[box].shape)
         else:
-            tensor[box] = inverse_dct_chop(payload, tensor[box].shape, int(parameters["cf"]))
+            tensor[box] = decode_chunk(payload, dtype, tensor[box].shape, codec, parameters)
     return tensor, statistics
 
 
@@ -130,6 +185,76 @@ def test_raw_chunks_hold_the_elements(tensorpress, smooth):
     tensor, statistics = read_tpz((tensorpress.directory / "x.tpz").read_bytes())
     assert statistics["raw_chunks"] > 0
     assert np.array_equal(tensor, original)
+
+
+PACKED = [
+    ("f4", ["--bits", 4]),
+    ("f4", ["--bits", 1]),
+    ("f4", ["--bits", 2, "--rounding", "stochastic", "--seed", 9, "--group", 384]),
+    ("f8", ["--bits", 8, "--group", 96]),
+    ("f2", ["--bits", 4, "--rounding", "stochastic"]),
+    ("f4", ["--to", "bf16"]),
+    ("f4", ["--to", "f16"]),
+    ("f4", ["--to", "e4m3"]),
+    ("f2", ["--to", "e5m2"]),
+    ("f4", ["--codec", "mask"]),
+    ("u1", ["--codec", "mask"]),
+]
+
+
+@pytest.mark.parametrize("dtype, flags", PACKED, ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else value)
+def test_packed_codecs_decode_to_the_programs_bits(tensorpress, smooth, dtype, flags):
+    original = smooth((3, 30, 41), dtype)
+    if "mask" in flags:
+        original = np.where(original > 128, original.dtype.type(3), original.dtype.type(0))
+    np.save(tensorpress.directory / "x.npy", original)
+    tensorpress("compress", "x.npy", "-o", "x.tpz", "--chunk-shape", "2x30x41", *flags)
+    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    tensor, statistics = read_tpz((tensorpress.directory / "x.tpz").read_bytes())
+    decoded = np.load(tensorpress.directory / "y.npy")
+    assert np.array_equal(tensor, decoded)
+    assert statistics["raw_chunks"] == 0
+    difference = np.sqrt(np.sum((decoded.astype("f8") - original.astype("f8")) ** 2))
+    assert difference == pytest.approx(statistics["l2_error"], rel=1e-6)
+
+
+def test_the_roundings_on_the_format_page_are_what_the_program_does(tensorpress):
+    """Stochastic codes, recomputed from the page: 2 bits, two chunks, f32."""
+    bits, group, seed, rows, width = 2, 128, 12345678901234567890, 4, 300
+    original = np.random.default_rng(5).standard_normal((rows, width)).astype("f4")
+    np.save(tensorpress.directory / "x.npy", original)
+    tensorpress("compress", "x.npy", "-o", "x.tpz", "--bits", bits, "--group", group, "--rounding", "stochastic",
+                "--seed", seed, "--chunk-shape", f"2x{width}")  # fmt: skip
+    word = 2**64 - 1
+
+    def mix(z):
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & word
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & word
+        return z ^ z >> 31
+
+    def fraction(i, key):
+        x = (8 * (i // 16) + i % 8) ^ key & 0xFFFFFFFF
+        x = (x ^ x >> 16) * 0x7FEB352D & 0xFFFFFFFF
+        x = ((x ^ x >> 15) + (key >> 32)) * 0x846CA68B & 0xFFFFFFFF
+        x ^= x >> 16
+        return x % 2**14 if i % 16 < 8 else x >> 18
+
+    tensor, _ = read_tpz((tensorpress.directory / "x.tpz").read_bytes())
+    for first_row in (0, 2):
+        own_seed = seed if first_row == 0 else mix(seed ^ mix(8 * first_row + 0))
+        key = mix(own_seed + 0x9E3779B97F4A7C15 & word)
+        values = original[first_row : first_row + 2].reshape(-1)
+        decoded = tensor[first_row : first_row + 2].reshape(-1)
+        for g in range(0, values.size, group):
+            part = values[g : g + group]
+            least = part.min()
+            raw = int(least.view("u4")) + (0x1FFF if least < 0 else 0)
+            minimum = np.array(raw >> 13 << 13, "u4").view("f4")
+            exact = int(((part.max() - minimum) / np.float32(3)).view("u4"))
+            scale = np.array((exact + 0x3FFFF) >> 18 << 18, "u4").view("f4")
+            t = np.rint(np.minimum((part - minimum) * (np.float32(1) / scale * np.float32(2**14)), np.float32(3 * 2**14)))
+            codes = [int(t[i]) + fraction(g + i, key) >> 14 for i in range(part.size)]
+            assert np.array_equal(np.array(codes, "f4") * scale + minimum, decoded[g : g + group])
 
 
 def test_the_stream_on_the_format_page_is_what_the_program_writes(tensorpress):

@@ -33,6 +33,8 @@ def test_codec_flags_come_with_choices_and_defaults(tensorpress):
         assert flag in text
     for flag in ("--coefficients", "--form", "--serialize"):
         assert flag in text
+    for flag in ("--bits 1|2|4|8 (4)", "--rounding nearest|stochastic (nearest)", "--to bf16|f16|e4m3|e5m2 (bf16)"):
+        assert flag in text
 
 
 def test_version_has_three_numbers(tensorpress):

@@ -66,6 +66,10 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
+Codec codec(std::string_view name, const std::vector<Parameter>& parameters) {
+  return Codec::make(name, parameters).value();
+}
+
 std::vector<Bytes> base_streams() {
   return {
       packed(ramp(DType::f32, {3, 16, 24}), chop(4), {.chunk_shape = Shape{1, 16, 24}}),
@@ -77,6 +81,13 @@ std::vector<Bytes> base_streams() {
       packed(ramp(DType::i16, {1, 9, 9}), chop(2), {.chunk_shape = Shape{1, 8, 8}}),
       packed(ramp(DType::f32, {0, 7}), chop(2)),
       packed(ramp(DType::f32, {}), chop(2)),
+      packed(ramp(DType::f32, {5, 130}), codec("quantize", {{"bits", "2"}}),
+             {.chunk_shape = Shape{2, 130}}),
+      packed(ramp(DType::f16, {600}), codec("quantize", {{"group", "64"}}),
+             {.chunk_shape = Shape{250}}),
+      packed(ramp(DType::f32, {9, 9}), codec("cast", {{"to", "e4m3"}})),
+      packed(ramp(DType::bf16, {40}), codec("cast", {{"to", "e5m2"}})),
+      packed(ramp(DType::u8, {2, 99}), codec("mask", {}), {.chunk_shape = Shape{1, 99}}),
   };
 }
 

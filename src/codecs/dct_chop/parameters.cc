@@ -1,37 +1,11 @@
 #include "codecs/dct_chop/parameters.h"
 
 #include <array>
-#include <charconv>
 
 #include "base/errors.h"
+#include "codecs/parameter_values.h"
 
 namespace tensorpress::dct_chop {
-namespace {
-
-Result<int> whole_number(std::string_view name, std::string_view value, int low, int high) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size() || text(number) != value ||
-      number < low || number > high) {
-    return bad_argument(name, " is '", value, "'; it must be a whole number from ", low, " to ",
-                        high);
-  }
-  return number;
-}
-
-// Which of `choices` ("a|b") the value is.
-Result<int> one_of(const ParameterInfo& info, std::string_view value) {
-  int index = 0;
-  for (std::string_view rest = info.choices; !rest.empty(); ++index) {
-    const auto bar = rest.find('|');
-    if (rest.substr(0, bar) == value) return index;
-    rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
-  }
-  return bad_argument(info.name, " is '", value, "'; it must be one of ", info.choices);
-}
-
-}  // namespace
-
 Result<Parameters> parse_parameters(std::span<const Parameter> parameters) {
   ENSURE(parameters.size() == kParameters.size());
   const auto choice = [&](std::size_t i) { return one_of(kParameters[i], parameters[i].value); };

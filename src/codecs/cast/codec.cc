@@ -1,0 +1,29 @@
+#include "codecs/cast/codec.h"
+
+#include <array>
+
+#include "codecs/pack/packed_codec.h"
+#include "codecs/parameter_values.h"
+
+namespace tensorpress::cast {
+namespace {
+
+constexpr std::array<ParameterInfo, 1> kParameters = {{
+    {"to", "bf16", "bf16|f16|e4m3|e5m2", "the type to store: 16 bits, or fp8 of either kind"},
+}};
+
+Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
+  ENSURE(parameters.size() == kParameters.size());
+  constexpr std::array kTypes = {CastType::bf16, CastType::f16, CastType::e4m3, CastType::e5m2};
+  TRY(const int to, one_of(kParameters[0], parameters[0].value));
+  const CastOptions options{.to = kTypes[static_cast<std::size_t>(to)]};
+  return std::unique_ptr<ChunkCodec>(
+      std::make_unique<packing::PackedCodec<CastOptions>>("cast", options, false, 64));
+}
+
+}  // namespace
+
+constinit const RegisteredCodec kCodec = {
+    {"cast", "fixed rate: a smaller floating-point type, bf16, f16 or fp8", kParameters}, create};
+
+}  // namespace tensorpress::cast

@@ -1,0 +1,55 @@
+#include "codecs/quantize/codec.h"
+
+#include <array>
+
+#include "codecs/pack/packed_codec.h"
+#include "codecs/parameter_values.h"
+#include "kernels/quantize/group_scale.h"
+
+namespace tensorpress::quantize {
+namespace {
+
+constexpr std::array<ParameterInfo, 4> kParameters = {{
+    {"bits", "4", "1|2|4|8", "bits a value"},
+    {"group", "256", "32..65536",
+     "values that share a minimum and a scale: a multiple of 256 / bits"},
+    {"rounding", "nearest", "nearest|stochastic",
+     "to the nearest code (1 bit: to two means), or up or down at random, without a bias"},
+    {"seed", "0", "0..2^64-1", "with --rounding stochastic: another number, other roundings"},
+}};
+
+// Chunks round independently of each other: those after the first have a seed of their own, which
+// depends on where they begin. The first one has the seed of pack.h.
+QuantizeOptions for_chunk(const QuantizeOptions& options, const ChunkWorkspace& workspace) {
+  QuantizeOptions own = options;
+  for (std::size_t axis = 0; axis < workspace.origin.size(); ++axis) {
+    if (workspace.origin[axis] == 0) continue;
+    own.seed = kernels::mix64(own.seed ^ kernels::mix64(workspace.origin[axis] * kMaxRank + axis));
+  }
+  return own;
+}
+
+Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
+  ENSURE(parameters.size() == kParameters.size());
+  constexpr std::array kBits = {1, 2, 4, 8};
+  QuantizeOptions options;
+  TRY(const int bits, one_of(kParameters[0], parameters[0].value));
+  options.bits = kBits[static_cast<std::size_t>(bits)];
+  TRY(const int group, whole_number("group", parameters[1].value, 1, 65536));
+  options.group = static_cast<std::size_t>(group);
+  TRY(const int stochastic, one_of(kParameters[2], parameters[2].value));
+  options.rounding = stochastic == 1 ? Rounding::stochastic : Rounding::nearest;
+  TRY(options.seed, whole_number_u64("seed", parameters[3].value));
+  RETURN_IF_ERROR(packing::check(DType::f32, options));
+  return std::unique_ptr<ChunkCodec>(std::make_unique<packing::PackedCodec<QuantizeOptions>>(
+      "quantize", options, false, options.group, for_chunk));
+}
+
+}  // namespace
+
+constinit const RegisteredCodec kCodec = {
+    {"quantize", "fixed rate: 1, 2, 4 or 8 bits a value in groups with their own scale",
+     kParameters},
+    create};
+
+}  // namespace tensorpress::quantize
