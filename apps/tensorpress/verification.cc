@@ -6,6 +6,7 @@
 
 #include "array_files.h"
 #include "base/errors.h"
+#include "codecs/bounded/parameters.h"
 #include "files/byte_files.h"
 #include "interruption.h"
 #include "messages.h"
@@ -41,9 +42,15 @@ class Comparison : public stream::TensorSink {
     }
   }
 
+  /// Before the first chunk.
+  Result<void> expect(const StreamInfo& info) {
+    TRY(fill_values_, bounded::parse_fills(info.codec.parameter("fill")));
+    return {};
+  }
+
   Result<void> write(const Region& region, const TensorView& copy) override {
     TRY(const TensorView expected, original_.read(region, scratch_));
-    TRY(const auto part, metrics::compare(expected, copy));
+    TRY(const auto part, metrics::compare(expected, copy, fill_values_));
     statistics_.merge(part);
     if (whole_copy_) {
       copy_elements(expected, whole_original_->mutable_view().part(region));
@@ -54,7 +61,8 @@ class Comparison : public stream::TensorSink {
 
   const metrics::ErrorStatistics& statistics() const { return statistics_; }
   std::optional<double> ssim() const {
-    if (!whole_copy_) return std::nullopt;
+    const bool has_fills = !fill_values_.empty() && statistics_.nonfinite > 0;
+    if (!whole_copy_ || has_fills) return std::nullopt;
     return metrics::mean_ssim(whole_original_->view(), whole_copy_->view(),
                               statistics_.value_range());
   }
@@ -62,6 +70,7 @@ class Comparison : public stream::TensorSink {
  private:
   stream::TensorSource& original_;
   AlignedBuffer scratch_;
+  std::vector<double> fill_values_;
   metrics::ErrorStatistics statistics_;
   std::optional<Tensor> whole_original_;
   std::optional<Tensor> whole_copy_;
@@ -74,22 +83,25 @@ Result<void> check_same_kind(const stream::TensorSource& original, const StreamI
                       " ", info.shape.to_string(), "; compare it with the tensor it was made from");
 }
 
-/// Sends every chunk of the stream to `sink`.
+/// Sends every chunk of the stream to the comparison.
 Result<StreamInfo> read_into(const std::string& path, stream::TensorSource& original,
-                             stream::TensorSink& sink, const stream::ReadOptions& options) {
+                             Comparison& comparison, const stream::ReadOptions& options) {
   if (is_pipe(path)) {
     const auto input = files::standard_input();
     const auto make_sink =
         [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
       RETURN_IF_ERROR(check_same_kind(original, info));
-      return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(sink));
+      RETURN_IF_ERROR(comparison.expect(info));
+      return std::unique_ptr<stream::TensorSink>(
+          std::make_unique<InterruptibleTensorSink>(comparison));
     };
     return stream::read_sequentially(*input, make_sink, options);
   }
   TRY(const auto source, files::open_bytes(path));
   TRY(const auto reader, stream::StreamReader::open(*source));
   RETURN_IF_ERROR(check_same_kind(original, reader.info()));
-  InterruptibleTensorSink interruptible(sink);
+  RETURN_IF_ERROR(comparison.expect(reader.info()));
+  InterruptibleTensorSink interruptible(comparison);
   RETURN_IF_ERROR(reader.read_all(interruptible, options));
   return reader.info();
 }
@@ -139,7 +151,7 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
     result.reason = std::move(broken);
   } else if (measured.mismatched_nonfinite > 0) {
     result.reason =
-        text(measured.mismatched_nonfinite, " NaN or infinite values came back changed");
+        text(measured.mismatched_nonfinite, " NaN, infinite or fill values came back changed");
   }
   result.ok = result.reason.empty();
   fields["ok"] = result.ok;

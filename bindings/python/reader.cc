@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "base/errors.h"
+#include "codecs/bounded/parameters.h"
 #include "errors.h"
 #include "files/byte_files.h"
 #include "metrics/metrics.h"
@@ -60,10 +61,11 @@ nb::dict to_dict(const StreamInfo& info) {
 // Compares every chunk with the same part of the original.
 class Comparison : public stream::TensorSink {
  public:
-  explicit Comparison(const TensorView& original) : original_(original) {}
+  Comparison(const TensorView& original, std::vector<double> fill_values)
+      : original_(original), fill_values_(std::move(fill_values)) {}
 
   Result<void> write(const Region& region, const TensorView& copy) override {
-    TRY(const auto part, metrics::compare(original_.part(region), copy));
+    TRY(const auto part, metrics::compare(original_.part(region), copy, fill_values_));
     statistics_.merge(part);
     return {};
   }
@@ -71,6 +73,7 @@ class Comparison : public stream::TensorSink {
 
  private:
   TensorView original_;
+  std::vector<double> fill_values_;
   metrics::ErrorStatistics statistics_;
 };
 
@@ -136,7 +139,7 @@ class Reader {
                          " but the stream holds ", name_of(info.dtype), " ", info.shape.to_string(),
                          "; compare it with the array it was made from"));
     }
-    Comparison comparison(view);
+    Comparison comparison(view, value_or_raise(bounded::parse_fills(info.codec.parameter("fill"))));
     const auto done = [&] {
       const nb::gil_scoped_release released;
       return holder->reader->read_all(comparison, {.threads = threads, .max_bytes = UINT64_MAX});

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "base/elements.h"
 #include "base/errors.h"
+#include "base/half_types.h"
 
 namespace tensorpress::metrics {
 namespace {
@@ -65,6 +67,13 @@ struct Block {
 
   void pad() {
     for (std::size_t i = count; i % kLanes != 0; ++i) original[i] = copy[i] = original[0];
+  }
+
+  // As if it were NaN.
+  void mark_missing(double fill) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (original[i] == fill) original[i] = std::numeric_limits<double>::quiet_NaN();
+    }
   }
 
   // x - x is 0 for finite x and NaN otherwise; a NaN stays in the sum.
@@ -138,6 +147,28 @@ void add_finite(const Block& block, ErrorStatistics& statistics) {
       std::max(statistics.max_pointwise_error, *std::ranges::max_element(worst_share));
 }
 
+// What the values are as elements.
+std::vector<double> rounded_to(DType dtype, std::span<const double> values) {
+  std::vector<double> rounded;
+  for (const double value : values) {
+    const auto single = static_cast<float>(value);
+    switch (dtype) {
+      case DType::f32:
+        rounded.push_back(single);
+        break;
+      case DType::f16:
+        rounded.push_back(f16_to_float(float_to_f16(single)));
+        break;
+      case DType::bf16:
+        rounded.push_back(bf16_to_float(float_to_bf16(single)));
+        break;
+      default:
+        rounded.push_back(value);
+    }
+  }
+  return rounded;
+}
+
 std::uint64_t finite_count(const ErrorStatistics& statistics) {
   return statistics.count - statistics.nonfinite;
 }
@@ -185,7 +216,8 @@ void ErrorStatistics::merge(const ErrorStatistics& other) {
   squared_error += other.squared_error;
 }
 
-Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy) {
+Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy,
+                                std::span<const double> fill_values) {
   if (original.shape != copy.shape || original.dtype != copy.dtype) {
     return bad_argument("cannot compare ", original.shape.to_string(), " of ",
                         name_of(original.dtype), " with ", copy.shape.to_string(), " of ",
@@ -193,6 +225,7 @@ Result<ErrorStatistics> compare(const TensorView& original, const TensorView& co
   }
   const std::size_t element = size_of(original.dtype);
   const auto stride = static_cast<std::int64_t>(element);
+  const std::vector<double> fills = rounded_to(original.dtype, fill_values);
   BlockReader originals(original);
   BlockReader copies(copy);
   Block block;
@@ -206,6 +239,7 @@ Result<ErrorStatistics> compare(const TensorView& original, const TensorView& co
     const std::byte* const copy_bytes = copies.next(block.count);
     load_elements(original.dtype, original_bytes, stride, block.count, block.original.data());
     load_elements(copy.dtype, copy_bytes, stride, block.count, block.copy.data());
+    for (const double fill : fills) block.mark_missing(fill);
     block.pad();
     if (!block.is_finite()) take_out_nonfinite(block, original_bytes, copy_bytes, element, part);
     if (block.count > 0) add_finite(block, part);

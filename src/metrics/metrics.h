@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
@@ -13,7 +14,7 @@ namespace tensorpress::metrics {
 struct ErrorStatistics {
   std::uint64_t count = 0;  // elements compared
   std::uint64_t nonfinite =
-      0;  // elements that are NaN or infinite in the original; left out of all sums
+      0;  // elements that are NaN, infinite or fill values in the original; left out of all sums
   std::uint64_t mismatched_nonfinite =
       0;               // of those (or where only the copy is), not equal bit for bit
   double minimum = 0;  // of the finite original
@@ -33,8 +34,10 @@ struct ErrorStatistics {
   void merge(const ErrorStatistics& other);
 };
 
-/// Same shape and dtype, any strides. May be called part by part and merged.
-Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy);
+/// Same shape and dtype, any strides. May be called part by part and merged. Fill values, rounded
+/// to the dtype, must come back bit for bit, as NaN must.
+Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy,
+                                std::span<const double> fill_values = {});
 
 /// Mean SSIM (Wang et al. 2004: 11 x 11 Gaussian window, sigma 1.5, K1 = 0.01, K2 = 0.03, L = value
 /// range) over all planes of the last two axes; absent when a plane is smaller than the window or

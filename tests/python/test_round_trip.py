@@ -181,6 +181,14 @@ def test_verify_measures_what_numpy_measures(field):
     assert measured["nrmse"] == pytest.approx(np.sqrt((difference**2).mean()) / value_range)
 
 
+def test_verify_leaves_fill_values_out_of_the_range(field):
+    masked = np.where(field > field.mean(), field, np.float32(-1e34))
+    packed = tensorpress.compress(masked, relative=1e-3, fill_values=-1e34)
+    measured = tensorpress.verify(masked, packed)
+    assert measured["ok"] and 1e-5 < measured["max_rel_error"] <= 1e-3
+    assert 60 < measured["psnr_db"] < 100
+
+
 def test_verify_says_what_is_wrong(field):
     packed = tensorpress.compress(field, absolute=1e-3)
     field[3, 4, 5] += 1

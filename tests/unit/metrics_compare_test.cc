@@ -42,6 +42,21 @@ TEST(Compare, SmallExampleByHand) {
   EXPECT_DOUBLE_EQ(statistics.psnr_db(), 20 * std::log10(4 / std::sqrt(0.3125)));
 }
 
+TEST(Compare, FillValuesAreMissingAndMustComeBackBitForBit) {
+  const std::vector<float> original = {1, -1e34f, 3, -1e34f};
+  const std::vector<double> fills = {-1e34};
+  const std::vector<float> good = {1.5f, -1e34f, 3, -1e34f}, bad = {1.5f, -1e34f, 3, -9.9e33f};
+  const auto seen = [&](const std::vector<float>& copy) {
+    return *compare(view(original, DType::f32, {4}), view(copy, DType::f32, {4}), fills);
+  };
+  EXPECT_EQ(seen(good).nonfinite, 2u);
+  EXPECT_EQ(seen(good).value_range(), 2);
+  EXPECT_EQ(seen(good).max_abs_error, 0.5);
+  EXPECT_EQ(seen(good).mse(), 0.125);
+  EXPECT_EQ(seen(good).mismatched_nonfinite, 0u);
+  EXPECT_EQ(seen(bad).mismatched_nonfinite, 1u);
+}
+
 // 8-bit pictures with an error of 1 everywhere and the full range: 20 log10(255) = 48.13 dB.
 TEST(Compare, PsnrOfOneStepInEightBits) {
   std::vector<std::uint8_t> original(256);

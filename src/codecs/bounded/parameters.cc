@@ -19,6 +19,8 @@ Result<double> parse_number(std::string_view name, std::string_view value) {
   return number;
 }
 
+}  // namespace
+
 Result<std::vector<double>> parse_fills(std::string_view list) {
   std::vector<double> fills;
   while (!list.empty()) {
@@ -33,8 +35,6 @@ Result<std::vector<double>> parse_fills(std::string_view list) {
   }
   return fills;
 }
-
-}  // namespace
 
 Result<Parameters> parse(std::span<const Parameter> parameters) {
   Parameters parsed;

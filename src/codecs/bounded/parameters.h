@@ -34,5 +34,6 @@ Result<Parameters> parse(std::span<const Parameter> parameters);
 
 /// "-1e+34 1e+20"
 std::string fills_to_text(std::span<const double> fills);
+Result<std::vector<double>> parse_fills(std::string_view list);
 
 }  // namespace tensorpress::bounded
