@@ -28,12 +28,14 @@ inline std::vector<float> rectified_values(std::size_t count, unsigned seed = 1)
 
 inline std::vector<std::byte> elements(DType dtype, const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * size_of(dtype));
+  if (values.empty()) return bytes;
   store_elements(dtype, values.data(), bytes.data(), static_cast<std::int64_t>(size_of(dtype)),
                  values.size());
   return bytes;
 }
 inline std::vector<float> floats(DType dtype, const std::vector<std::byte>& bytes) {
   std::vector<float> values(bytes.size() / size_of(dtype));
+  if (values.empty()) return values;
   load_elements(dtype, bytes.data(), static_cast<std::int64_t>(size_of(dtype)), values.size(),
                 values.data());
   return values;
