@@ -1,8 +1,6 @@
 """DCT+Chop in PyTorch gives what the codec gives, with gradients, however PyTorch runs it."""
 
 import copy
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -25,6 +23,15 @@ KINDS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """These products are too small to share, and threads that wait for each other are slow."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 def pair(shape, *arguments, **keywords):
     compressor = ChopCompressor(shape, *arguments, **keywords)
     return compressor, compressor.decompressor()
@@ -44,7 +51,7 @@ def test_what_comes_back_is_what_the_codec_brings_back(transform, layout, cf):
             continue
         wanted = of_codec(field, cf=cf, layout=layout, transform=transform)
         found = decompressor(compressor(torch.from_numpy(field))).numpy()
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=4e-6)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("layout", ["square", "triangle"])
@@ -77,7 +84,7 @@ def test_serialized_parts_give_what_the_matmul_form_of_the_codec_gives():
     wanted = of_codec(field, cf=5, form="matmul", serialize=3)
     compressor, decompressor = pair(field.shape, 5, serialize=3)
     found = decompressor(compressor(torch.from_numpy(field)))
-    np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=4e-6)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("shape", [(16, 24), (0, 16, 24), (5, 16, 24), (2, 1, 2, 16, 24)])
@@ -201,8 +208,3 @@ def test_bad_parameters_are_named_with_the_way_out(make, error, message):
 def test_tensors_that_do_not_fit_are_refused(x, error, message):
     with pytest.raises(error, match=message):
         ChopCompressor((8, 8), 4)(x)
-
-
-def test_importing_tensorpress_does_not_import_pytorch():
-    program = "import sys, tensorpress; sys.exit('torch' in sys.modules or 'onnx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -55,20 +55,23 @@ class _TwoProducts(torch.nn.Module):
         self.chop = Chop(shape, cf, layout, transform, serialize)
         dtype = dtype or torch.get_default_dtype()
         _check_dtype(type(self).__name__, dtype)
-        self._exact: dict[str, np.ndarray] = {}
+        self.register_buffer("places", None, persistent=False)
+        for name, values in self._exact().items():
+            kind = torch.int64 if name == "places" else dtype
+            buffer = torch.tensor(values, device=device, dtype=kind)
+            self.register_buffer(name, buffer, persistent=False)
+
+    def _exact(self) -> dict[str, np.ndarray]:
+        """The buffers by name. A side has a second matrix when its last part is smaller."""
+        buffers = {}
         for side, axis in (("left", self.chop.rows), ("right", self.chop.columns)):
             sizes = axis.element_sizes
-            self._exact[side] = self._matrix(axis, sizes[0])
+            buffers[side] = self._matrix(axis, sizes[0])
             if sizes[-1] != sizes[0]:
-                self._exact[side + "_last"] = self._matrix(axis, sizes[-1])
-        for name, values in self._exact.items():
-            buffer = torch.tensor(values, device=device, dtype=dtype)
-            self.register_buffer(name, buffer, persistent=False)
-        places = None
+                buffers[side + "_last"] = self._matrix(axis, sizes[-1])
         if self.chop.layout == "triangle":
-            self._exact["places"] = self.chop.triangle_places()
-            places = torch.tensor(self._exact["places"], device=device)
-        self.register_buffer("places", places, persistent=False)
+            buffers["places"] = self.chop.triangle_places()
+        return buffers
 
     def _matrix(self, axis: Axis, elements: int) -> np.ndarray:
         raise NotImplementedError
@@ -88,7 +91,7 @@ class _TwoProducts(torch.nn.Module):
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> _TwoProducts:
         super()._apply(fn, recurse)
         with torch.no_grad():
-            for name, values in self._exact.items():
+            for name, values in self._exact().items():
                 buffer = getattr(self, name)
                 # Rounded on the CPU: not every device has float64.
                 buffer.copy_(torch.tensor(values, dtype=buffer.dtype, device="cpu"))
