@@ -8,7 +8,8 @@
 True
 
 `tensorpress.zarr`, `tensorpress.numcodecs` and `tensorpress.xarray` are found by those packages
-themselves; importing tensorpress imports none of them.
+themselves; `tensorpress.torch` and `tensorpress.onnx` have DCT+Chop for PyTorch and ONNX. Importing
+tensorpress imports none of these.
 """
 
 from ._codec import Codec

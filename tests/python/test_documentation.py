@@ -18,6 +18,9 @@ MODULES = [
     "tensorpress._reader",
     "tensorpress.zarr",
     "tensorpress.numcodecs",
+    "tensorpress.torch",
+    "tensorpress.torch.chop",
+    "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [
     "Codec",
