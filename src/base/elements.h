@@ -144,7 +144,6 @@ void load_elements(DType dtype, const std::byte* from, std::int64_t stride, std:
 /// Floats as elements; integers are rounded and clamped.
 inline void store_elements(DType dtype, const float* from, std::byte* to, std::int64_t stride,
                            std::size_t count) {
-  if (count == 0) return;  // memcpy refuses null pointers even then
   if (dtype == DType::f32 && stride == sizeof(float)) {
     std::memcpy(to, from, count * sizeof(float));
     return;
