@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "base/errors.h"
 #include "stream/utf8.h"
@@ -84,8 +86,14 @@ T number_from_json(const Json& value) {
     if (value == "nan") return std::numeric_limits<T>::quiet_NaN();
     if (value == "inf") return std::numeric_limits<T>::infinity();
     if (value == "-inf") return -std::numeric_limits<T>::infinity();
+    return value.get<T>();
+  } else {
+    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                 : value.is_number_integer() &&
+                                                       std::in_range<T>(value.get<std::int64_t>());
+    if (!fits) throw std::invalid_argument("a whole number is none, or out of range");
+    return value.get<T>();
   }
-  return value.get<T>();
 }
 
 Json numbers_to_json(const NetcdfArray& array) {
