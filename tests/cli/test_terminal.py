@@ -14,7 +14,9 @@ SHAPE = "100000x1024x1024"  # 400 GB: nobody waits for the end of it
 
 def start(tensorpress, stderr, *arguments):
     command = [tensorpress.path, "compress", "--codec", "dct-chop", "-", "--shape", SHAPE, "--dtype", "f32", "-o", "x.tpz", *arguments]
-    return subprocess.Popen(command, cwd=tensorpress.directory, stdin=subprocess.PIPE, stderr=stderr)
+    # Whoever runs the tests in the background ignores SIGINT, and children inherit that.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, cwd=tensorpress.directory, stdin=subprocess.PIPE, stderr=stderr, preexec_fn=heed)
 
 
 def feed_until(process, enough):
