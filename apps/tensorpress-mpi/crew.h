@@ -65,30 +65,12 @@ class Crew {
   /// Everybody's items, in the order of the ranks.
   template <class T>
   std::vector<T> gather(std::span<const T> mine) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    std::vector<T> all;
-    gather_items(
-        std::as_bytes(mine), sizeof(T),
-        [&](std::size_t count) {
-          all.resize(count);
-          return std::as_writable_bytes(std::span(all));
-        },
-        true);
-    return all;
+    return gathered(mine, true);
   }
   /// The same on the first rank; nothing on the others.
   template <class T>
   std::vector<T> gather_to_first(std::span<const T> mine) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    std::vector<T> all;
-    gather_items(
-        std::as_bytes(mine), sizeof(T),
-        [&](std::size_t count) {
-          all.resize(count);
-          return std::as_writable_bytes(std::span(all));
-        },
-        false);
-    return all;
+    return gathered(mine, false);
   }
   /// Over the ranks before this one.
   std::uint64_t sum_before(std::uint64_t mine) const;
@@ -96,6 +78,19 @@ class Crew {
   void sum_in_place(std::span<std::uint64_t> values) const;
 
  private:
+  template <class T>
+  std::vector<T> gathered(std::span<const T> mine, bool to_all) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all;
+    gather_items(
+        std::as_bytes(mine), sizeof(T),
+        [&](std::size_t count) {
+          all.resize(count);
+          return std::as_writable_bytes(std::span(all));
+        },
+        to_all);
+    return all;
+  }
   template <class Work>
   static auto guarded(const Work& work) -> decltype(work()) {
     try {
