@@ -28,6 +28,9 @@ class Bound {
   static constexpr Bound psnr(double decibels) { return {Kind::psnr, decibels}; }
   static constexpr Bound ratio(double times_smaller) { return {Kind::ratio, times_smaller}; }
 
+  /// For those who have read the kind from somewhere.
+  constexpr Bound(Kind kind, double value) : kind_(kind), value_(value) {}
+
   /// What to_string gives: "rel 0.0001".
   static Result<Bound> parse(std::string_view text);
   std::string to_string() const;
@@ -40,7 +43,6 @@ class Bound {
   friend bool operator==(const Bound&, const Bound&) = default;
 
  private:
-  constexpr Bound(Kind kind, double value) : kind_(kind), value_(value) {}
   Kind kind_;
   double value_;
 };

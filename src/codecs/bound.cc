@@ -28,22 +28,6 @@ std::string_view name_of(Bound::Kind kind) {
   return "unknown";
 }
 
-Bound make(Bound::Kind kind, double value) {
-  switch (kind) {
-    case Bound::Kind::relative:
-      return Bound::relative(value);
-    case Bound::Kind::pointwise_relative:
-      return Bound::pointwise_relative(value);
-    case Bound::Kind::psnr:
-      return Bound::psnr(value);
-    case Bound::Kind::ratio:
-      return Bound::ratio(value);
-    case Bound::Kind::absolute:
-      break;
-  }
-  return Bound::absolute(value);
-}
-
 }  // namespace
 
 Result<Bound> Bound::parse(std::string_view text) {
@@ -54,7 +38,7 @@ Result<Bound> Bound::parse(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size()) break;
-    const Bound bound = make(name.kind, value);
+    const Bound bound(name.kind, value);
     RETURN_IF_ERROR(bound.check());
     return bound;
   }

@@ -134,19 +134,7 @@ Result<std::optional<Bound>> read_bound(WordReader& words) {
     return unsupported("word 2 of the HDF5 filter's values is ", kind, ", no kind of bound; 0 to ",
                        kBounds.size(), " are");
   }
-  const auto make = [&]() {
-    switch (kBounds[kind - 1]) {
-      case Bound::Kind::relative:
-        return Bound::relative(value);
-      case Bound::Kind::pointwise_relative:
-        return Bound::pointwise_relative(value);
-      case Bound::Kind::psnr:
-        return Bound::psnr(value);
-      default:
-        return Bound::absolute(value);
-    }
-  };
-  const Bound bound = make();
+  const Bound bound(kBounds[kind - 1], value);
   RETURN_IF_ERROR(bound.check());
   return std::optional(bound);
 }
