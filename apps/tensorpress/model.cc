@@ -12,6 +12,8 @@
 #include "model/elaborate.h"
 #include "model/emit.h"
 #include "model/operator.h"
+#include "model/plan_file.h"
+#include "model_options.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -107,7 +109,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
     return bad_argument("--portable and --native exclude each other");
   }
   TRY(const model::Sizes sizes, options.model.numbers(*graph));
-  TRY(const model::Plan plan, model::named_plan(options.model.plan));
+  TRY(const model::Plan plan, model::read_plan(options.model.plan, graph->name));
   model::EmitOptions emission;
   emission.lowering.sizes = sizes;
   emission.lowering.native = !options.portable;
@@ -143,7 +145,11 @@ Action declare(CLI::App& app) {
       ->add_option("--optimizer", emit->optimizer, "sgd or adam: update inside the backward pass")
       ->check(CLI::IsMember({"sgd", "adam"}));
 
+  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app)};
   return [=] {
+    for (const auto& [verb, action] : others) {
+      if (verb->parsed()) return action();
+    }
     if (check_app->parsed()) return run_check(*check);
     return run_emit(*emit);
   };
