@@ -28,7 +28,7 @@ import torch
 from torch.export.graph_signature import InputKind
 
 from . import text_operators
-from .text_operators import Call, Unsupported
+from .text_operators import Call, Expression, Unsupported
 
 KEYWORDS = frozenset(
     "model input target param block repeat in if else end return loss output share true false "
@@ -90,6 +90,7 @@ class _Writer:
         self.loss = loss
         self.name = _word(name or type(module).__name__)
         self.names: dict[torch.fx.Node, str] = {}  # what a node is called in the text
+        self.parts: dict[torch.fx.Node, list[str]] = {}
         self.taken: set[str] = set(KEYWORDS)
         self.symbols: dict[str, str] = {}
         self.parameters: dict[str, str] = {}  # placeholder -> name in the state_dict
@@ -120,6 +121,7 @@ class _Writer:
                 + (f"\n  and {more} more" if more > 0 else "")
             )
         self._finish(outputs)
+        self._drop_unused()
         return "\n".join([f"model {self.name}", *self.blocks, *self.lines]) + "\n"
 
     # --- Inputs and parameters --------------------------------------------------------------------
@@ -171,9 +173,16 @@ class _Writer:
             return
         if isinstance(written, str):  # the same tensor under another name
             self.names[node] = written
-        elif written is not None:
+        elif isinstance(written, Expression):
             self.names[node] = self._fresh(node.name.rstrip("_"))
-            self.lines.append(f"{self.names[node]} = {self._call(written, node)}")
+            self.lines.append(f"{self.names[node]} = {written.text}")
+        elif written is not None:
+            line = written.inside.format(self._call(written, node))
+            count = written.parts
+            wanted = [f"{node.name}_{i}" if count > 1 else node.name.rstrip("_") for i in range(count)]
+            self.parts[node] = [self._fresh(each) for each in wanted]
+            self.names[node] = self.parts[node][0]
+            self.lines.append(f"{', '.join(self.parts[node])} = {line}")
         self._changed_in_place(node)
 
     def _counts_batches(self, node: torch.fx.Node) -> bool:
@@ -199,6 +208,12 @@ class _Writer:
                 f"{schema.name} changes a tensor that others see through a view {_where(node)}"
             )
         self.names[changed] = self.names[node]
+
+    def part(self, node: torch.fx.Node, number: int) -> str:
+        """One tensor of an operator that makes several."""
+        if node not in self.parts:
+            raise Unsupported("what it is a part of has no text")
+        return self.parts[node][number]
 
     def tensor(self, node: Any) -> str:
         """The text of an argument that is a tensor."""
@@ -303,6 +318,20 @@ class _Writer:
         at = next((i for i, e in enumerate(self.lines) if not e.startswith("input ")), 0)
         self.lines.insert(at, f"target {target}: {kind}")
         self.lines += [f"output {result}", f"loss {self.loss}({result}, {target})"]
+
+
+    def _drop_unused(self) -> None:
+        """Lines without parameters whose results no later line reads."""
+        kept: list[str] = []
+        read: set[str] = set()
+        for line in reversed(self.lines):
+            names, equals, made = line.partition(" = ")
+            owned = ":" in made  # an instance has parameters or a name that a plan may mention
+            used = not equals or owned or any(each in read for each in names.split(", "))
+            if used:
+                kept.append(line)
+                read.update(re.findall(r"\w+", made if equals else line))
+        self.lines = kept[::-1]
 
 
 def _word(name: str) -> str:
