@@ -1,4 +1,4 @@
-"""DCT+Chop for PyTorch, on any device that PyTorch has.
+"""DCT+Chop for PyTorch, on any device that PyTorch has, and compressed training data.
 
 >>> import torch, tensorpress.torch
 >>> compressor = tensorpress.torch.ChopCompressor((32, 32), cf=4)
@@ -9,5 +9,12 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 """
 
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .data import CompressedDataset, CompressedLoader
 
-__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape"]
+__all__ = [
+    "ChopCompressor",
+    "ChopDecompressor",
+    "CompressedDataset",
+    "CompressedLoader",
+    "compressed_shape",
+]
