@@ -274,6 +274,27 @@ void sign_unpack(nb::handle packed, nb::handle values, std::size_t threads) {
   unpack_tensor(PackedInput(packed), WritableValues(values), SignOptions{}, {}, threads);
 }
 
+/// Values are changed where they are.
+void restore_tensor_signs(nb::handle signs, nb::handle values, std::size_t threads) {
+  const PackedInput held(signs);
+  const WritableValues to(values);
+  const auto bits = held.bytes();
+  const auto bytes = to.bytes();
+  const std::size_t size = size_of(to.view.dtype);
+  const std::size_t count = bytes.size() / size;
+  check_packed_size(count, SignOptions{}, bits.size());
+  refuse_overlap(to.view, bits);
+  const auto one_part = [&](std::size_t first, std::size_t part) {
+    return restore_signs(to.view.dtype, bits.subspan(first / 8, (part + 7) / 8),
+                         bytes.subspan(first * size, part * size));
+  };
+  const auto done = [&] {
+    const nb::gil_scoped_release released;
+    return in_parts(count, part_of(count, size, granularity(SignOptions{}), threads), one_part);
+  }();
+  check(done);
+}
+
 }  // namespace
 
 void define_packing(nb::module_& module) {
@@ -290,6 +311,7 @@ void define_packing(nb::module_& module) {
   module.def("mask_unpack", &mask_unpack, "packed"_a, "values"_a);
   module.def("sign_size", &sign_size, "count"_a);
   module.def("sign_pack", &sign_pack, "values"_a, "packed"_a, "threads"_a);
+  module.def("restore_signs", &restore_tensor_signs, "signs"_a, "values"_a, "threads"_a);
   module.def("sign_unpack", &sign_unpack, "packed"_a, "values"_a, "threads"_a);
 }
 

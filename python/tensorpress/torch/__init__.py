@@ -8,6 +8,15 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from .activations import CompressedActivations, compress_activations
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .plan import Plan
 
-__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape"]
+__all__ = [
+    "ChopCompressor",
+    "ChopDecompressor",
+    "CompressedActivations",
+    "Plan",
+    "compress_activations",
+    "compressed_shape",
+]
