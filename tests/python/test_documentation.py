@@ -20,6 +20,8 @@ MODULES = [
     "tensorpress.numcodecs",
     "tensorpress.torch",
     "tensorpress.torch.chop",
+    "tensorpress.torch.data.dataset",
+    "tensorpress.torch.data.loader",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [

@@ -1,4 +1,4 @@
-"""DCT+Chop for PyTorch, on any device that PyTorch has.
+"""DCT+Chop for PyTorch, on any device that PyTorch has, and compressed training data.
 
 >>> import torch, tensorpress.torch
 >>> compressor = tensorpress.torch.ChopCompressor((32, 32), cf=4)
@@ -10,12 +10,15 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 
 from .activations import CompressedActivations, compress_activations
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .data import CompressedDataset, CompressedLoader
 from .plan import Plan
 
 __all__ = [
     "ChopCompressor",
     "ChopDecompressor",
     "CompressedActivations",
+    "CompressedDataset",
+    "CompressedLoader",
     "Plan",
     "compress_activations",
     "compressed_shape",
