@@ -8,13 +8,18 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from .activations import CompressedActivations, compress_activations
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
+from .plan import Plan
 
 __all__ = [
     "ChopCompressor",
     "ChopDecompressor",
+    "CompressedActivations",
     "CompressedDataset",
     "CompressedLoader",
+    "Plan",
+    "compress_activations",
     "compressed_shape",
 ]
