@@ -38,8 +38,8 @@ class CompressedDataset(Dataset[Any]):
     >>> samples = torch.utils.data.TensorDataset(torch.rand(20, 3, 32, 32), torch.arange(20))
     >>> data = CompressedDataset(samples, "dct-chop", cf=4)
     >>> image, label = data[7]
-    >>> image.shape, int(label), round(data.ratio, 1)
-    (torch.Size([3, 32, 32]), 7, 3.8)
+    >>> image.shape, int(label), 3.8 < data.ratio < 4
+    (torch.Size([3, 32, 32]), 7, True)
     """
 
     def __init__(
