@@ -20,6 +20,7 @@ MODULES = [
     "tensorpress.numcodecs",
     "tensorpress.torch",
     "tensorpress.torch.chop",
+    "tensorpress.torch.gradients",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [

@@ -9,5 +9,13 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 """
 
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .gradients import GradientCompression, GradientReport, compress_gradients
 
-__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape"]
+__all__ = [
+    "ChopCompressor",
+    "ChopDecompressor",
+    "GradientCompression",
+    "GradientReport",
+    "compress_gradients",
+    "compressed_shape",
+]
