@@ -22,6 +22,7 @@ MODULES = [
     "tensorpress.torch.chop",
     "tensorpress.torch.data.dataset",
     "tensorpress.torch.data.loader",
+    "tensorpress.torch.gradients",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [

@@ -12,6 +12,7 @@ from .activations import CompressedActivations, compress_activations
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
 from .plan import Plan
+from .gradients import GradientCompression, GradientReport, compress_gradients
 
 __all__ = [
     "ChopCompressor",
@@ -21,5 +22,8 @@ __all__ = [
     "CompressedLoader",
     "Plan",
     "compress_activations",
+    "GradientCompression",
+    "GradientReport",
+    "compress_gradients",
     "compressed_shape",
 ]
