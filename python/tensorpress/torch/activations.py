@@ -165,14 +165,15 @@ class CompressedActivations:
         record = self._record_of(value, name)
         record.saves += 1
         wish = self._wish_for(tensor, call, name, self.plan.rule_for(name, running))
-        began = time.perf_counter()
-        before = value.held
+        began, before = time.perf_counter(), value.held
         wish = self._store(value, tensor, wish, record)
+        record.encode_seconds += time.perf_counter() - began
         value.held = value.bytes_now()
         record.bytes_after += value.held - before
         self._held += value.held - before
         self._most_held = max(self._most_held, self._held)
-        record.encode_seconds += time.perf_counter() - began
+        if value.codec is not None and (record.error is None or self._measuring):
+            self._measure_quality(value, value.dense(tensor), record)
         return Handle(tensor, wish, value)
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
@@ -233,7 +234,10 @@ class CompressedActivations:
 
     def _codec_of_level(self, tensor: torch.Tensor, call: Call) -> TensorCodec:
         size = tensor.numel() * tensor.element_size()
-        if tensor.dim() <= 2 and size <= self.plan.exact_2d_bytes:
+        # A linear layer flattens (batch, token, feature), which are no last features.
+        base = tensor._base if tensor._is_view() else tensor
+        flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
+        if flat and size <= self.plan.exact_2d_bytes:
             return KEEP
         # The loop holds the batch anyway: a copy would be on top of it.
         if any(reference() is tensor for reference in self._inputs):
@@ -308,8 +312,6 @@ class CompressedActivations:
             value.keep(tensor)
             return
         value.codec, value.payload = codec, payload
-        if record.error is None or self._measuring:
-            self._measure_quality(value, dense, record)
 
     def _seed_now(self) -> int:
         return (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
