@@ -88,6 +88,11 @@ class Handle:
             self.start = tensor.storage_offset()
 
 
+class LastCopy(NamedTuple):
+    of: weakref.ref[StoredValue]
+    copy: torch.Tensor
+
+
 class CompressedActivations:
     """A run of compress_activations: entered by `with`, asked for reports."""
 
@@ -104,6 +109,7 @@ class CompressedActivations:
         self._weights: set[int] = set()
         self._inputs: list[weakref.ref[torch.Tensor]] = []
         self._stack: contextlib.ExitStack | None = None
+        self._last: LastCopy | None = None
         self._measuring = False
         self._peak: Peak | None = None
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
@@ -376,6 +382,11 @@ class CompressedActivations:
         if need is Need.SHAPE:
             one = torch.zeros((), dtype=value.dtype, device=value.device)
             return one.expand(handle.shape)
+        last, self._last = self._last, None  # freed before the next is made
+        if last is not None and last.of() is value and need in (Need.SIGN, Need.VALUES):
+            self._last = last if need is Need.VALUES else None
+            return value.view_of_copy(last.copy, handle.shape, handle.strides, handle.start)
+        del last
         if need is Need.SIGN:
             bits = value.exact[Need.SIGN]
             copy = packing_for(bits, self._portable).sign_unpack(bits, value.dense_shape, value.dtype)
@@ -390,8 +401,21 @@ class CompressedActivations:
             copy = value.codec.decode(
                 value.payload, value.dense_shape, value.dtype, signs, self._portable
             )
+            if signs is not None:
+                self._remember(value, copy)
         self._scratch = max(self._scratch, copy.untyped_storage().nbytes())
         return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
+
+    def _remember(self, value: StoredValue, copy: torch.Tensor) -> None:
+        """The backward of a ReLU comes right after that of the function that its result went to,
+        and is content with the same copy. Only inside a backward pass, whose end forgets it."""
+        if torch._C._current_graph_task_id() == -1:
+            return
+        self._last = LastCopy(weakref.ref(value), copy)
+        torch.autograd.Variable._execution_engine.queue_callback(self._forget)
+
+    def _forget(self) -> None:
+        self._last = None
 
     # ---- Reporting --------------------------------------------------------------------------
 
