@@ -8,14 +8,19 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .gradients import GradientCompression, GradientReport, compress_gradients
 
 __all__ = [
+    "Checkpoint",
+    "CheckpointReport",
     "ChopCompressor",
     "ChopDecompressor",
     "GradientCompression",
     "GradientReport",
     "compress_gradients",
     "compressed_shape",
+    "load",
+    "save",
 ]
