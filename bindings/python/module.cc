@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "compression.h"
 #include "errors.h"
+#include "packing.h"
 #include "reader.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/version.h"
@@ -67,5 +68,6 @@ NB_MODULE(_core, module) {
   module.def("config", &tensorpress::python::config);
   tensorpress::python::define_errors(module);
   tensorpress::python::define_compression(module);
+  tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
 }

@@ -21,6 +21,8 @@ MODULES = [
     "tensorpress.torch",
     "tensorpress.torch.checkpoint",
     "tensorpress.torch.chop",
+    "tensorpress.torch.data.dataset",
+    "tensorpress.torch.data.loader",
     "tensorpress.torch.gradients",
     "tensorpress.onnx",
 ]

@@ -128,6 +128,17 @@ TEST(NetcdfNotes, LongOnesAreCutIntoPiecesThatAStreamTakes) {
   EXPECT_EQ(**back, notes);
 }
 
+TEST(NetcdfNotes, WholeNumbersThatTheTypeDoesNotHoldAreAnError) {
+  for (const char* const values :
+       {"[300]", "[-129]", "[1.5]", "[\"1\"]", "[18446744073709551615]"}) {
+    const std::string json = std::string(R"({"variable": "a", "type": "f32", "dimensions": [],)") +
+                             R"("attributes": {"flags": {"i8": )" + values + "}}}";
+    const auto notes = netcdf_notes(std::vector<Attribute>{{"netcdf", json}});
+    ASSERT_FALSE(notes.ok()) << values;
+    EXPECT_EQ(notes.error().code, ErrorCode::corrupt) << values;
+  }
+}
+
 TEST(NetcdfNotes, HostileTextIsAnErrorOrNotes) {
   const std::string good = to_attributes(sample_notes()).front().value;
   std::mt19937 random(3);
