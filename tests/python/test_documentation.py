@@ -19,6 +19,7 @@ MODULES = [
     "tensorpress.zarr",
     "tensorpress.numcodecs",
     "tensorpress.torch",
+    "tensorpress.torch.checkpoint",
     "tensorpress.torch.chop",
     "tensorpress.torch.data.dataset",
     "tensorpress.torch.data.loader",

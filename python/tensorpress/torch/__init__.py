@@ -9,21 +9,26 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 """
 
 from .activations import CompressedActivations, compress_activations
+from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
-from .plan import Plan
 from .gradients import GradientCompression, GradientReport, compress_gradients
+from .plan import Plan
 
 __all__ = [
+    "Checkpoint",
+    "CheckpointReport",
     "ChopCompressor",
     "ChopDecompressor",
     "CompressedActivations",
     "CompressedDataset",
     "CompressedLoader",
-    "Plan",
-    "compress_activations",
     "GradientCompression",
     "GradientReport",
+    "Plan",
+    "compress_activations",
     "compress_gradients",
     "compressed_shape",
+    "load",
+    "save",
 ]
