@@ -73,8 +73,8 @@ def test_pytorchs_own_loader_and_samplers_work_too():
     expected = through_the_codec(samples)
     assert torch.equal(in_order(DataLoader(data, 5), 23, (3, 32, 32)), expected)
     chosen = SubsetRandomSampler([2, 3, 4, 11])
-    seen = [int(label) for _, labels in CompressedLoader(data, 3, sampler=chosen) for label in labels]
-    assert sorted(seen) == [2, 3, 4, 11]
+    seen = torch.cat([labels for _, labels in CompressedLoader(data, 3, sampler=chosen)])
+    assert sorted(seen.tolist()) == [2, 3, 4, 11]
     batches = CompressedLoader(data, batch_sampler=[[22, 0], [5]])
     assert [labels.tolist() for _, labels in batches] == [[22, 0], [5]]
 
@@ -106,7 +106,8 @@ def test_pictures_of_bytes_become_floats_by_the_stated_normalization():
     assert plain.normalization == "x / 255"
     mean, std = [0.5, 0.4, 0.3], [0.2, 0.25, 0.5]
     data = CompressedDataset(list(bytes_), cf=8, normalize=(mean, std))
-    expected = (bytes_[3] / 255 - torch.tensor(mean)[:, None, None]) / torch.tensor(std)[:, None, None]
+    means, deviations = (torch.tensor(each)[:, None, None] for each in (mean, std))
+    expected = (bytes_[3] / 255 - means) / deviations
     torch.testing.assert_close(data[3], expected, rtol=0, atol=1e-4)
     assert data.normalization == f"x / 255, then (x - {mean}) / {std}"
     assert data.original_bytes == bytes_.numel() and data.decompressed_bytes == 4 * bytes_.numel()

@@ -39,8 +39,9 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     folder = options.out or pathlib.Path(f"eval-{benchmark.name}-{options.scale}")
     folder.mkdir(parents=True, exist_ok=True)
     say(f"{benchmark.name}, {options.scale}: {benchmark.summary}")
-    say(f"data: {data.source}; {len(data.train_inputs)} samples to train, {len(data.test_inputs)} to test")
-    if len(data.train_inputs) < scale.train:
+    count = len(data.train_inputs)
+    say(f"data: {data.source}; {count} samples to train, {len(data.test_inputs)} to test")
+    if count < scale.train:
         say(f"the scale {options.scale} would take {scale.train} samples to train; these are fewer")
     runs = [
         Run(benchmark, options.scale, scale, each, seed, data, folder, options.workers)

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }
+STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto }
 table { border-collapse: collapse } td, th { padding: .25em .8em; border-bottom: 1px solid #ccc }
 td { text-align: right } td:first-child, th:first-child { text-align: left }
 figure { margin: 1.5em 0 } svg { max-width: 100%; height: auto }"""

@@ -254,13 +254,10 @@ def _batched(items: Iterator[torch.Tensor], size: int) -> Iterator[list[torch.Te
 
 def _column(values: list[Any]) -> Any:
     """One tensor of tensors that are alike, because a worker would get each by itself."""
-    first = values[0]
-    if isinstance(first, torch.Tensor) and all(
-        isinstance(value, torch.Tensor) and value.shape == first.shape and value.dtype == first.dtype
-        for value in values
-    ):
-        return torch.stack(values)
-    return values
+    kinds = {
+        (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None for value in values
+    }
+    return torch.stack(values) if len(kinds) == 1 and None not in kinds else values
 
 
 def _new_folder(home: pathlib.Path) -> pathlib.Path:
