@@ -88,6 +88,11 @@ class Handle:
             self.start = tensor.storage_offset()
 
 
+class LastCopy(NamedTuple):
+    of: weakref.ref[StoredValue]
+    copy: torch.Tensor
+
+
 class CompressedActivations:
     """A run of compress_activations: entered by `with`, asked for reports."""
 
@@ -104,6 +109,7 @@ class CompressedActivations:
         self._weights: set[int] = set()
         self._inputs: list[weakref.ref[torch.Tensor]] = []
         self._stack: contextlib.ExitStack | None = None
+        self._last: LastCopy | None = None
         self._measuring = False
         self._peak: Peak | None = None
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
@@ -165,14 +171,15 @@ class CompressedActivations:
         record = self._record_of(value, name)
         record.saves += 1
         wish = self._wish_for(tensor, call, name, self.plan.rule_for(name, running))
-        began = time.perf_counter()
-        before = value.held
+        began, before = time.perf_counter(), value.held
         wish = self._store(value, tensor, wish, record)
+        record.encode_seconds += time.perf_counter() - began
         value.held = value.bytes_now()
         record.bytes_after += value.held - before
         self._held += value.held - before
         self._most_held = max(self._most_held, self._held)
-        record.encode_seconds += time.perf_counter() - began
+        if value.codec is not None and (record.error is None or self._measuring):
+            self._measure_quality(value, value.dense(tensor), record)
         return Handle(tensor, wish, value)
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
@@ -233,7 +240,10 @@ class CompressedActivations:
 
     def _codec_of_level(self, tensor: torch.Tensor, call: Call) -> TensorCodec:
         size = tensor.numel() * tensor.element_size()
-        if tensor.dim() <= 2 and size <= self.plan.exact_2d_bytes:
+        # A linear layer flattens (batch, token, feature), which are no last features.
+        base = tensor._base if tensor._is_view() else tensor
+        flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
+        if flat and size <= self.plan.exact_2d_bytes:
             return KEEP
         # The loop holds the batch anyway: a copy would be on top of it.
         if any(reference() is tensor for reference in self._inputs):
@@ -308,8 +318,6 @@ class CompressedActivations:
             value.keep(tensor)
             return
         value.codec, value.payload = codec, payload
-        if record.error is None or self._measuring:
-            self._measure_quality(value, dense, record)
 
     def _seed_now(self) -> int:
         return (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
@@ -374,6 +382,11 @@ class CompressedActivations:
         if need is Need.SHAPE:
             one = torch.zeros((), dtype=value.dtype, device=value.device)
             return one.expand(handle.shape)
+        last, self._last = self._last, None  # freed before the next is made
+        if last is not None and last.of() is value and need in (Need.SIGN, Need.VALUES):
+            self._last = last if need is Need.VALUES else None
+            return value.view_of_copy(last.copy, handle.shape, handle.strides, handle.start)
+        del last
         if need is Need.SIGN:
             bits = value.exact[Need.SIGN]
             copy = packing_for(bits, self._portable).sign_unpack(bits, value.dense_shape, value.dtype)
@@ -388,8 +401,21 @@ class CompressedActivations:
             copy = value.codec.decode(
                 value.payload, value.dense_shape, value.dtype, signs, self._portable
             )
+            if signs is not None:
+                self._remember(value, copy)
         self._scratch = max(self._scratch, copy.untyped_storage().nbytes())
         return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
+
+    def _remember(self, value: StoredValue, copy: torch.Tensor) -> None:
+        """The backward of a ReLU comes right after that of the function that its result went to,
+        and is content with the same copy. Only inside a backward pass, whose end forgets it."""
+        if torch._C._current_graph_task_id() == -1:
+            return
+        self._last = LastCopy(weakref.ref(value), copy)
+        torch.autograd.Variable._execution_engine.queue_callback(self._forget)
+
+    def _forget(self) -> None:
+        self._last = None
 
     # ---- Reporting --------------------------------------------------------------------------
 
