@@ -9,6 +9,7 @@
 #include "reader.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/version.h"
+#include "window_indices.h"
 
 namespace nb = nanobind;
 
@@ -70,4 +71,5 @@ NB_MODULE(_core, module) {
   tensorpress::python::define_compression(module);
   tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
+  tensorpress::python::define_window_indices(module);
 }

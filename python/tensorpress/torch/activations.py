@@ -17,14 +17,16 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from . import saved_by
+from . import pool_indices, saved_by
 from .activation_report import Activation, ActivationReport, Peak
 from .module_names import ModuleNames
+from .peak_memory import measured_peak
 from .plan import EIGHT, KEEP, Plan
 from .saved_by import Call, Need
 from .stored_value import Span, StoredValue, ValueTable, VersionCounter
@@ -64,6 +66,7 @@ class Wish(NamedTuple):
     need: Need
     codec: TensorCodec = KEEP
     limits: tuple[float, float] | None = None
+    windows: pool_indices.Windows | None = None
     sign: bool = False  # beside the values
 
 
@@ -227,7 +230,11 @@ class CompressedActivations:
         if small or rule == KEEP or not exact_forms:
             return EXACTLY
         if not tensor.is_floating_point():
-            return Wish(Need.VALUES, MASK) if tensor.dtype == torch.bool else EXACTLY
+            if tensor.dtype == torch.bool:
+                return Wish(Need.VALUES, MASK)
+            windows = pool_indices.windows_of(call) if tensor.dtype == torch.int64 else None
+            on_cpu = tensor.device.type == "cpu" and tensor.is_contiguous()
+            return Wish(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
         need = saved_by.need_of(call, tensor)
         if need is not Need.VALUES:
             return Wish(need, limits=saved_by.limits_of(call))
@@ -289,6 +296,13 @@ class CompressedActivations:
             if wish.limits not in value.exact:
                 low, high = wish.limits
                 value.exact[wish.limits] = packing.sign_pack((dense > low) & (dense < high))
+        if wish.need is Need.WINDOW and wish.windows not in value.exact:
+            assert wish.windows is not None
+            packed = pool_indices.pack(dense, wish.windows)
+            if packed is None:
+                value.keep(tensor)
+            else:
+                value.exact[wish.windows] = packed
         if wish.need is Need.VALUES:
             self._store_values(value, tensor, dense, wish.codec, record)
         record.codec = _described(value)
@@ -395,6 +409,10 @@ class CompressedActivations:
             bits = value.exact[handle.wish.limits]
             copy = packing_for(bits, self._portable).sign_unpack(bits, value.dense_shape, value.dtype)
             copy = copy.mul_(0.5 * (high - low)).add_(low)
+        elif need is Need.WINDOW:
+            windows = handle.wish.windows
+            assert windows is not None
+            copy = pool_indices.unpack(value.exact[windows], value.dense_shape, windows)
         else:
             assert value.codec is not None
             signs = value.exact.get(Need.SIGN)
@@ -419,6 +437,21 @@ class CompressedActivations:
 
     # ---- Reporting --------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def measure(self, quality: bool = False) -> Iterator[None]:
+        """Around one whole step: PyTorch's profiler counts what it allocates, for the report.
+
+        With quality=True errors and sparsities are taken of all values of the step instead of
+        some; decoding them then takes memory and time that other steps do not.
+        """
+        self._measuring = quality
+        try:
+            with measured_peak(self._modules.model) as peaks:
+                yield
+        finally:
+            self._measuring = False
+        self._peak = peaks[0]
+
     def report(self) -> ActivationReport:
         """Of the last step: the forward passes since nothing was held any more."""
         records = list(self._records.values())
@@ -442,10 +475,16 @@ def _overlap(one: StoredValue, other: StoredValue) -> bool:
 def _described(value: StoredValue) -> str:
     if value.kept is not None:
         return "keep"
-    parts = ["sign" if key is Need.SIGN else "inside" for key in value.exact]
+    parts = [_exact_form(key) for key in value.exact]
     if value.codec is not None:
         parts.append(value.codec.describe())
     return " + ".join(parts) or "shape"
+
+
+def _exact_form(key: object) -> str:
+    if isinstance(key, pool_indices.Windows):
+        return f"index in {key.kernel[0]}x{key.kernel[1]}"
+    return "sign" if key is Need.SIGN else "inside"
 
 
 def _text_of(handle: Handle) -> str:

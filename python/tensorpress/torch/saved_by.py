@@ -22,6 +22,7 @@ class Need(enum.Enum):
     SIGN = "sign"  # above 0 or not
     INSIDE = "inside"  # between two limits or not
     SHAPE = "shape"
+    WINDOW = "window"  # which place of a pooling's window
 
 
 # Backward is linear in the saved values (or, for batch_norm, nearly): an unbiased error stays one.
@@ -47,7 +48,6 @@ SHAPE_ONLY = frozenset(
     """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
     avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
 )
-POOLING = frozenset(name for name in SHAPE_ONLY if name.startswith("max_pool"))
 
 
 class Call(NamedTuple):
