@@ -19,7 +19,11 @@ MODULES = [
     "tensorpress.zarr",
     "tensorpress.numcodecs",
     "tensorpress.torch",
+    "tensorpress.torch.checkpoint",
     "tensorpress.torch.chop",
+    "tensorpress.torch.data.dataset",
+    "tensorpress.torch.data.loader",
+    "tensorpress.torch.gradients",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [

@@ -1,4 +1,4 @@
-"""DCT+Chop for PyTorch, on any device that PyTorch has.
+"""DCT+Chop for PyTorch, on any device that PyTorch has, and compressed training data.
 
 >>> import torch, tensorpress.torch
 >>> compressor = tensorpress.torch.ChopCompressor((32, 32), cf=4)
@@ -8,6 +8,27 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from .activations import CompressedActivations, compress_activations
+from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .data import CompressedDataset, CompressedLoader
+from .gradients import GradientCompression, GradientReport, compress_gradients
+from .plan import Plan
 
-__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointReport",
+    "ChopCompressor",
+    "ChopDecompressor",
+    "CompressedActivations",
+    "CompressedDataset",
+    "CompressedLoader",
+    "GradientCompression",
+    "GradientReport",
+    "Plan",
+    "compress_activations",
+    "compress_gradients",
+    "compressed_shape",
+    "load",
+    "save",
+]
