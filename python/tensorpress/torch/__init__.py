@@ -8,6 +8,7 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from . import ops  # registers torch.ops.tensorpress
 from .activations import CompressedActivations, compress_activations
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
@@ -22,4 +23,5 @@ __all__ = [
     "Plan",
     "compress_activations",
     "compressed_shape",
+    "ops",
 ]

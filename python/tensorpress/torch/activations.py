@@ -253,7 +253,7 @@ class CompressedActivations:
         if flat and size <= self.plan.exact_2d_bytes:
             return KEEP
         # The loop holds the batch anyway: a copy would be on top of it.
-        if any(reference() is tensor for reference in self._inputs):
+        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
             return KEEP
         return self.plan.codec_for(call.name)
 
@@ -434,6 +434,11 @@ class CompressedActivations:
 
     def _forget(self) -> None:
         self._last = None
+
+    @property
+    def held_bytes(self) -> int:
+        """What is stored for backward at this moment."""
+        return self._held
 
     # ---- Reporting --------------------------------------------------------------------------
 
