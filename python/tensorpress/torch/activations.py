@@ -137,7 +137,7 @@ class CompressedActivations:
         self._measuring = False
         self._peak: Peak | None = None
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, str] = {}  # and where it happened first
         self._held = 0
         self._encodings = 0
         self._steps = 0
@@ -193,7 +193,7 @@ class CompressedActivations:
             )
             if message not in self._notes:
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
-            self._notes[message] = None
+            self._notes[message] = ""
 
     def _note_weights(self) -> None:
         model = self._modules.model
@@ -334,7 +334,7 @@ class CompressedActivations:
         advice = "convert the model with .float(), or use codec dense on the CPU, or keep"
         if rule is not None:
             raise TypeError(f"{name} is {what}, which codec {codec.name} does not take; {advice}")
-        self._notes[f"values of {what} are kept as they are: {advice} (first: {name})"] = None
+        self._notes.setdefault(f"values of {what} are kept as they are: {advice}", name)
         return KEEP
 
     def _store(
@@ -531,8 +531,12 @@ class CompressedActivations:
             activations=records,
             peak=self._peak,
             budget=self._budget,
-            notes=[*self._notes, *([self._choice.describe()] if self._choice else [])],
+            notes=self._all_notes(),
         )
+
+    def _all_notes(self) -> list[str]:
+        notes = [f"{note} (first: {name})" if name else note for note, name in self._notes.items()]
+        return [*notes, f"the budget chose {self._choice.describe()}"] if self._choice else notes
 
 
 def _fidelity(codec: TensorCodec) -> float:
