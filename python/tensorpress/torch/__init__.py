@@ -10,6 +10,7 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 
 from . import ops  # registers torch.ops.tensorpress
 from .activations import CompressedActivations, compress_activations
+from .adaptive import Adaptive
 from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
@@ -19,6 +20,7 @@ from .plan import Plan
 from .scores import measure_activations
 
 __all__ = [
+    "Adaptive",
     "Checkpoint",
     "CheckpointReport",
     "ChopCompressor",
