@@ -19,9 +19,13 @@ MODULES = [
     "tensorpress.zarr",
     "tensorpress.numcodecs",
     "tensorpress.torch",
+    "tensorpress.torch.activations",
+    "tensorpress.torch.budget",
     "tensorpress.torch.chop",
     "tensorpress.torch.data.dataset",
     "tensorpress.torch.data.loader",
+    "tensorpress.torch.plan",
+    "tensorpress.torch.tensor_codecs",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [
@@ -50,7 +54,10 @@ def test_every_public_name_has_an_example():
         assert ">>> " in getattr(tensorpress, name).__doc__, name
 
 
-@pytest.mark.parametrize("page, blocks", [("README.md", 1), ("docs/guide/python.md", 6)])
+PAGES = [("README.md", 1), ("docs/guide/python.md", 6), ("docs/guide/activations.md", 4)]
+
+
+@pytest.mark.parametrize("page, blocks", PAGES)
 def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
     """All of them, one after the other, in an empty folder."""
     assert len(python_blocks(page)) >= blocks
