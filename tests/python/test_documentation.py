@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import subprocess
 import sys
 
@@ -62,7 +63,14 @@ def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
     """All of them, one after the other, in an empty folder."""
     assert len(python_blocks(page)) >= blocks
     (tmp_path / "page.py").write_text("\n".join(python_blocks(page)))
-    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
+    # Threads that wait for each other are slow where others compute too.
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     assert done.returncode == 0, done.stderr
 
 
