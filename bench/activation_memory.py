@@ -114,9 +114,9 @@ def largest_batch(trainer: Trainer, limit: int, sizes: tuple[int, int]) -> dict[
         small, large = (trainer.peak(way, size)["peak_bytes"] for size in sizes)
         slope = (large - small) / (sizes[1] - sizes[0])
         size = int(sizes[0] + (limit - small) / slope)
-        while trainer.peak(way, size)["peak_bytes"] > limit:
+        while (peak := trainer.peak(way, size)["peak_bytes"]) > limit:
             size -= max(1, size // 100)
-        found[way] = {"batch": size, "peak_bytes": trainer.peak(way, size)["peak_bytes"]}
+        found[way] = {"batch": size, "peak_bytes": peak}
     return found
 
 

@@ -272,6 +272,18 @@ def test_a_value_for_relu_and_convolution_keeps_signs_and_zeros():
     assert not torch.equal(seen, hidden)
 
 
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("make", [nn.ReLU, nn.Tanh])
+def test_zeros_that_dropout_makes_stay_zero(make, portable):
+    model = nn.Sequential(nn.Conv2d(3, 16, 3), make(), nn.Dropout(0.3), nn.Conv2d(16, 16, 3))
+    with compress_activations(model, TWO_BITS, portable=portable):
+        hidden = model[:3](torch.randn(8, 3, 16, 16))
+        output = model[3](hidden)
+    seen = output.grad_fn._saved_input
+    assert bool((seen[hidden == 0] == 0).all())
+    assert not torch.equal(seen, hidden)
+
+
 @pytest.mark.parametrize(
     "pool",
     [
