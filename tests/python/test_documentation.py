@@ -20,21 +20,17 @@ MODULES = [
     "tensorpress.zarr",
     "tensorpress.numcodecs",
     "tensorpress.torch",
-<<<<<<< HEAD
+    "tensorpress.torch.activations",
+    "tensorpress.torch.budget",
     "tensorpress.torch.checkpoint",
     "tensorpress.torch.chop",
     "tensorpress.torch.data.dataset",
     "tensorpress.torch.data.loader",
     "tensorpress.torch.gradients",
-=======
-    "tensorpress.torch.activations",
-    "tensorpress.torch.budget",
-    "tensorpress.torch.chop",
-    "tensorpress.torch.data.dataset",
-    "tensorpress.torch.data.loader",
+    "tensorpress.torch.model_text",
     "tensorpress.torch.plan",
+    "tensorpress.torch.scores",
     "tensorpress.torch.tensor_codecs",
->>>>>>> act
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [
