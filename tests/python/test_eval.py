@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tensorpress.eval import comparison  # noqa: E402
 from tensorpress.eval.__main__ import main  # noqa: E402
 from tensorpress.eval.benchmarks import BENCHMARKS  # noqa: E402
-from tensorpress.eval.comparison import compare, interval, percent_difference, t_quantile  # noqa: E402
 from tensorpress.eval.series import all_series  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
@@ -132,9 +132,9 @@ def test_several_seeds_are_paired_and_have_an_interval(tmp_path):
 def test_quantiles_of_t_are_those_of_the_tables():
     # Of every textbook's table for 97.5 %.
     for freedom, value in [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)]:
-        assert t_quantile(freedom) == pytest.approx(value, abs=6e-4)
-    assert interval([1.0])["half_width"] is None
-    assert percent_difference(58.2, 60) == pytest.approx(-3)
+        assert comparison.t_quantile(freedom) == pytest.approx(value, abs=6e-4)
+    assert comparison.interval([1.0])["half_width"] is None
+    assert comparison.percent_difference(58.2, 60) == pytest.approx(-3)
 
 
 def test_a_seed_without_a_baseline_is_not_compared():
@@ -143,7 +143,7 @@ def test_a_seed_without_a_baseline_is_not_compared():
         return {"config": config, "final": {"test_loss": value, "train_loss": 1}, "loader": None}
 
     runs = [run("baseline", 0, 2.0), run("cf4", 0, 3.0), run("cf4", 1, 9.0)]
-    assert compare(runs, "test_loss")[1]["percent_difference"] == {"mean": 50, "half_width": None}
+    assert comparison.compare(runs, "test_loss")[1]["percent_difference"] == {"mean": 50, "half_width": None}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,11 @@ class CompressedDataset(Dataset[Any]):
         per_shard = max(1, shard_bytes // (first.numel() * first.element_size()))
         for batch in _batched(itertools.chain([first], samples), per_shard):
             path = None if home is None else home / f"{len(self._shards):06}.tpz"
-            self._shards.append(Shard.of(torch.stack(batch), self.codec, path, threads))
+            try:
+                self._shards.append(Shard.of(torch.stack(batch), self.codec, path, threads))
+            except ValueError as error:
+                begin = per_shard * len(self._shards)
+                raise type(error)(f"in the samples from number {begin} on, {error}") from None
         self._alone = not rows
         self._columns = [_column(list(column)) for column in zip(*rows, strict=True)]
         self.original_bytes *= sum(shard.count for shard in self._shards)
