@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch")
 from tensorpress.eval import comparison  # noqa: E402
 from tensorpress.eval.__main__ import main  # noqa: E402
 from tensorpress.eval.benchmarks import BENCHMARKS  # noqa: E402
-from tensorpress.eval.series import all_series  # noqa: E402
+from tensorpress.eval.series import BASELINE, all_series  # noqa: E402
+from tensorpress.eval.training import Run  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
 
@@ -110,6 +111,28 @@ def test_a_killed_run_ends_with_the_same_bits_as_one_that_was_not(tmp_path):
     assert results[0]["weights_sha256"] == results[1]["weights_sha256"]
     assert results[0]["final"] == results[1]["final"]
     assert not list((tmp_path / "killed").glob("*.checkpoint"))
+
+
+def test_a_run_with_adam_and_batch_norm_goes_on_where_it_was(tmp_path):
+    benchmark = BENCHMARKS["em_denoise"]
+    scale = benchmark.scales["smoke"]
+    data = benchmark.load(None, scale)
+
+    def run(folder):
+        folder.mkdir(exist_ok=True)
+        return Run(benchmark, "smoke", scale, BASELINE, 0, data, folder)
+
+    def stop_after_the_first_epoch(text):
+        if "epoch 1/" in text:
+            raise KeyboardInterrupt
+
+    whole = run(tmp_path / "whole").run(print)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "stopped").run(stop_after_the_first_epoch)
+    torch.manual_seed(99)
+    resumed = run(tmp_path / "stopped").run(print)
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["final"] == whole["final"]
 
 
 def test_several_seeds_are_paired_and_have_an_interval(tmp_path):

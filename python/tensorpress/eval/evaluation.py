@@ -39,6 +39,7 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     folder = options.out or pathlib.Path(f"eval-{benchmark.name}-{options.scale}")
     folder.mkdir(parents=True, exist_ok=True)
     say(f"{benchmark.name}, {options.scale}: {benchmark.summary}")
+    say(f"network: {scale.describe()['network']}, {scale.epochs} epochs in batches of {scale.batch}")
     count = len(data.train_inputs)
     say(f"data: {data.source}; {count} samples to train, {len(data.test_inputs)} to test")
     if count < scale.train:
