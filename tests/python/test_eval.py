@@ -16,6 +16,7 @@ from tensorpress.eval import comparison  # noqa: E402
 from tensorpress.eval.__main__ import main  # noqa: E402
 from tensorpress.eval.benchmarks import BENCHMARKS  # noqa: E402
 from tensorpress.eval.series import BASELINE, all_series  # noqa: E402
+from tensorpress.eval.sources import generated  # noqa: E402
 from tensorpress.eval.training import Run  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
@@ -249,6 +250,11 @@ def test_generated_data_is_the_same_every_time():
         assert torch.equal(first.train_inputs, second.train_inputs)
         assert torch.equal(first.test_targets, second.test_targets)
         assert first.train_inputs.shape[2:] == (scale.extent, scale.extent)
+
+
+def test_generated_data_never_needs_more_memory_than_a_machine_has():
+    assert generated.affordable(10_000, 1_000, 1 << 16) == (3723, 372)
+    assert generated.affordable(200, 100, 1 << 16) == (200, 100)
 
 
 def test_the_full_scale_is_table_3_of_the_paper():
