@@ -52,10 +52,17 @@ def test_classify_writes_results_figures_and_a_page_that_needs_nothing_else(tmp_
         assert outside not in page
     assert "left of all runs" in capsys.readouterr().out
 
+    # What is finished can be reported by itself.
+    report = ["--report", "--seeds", "0", "1", "--out", str(out)]
+    assert main(["classify", "--scale", "smoke", "--cf", "4", "5", *report]) == 0
+    assert "2 of 6 runs are finished" in capsys.readouterr().out
+    assert [row["series"] for row in written(out, "summary.json")["rows"]] == ["baseline", "cf4"]
+    assert main(["classify", "--scale", "smoke", "--report", "--out", str(tmp_path / "new")]) == 2
+
     # Again: nothing is trained twice.
     assert main(["classify", "--scale", "smoke", "--cf", "4", "6", "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert said.count("done before") == 3 and "epoch" not in said
+    assert said.count("done before") == 3 and ": epoch" not in said
 
 
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "classify"])
