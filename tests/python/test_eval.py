@@ -12,10 +12,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tensorpress.eval import comparison  # noqa: E402
 from tensorpress.eval.__main__ import main  # noqa: E402
 from tensorpress.eval.benchmarks import BENCHMARKS  # noqa: E402
-from tensorpress.eval.comparison import compare, interval, percent_difference, t_quantile  # noqa: E402
-from tensorpress.eval.series import all_series  # noqa: E402
+from tensorpress.eval.series import BASELINE, all_series  # noqa: E402
+from tensorpress.eval.sources import generated  # noqa: E402
+from tensorpress.eval.training import Run  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
 
@@ -50,10 +52,17 @@ def test_classify_writes_results_figures_and_a_page_that_needs_nothing_else(tmp_
         assert outside not in page
     assert "left of all runs" in capsys.readouterr().out
 
+    # What is finished can be reported by itself.
+    report = ["--report", "--seeds", "0", "1", "--out", str(out)]
+    assert main(["classify", "--scale", "smoke", "--cf", "4", "5", *report]) == 0
+    assert "2 of 6 runs are finished" in capsys.readouterr().out
+    assert [row["series"] for row in written(out, "summary.json")["rows"]] == ["baseline", "cf4"]
+    assert main(["classify", "--scale", "smoke", "--report", "--out", str(tmp_path / "new")]) == 2
+
     # Again: nothing is trained twice.
     assert main(["classify", "--scale", "smoke", "--cf", "4", "6", "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert said.count("done before") == 3 and "epoch" not in said
+    assert said.count("done before") == 3 and ": epoch" not in said
 
 
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "classify"])
@@ -112,6 +121,28 @@ def test_a_killed_run_ends_with_the_same_bits_as_one_that_was_not(tmp_path):
     assert not list((tmp_path / "killed").glob("*.checkpoint"))
 
 
+def test_a_run_with_adam_and_batch_norm_goes_on_where_it_was(tmp_path):
+    benchmark = BENCHMARKS["em_denoise"]
+    scale = benchmark.scales["smoke"]
+    data = benchmark.load(None, scale)
+
+    def run(folder):
+        folder.mkdir(exist_ok=True)
+        return Run(benchmark, "smoke", scale, BASELINE, 0, data, folder)
+
+    def stop_after_the_first_epoch(text):
+        if "epoch 1/" in text:
+            raise KeyboardInterrupt
+
+    whole = run(tmp_path / "whole").run(print)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "stopped").run(stop_after_the_first_epoch)
+    torch.manual_seed(99)
+    resumed = run(tmp_path / "stopped").run(print)
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["final"] == whole["final"]
+
+
 def test_several_seeds_are_paired_and_have_an_interval(tmp_path):
     arguments = ["classify", "--scale", "smoke", "--epochs", "1", "--out", str(tmp_path)]
     assert main([*arguments, "--seeds", "0", "1", "2"]) == 0
@@ -132,9 +163,9 @@ def test_several_seeds_are_paired_and_have_an_interval(tmp_path):
 def test_quantiles_of_t_are_those_of_the_tables():
     # Of every textbook's table for 97.5 %.
     for freedom, value in [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)]:
-        assert t_quantile(freedom) == pytest.approx(value, abs=6e-4)
-    assert interval([1.0])["half_width"] is None
-    assert percent_difference(58.2, 60) == pytest.approx(-3)
+        assert comparison.t_quantile(freedom) == pytest.approx(value, abs=6e-4)
+    assert comparison.interval([1.0])["half_width"] is None
+    assert comparison.percent_difference(58.2, 60) == pytest.approx(-3)
 
 
 def test_a_seed_without_a_baseline_is_not_compared():
@@ -143,7 +174,7 @@ def test_a_seed_without_a_baseline_is_not_compared():
         return {"config": config, "final": {"test_loss": value, "train_loss": 1}, "loader": None}
 
     runs = [run("baseline", 0, 2.0), run("cf4", 0, 3.0), run("cf4", 1, 9.0)]
-    assert compare(runs, "test_loss")[1]["percent_difference"] == {"mean": 50, "half_width": None}
+    assert comparison.compare(runs, "test_loss")[1]["percent_difference"] == {"mean": 50, "half_width": None}
 
 
 @pytest.mark.parametrize(
@@ -226,6 +257,11 @@ def test_generated_data_is_the_same_every_time():
         assert torch.equal(first.train_inputs, second.train_inputs)
         assert torch.equal(first.test_targets, second.test_targets)
         assert first.train_inputs.shape[2:] == (scale.extent, scale.extent)
+
+
+def test_generated_data_never_needs_more_memory_than_a_machine_has():
+    assert generated.affordable(10_000, 1_000, 1 << 16) == (3723, 372)
+    assert generated.affordable(200, 100, 1 << 16) == (200, 100)
 
 
 def test_the_full_scale_is_table_3_of_the_paper():

@@ -185,15 +185,18 @@ def test_damaged_files_are_an_error_on_the_worker_and_on_the_device(tmp_path):
             list(CompressedLoader(data, 8, where=where))
 
 
-def test_samples_with_nan_come_back_exactly_or_not_at_all():
+def test_nan_is_refused_by_dct_chop_and_kept_by_dense():
     samples = pictures(3)
-    samples[1, 0, 0, 0] = torch.nan
-    try:
-        data = CompressedDataset(list(samples), cf=4)
-    except ValueError as error:
-        assert "NaN" in str(error) or "finite" in str(error)
-        return
-    torch.testing.assert_close(data[1], samples[1], rtol=0, atol=0, equal_nan=True)
+    samples[2, 0, 0, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"samples from number 2 on, .*\[0, 0, 0, 1\] is NaN"):
+        CompressedDataset(list(samples), cf=4, shard_bytes=2 * samples[0].nbytes)
+    data = CompressedDataset(list(samples), "dense", absolute=1e-3)
+    assert torch.equal(data[2].isnan(), samples[2].isnan())
+
+
+def test_samples_that_dct_chop_cannot_make_smaller_stay_on_the_worker():
+    data = CompressedDataset(list(pictures(3).half()), cf=8)
+    assert torch.equal(data[1], pictures(3).half()[1])
     with pytest.raises(ValueError, match="worker"):
         list(CompressedLoader(data, 3, where="device"))
 

@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--epochs", type=int, help="instead of the scale's own number")
     add("--threads", type=int, help="of PyTorch; default: its own choice")
     add("--workers", type=int, default=0, help="processes that decompress (default 0: the loop)")
+    add("--report", action="store_true", help="train nothing: report the runs that are finished")
     add("--out", type=pathlib.Path, metavar="DIR", help="default: eval-BENCHMARK-SCALE")
     return parser
 

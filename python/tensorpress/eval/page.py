@@ -24,6 +24,7 @@ def cells(summary: Mapping[str, Any]) -> list[list[str]]:
     heading = [
         "series",
         "ratio",
+        *(["seeds"] if many else []),
         name,
         f"difference, {unit}{interval}",
         f"difference, %{interval}",
@@ -36,6 +37,7 @@ def cells(summary: Mapping[str, Any]) -> list[list[str]]:
             [
                 row["label"],
                 _ratio(row),
+                *([str(row["seeds"])] if many else []),
                 value,
                 _difference(row.get("difference"), 2 if accuracy else 6),
                 _difference(row.get("percent_difference"), 2),
