@@ -9,8 +9,8 @@ flips and dropout, so that levels are compared with `off` in pairs; rounding at 
 of its own. Such short runs are noisy: a point between single runs means nothing, and the 95 %
 interval of the mean difference (Student's t over the seeds) says what the five can tell.
 
-Each run leaves RUNS/<network>-<level>-<seed>.json; what is there is not run again, and --first
-starts with another seed, for several processes with the same RUNS. Writes OUTPUT.json and .md.
+Each run leaves RUNS/<network>-<level>-<seed>.json; what is there is not run again, and --only runs
+one seed, for several processes with the same RUNS. Writes OUTPUT.json and OUTPUT.md.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first", type=int, default=0, help="the seed to start with")
+    parser.add_argument("--only", type=int, help="a seed: run this one and write no output")
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -168,8 +168,7 @@ def main() -> None:
     data = cifar10.load(options.data)
     runs = []
     # Seed by seed, so that what is there after an interruption is paired.
-    for turn in range(options.seeds):
-        seed = (options.first + turn) % options.seeds
+    for seed in range(options.seeds) if options.only is None else [options.only]:
         for network in NETWORKS:
             for level in LEVELS:
                 path = options.runs / f"{network}-{level}-{seed}.json"
@@ -181,6 +180,8 @@ def main() -> None:
                     print(found, flush=True)
                 runs.append(json.loads(path.read_text()))
     runs.sort(key=lambda run: (run["network"], run["seed"], LEVELS.index(run["level"])))
+    if options.only is not None:
+        return
     result = {
         "command": "bench/activation_accuracy.py DATA",
         "data": data.source,
