@@ -10,7 +10,7 @@ of its own. Such short runs are noisy: a point between single runs means nothing
 interval of the mean difference (Student's t over the seeds) says what the five can tell.
 
 Each run leaves RUNS/<network>-<level>-<seed>.json; what is there is not run again, and --only runs
-one seed, for several processes with the same RUNS. Writes OUTPUT.json and OUTPUT.md.
+one network and seed, for several processes with the same RUNS. Writes OUTPUT.json and OUTPUT.md.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", type=int, help="a seed: run this one and write no output")
+    parser.add_argument("--only", help="such as resnet-3: run this seed and write no output")
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -168,9 +168,11 @@ def main() -> None:
     data = cifar10.load(options.data)
     runs = []
     # Seed by seed, so that what is there after an interruption is paired.
-    for seed in range(options.seeds) if options.only is None else [options.only]:
+    for seed in range(options.seeds):
         for network in NETWORKS:
             for level in LEVELS:
+                if options.only not in (None, f"{network}-{seed}"):
+                    continue
                 path = options.runs / f"{network}-{level}-{seed}.json"
                 if not path.exists():
                     found = train(network, level, seed, options.epochs, data)

@@ -419,6 +419,11 @@ def test_an_object_that_contains_itself_is_refused(path):
     loop["a"].append(loop)
     with pytest.raises(ValueError, match="contains itself"):
         save(loop, path, "exact")
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        save(deep, path, "exact")
 
 
 # ---- Parts, reports, places ----
