@@ -160,6 +160,7 @@ def main() -> None:
     parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
     parser.add_argument("--only", help="such as resnet-3: run this seed and write no output")
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
@@ -174,6 +175,8 @@ def main() -> None:
                 if options.only not in (None, f"{network}-{seed}"):
                     continue
                 path = options.runs / f"{network}-{level}-{seed}.json"
+                if options.collect and not path.exists():
+                    continue
                 if not path.exists():
                     found = train(network, level, seed, options.epochs, data)
                     partial = path.with_suffix(".partial")
@@ -181,11 +184,13 @@ def main() -> None:
                     os.replace(partial, path)
                     print(found, flush=True)
                 runs.append(json.loads(path.read_text()))
+                if runs[-1]["epochs"] != options.epochs:
+                    raise SystemExit(f"{path} is of other epochs; give another folder")
     runs.sort(key=lambda run: (run["network"], run["seed"], LEVELS.index(run["level"])))
     if options.only is not None:
         return
     result = {
-        "command": "bench/activation_accuracy.py DATA",
+        "command": f"bench/activation_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
         "data": data.source,
         "epochs": options.epochs,
         "version": tensorpress.__version__,
