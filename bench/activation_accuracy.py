@@ -9,8 +9,8 @@ flips and dropout, so that levels are compared with `off` in pairs; rounding at 
 of its own. Such short runs are noisy: a point between single runs means nothing, and the 95 %
 interval of the mean difference (Student's t over the seeds) says what the five can tell.
 
-Each run leaves RUNS/<network>-<level>-<seed>.json; what is there is not run again, and --first
-starts with another seed, for several processes with the same RUNS. Writes OUTPUT.json and .md.
+Each run leaves RUNS/<network>-<level>-<seed>.json; what is there is not run again, and --only runs
+one network and seed, for several processes with the same RUNS. Writes OUTPUT.json and OUTPUT.md.
 """
 
 from __future__ import annotations
@@ -160,7 +160,8 @@ def main() -> None:
     parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first", type=int, default=0, help="the seed to start with")
+    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
+    parser.add_argument("--only", help="such as resnet-3: run this seed and write no output")
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -168,11 +169,14 @@ def main() -> None:
     data = cifar10.load(options.data)
     runs = []
     # Seed by seed, so that what is there after an interruption is paired.
-    for turn in range(options.seeds):
-        seed = (options.first + turn) % options.seeds
+    for seed in range(options.seeds):
         for network in NETWORKS:
             for level in LEVELS:
+                if options.only not in (None, f"{network}-{seed}"):
+                    continue
                 path = options.runs / f"{network}-{level}-{seed}.json"
+                if options.collect and not path.exists():
+                    continue
                 if not path.exists():
                     found = train(network, level, seed, options.epochs, data)
                     partial = path.with_suffix(".partial")
@@ -180,9 +184,13 @@ def main() -> None:
                     os.replace(partial, path)
                     print(found, flush=True)
                 runs.append(json.loads(path.read_text()))
+                if runs[-1]["epochs"] != options.epochs:
+                    raise SystemExit(f"{path} is of other epochs; give another folder")
     runs.sort(key=lambda run: (run["network"], run["seed"], LEVELS.index(run["level"])))
+    if options.only is not None:
+        return
     result = {
-        "command": "bench/activation_accuracy.py DATA",
+        "command": f"bench/activation_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
         "data": data.source,
         "epochs": options.epochs,
         "version": tensorpress.__version__,

@@ -29,7 +29,7 @@ import tensorpress.torch
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("exact", {"codec": "exact"}),
-    *((f"dense relative {e:g}", {"relative": e}) for e in (1e-2, 1e-3, 3e-2, 1e-4, 1e-1)),
+    *((f"dense relative {e:g}", {"relative": e}) for e in (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)),
     ("ceresz relative 0.01", {"codec": "ceresz", "relative": 1e-2}),
     ("cast bf16", {"codec": "cast", "to": "bf16"}),
     ("cast e4m3", {"codec": "cast", "to": "e4m3"}),

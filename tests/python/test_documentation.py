@@ -63,6 +63,7 @@ def test_every_public_name_has_an_example():
 PAGES = [
     ("README.md", 1),
     ("docs/guide/activations.md", 4),
+    ("docs/guide/checkpoints-and-gradients.md", 5),
     ("docs/guide/python.md", 6),
     ("docs/guide/training-data.md", 5),
 ]

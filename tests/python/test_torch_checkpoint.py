@@ -204,12 +204,14 @@ def test_the_first_pattern_that_matches_a_name_decides(path):
 
 
 def test_with_bounds_alone_everything_else_is_exact(path):
-    weights = {"a": torch.randn(40, 40), "b": torch.randn(40, 40), "small": torch.randn(30)}
+    weights = {"a": torch.randn(40, 40), "b": torch.randn(40, 40), "small": torch.randn(300)}
     save(weights, path, bounds={"a": {"relative": 1e-2}, "small": {"absolute": 0.3}})
     copies = load(path)
     assert bits(copies["b"]) == bits(weights["b"])
     assert bits(copies["a"]) != bits(weights["a"])
-    assert (copies["small"] - weights["small"]).abs().max() <= 0.3
+    assert 0 < (copies["small"] - weights["small"]).abs().max() <= 0.3
+    save(weights, path, bounds={"*": {"absolute": 0.3}})
+    assert bits(load(path)["small"]) == bits(weights["small"])
 
 
 def test_bad_rules_say_what_is_wrong(path):
@@ -417,6 +419,11 @@ def test_an_object_that_contains_itself_is_refused(path):
     loop["a"].append(loop)
     with pytest.raises(ValueError, match="contains itself"):
         save(loop, path, "exact")
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        save(deep, path, "exact")
 
 
 # ---- Parts, reports, places ----

@@ -273,6 +273,40 @@ def test_an_uneven_last_batch_gives_what_it_gives_plain_training(ranks):
     assert all(same(a, b) for a, b in zip(wanted[0], found[0], strict=True))
 
 
+def otherwise(rank, name, ddp):
+    state = GradientCompression(name) if name else None
+    return train(rank, state, **ddp)
+
+
+@pytest.mark.parametrize(
+    "ddp", [{"gradient_as_bucket_view": True}, {"static_graph": True}], ids=str
+)
+def test_other_ways_of_ddp_give_what_they_give_plain_training(ranks, ddp):
+    wanted, found = ranks.run(otherwise, None, ddp)[0], ranks.run(otherwise, "keep", ddp)[0]
+    assert all(same(a, b) for a, b in zip(wanted[0], found[0], strict=True))
+
+
+def accumulated(rank, name):
+    model = small_model()
+    parallel = DistributedDataParallel(model)
+    state = GradientCompression(name) if name else None
+    if state:
+        parallel.register_comm_hook(state, compress_gradients)
+    with parallel.no_sync():
+        for step in range(2):
+            x, y = batch_of(rank, step)
+            nn.functional.mse_loss(parallel(x), y).backward()
+    x, y = batch_of(rank, 2)
+    nn.functional.mse_loss(parallel(x), y).backward()
+    return [p.grad for p in model.parameters()], state.steps if state else 1
+
+
+def test_gradients_that_were_added_up_without_synchronization_travel_once(ranks):
+    wanted, found = ranks.run(accumulated, None)[0], ranks.run(accumulated, "keep")[0]
+    assert same(wanted[0], found[0])
+    assert found[1] == 1
+
+
 def joined(rank):
     """Rank 1 has two batches fewer; DDP's Join lets it shadow the others."""
     model = small_model()
@@ -498,6 +532,19 @@ def test_a_rank_that_dies_is_an_error_for_the_others(tmp_path):
         assert not worked and "Error" in text
     finally:
         pair.stop()
+
+
+def test_three_ranks_end_with_the_same_bits_near_those_of_plain_training(tmp_path):
+    """Thirds are added up in another order than gloo's."""
+    three = Ranks(tmp_path / "rendezvous", world=3)
+    try:
+        wanted = three.run(plain, 2)[0][0]
+        for name, settings, apart in [("keep", {}, 1e-7), ("quantize", {"bits": 8}, 1e-3)]:
+            found = three.run(with_codec, name, settings, 2)
+            assert same(found[0][1], found[1][1]) and same(found[0][1], found[2][1])
+            torch.testing.assert_close(flat(found[0][0][0]), flat(wanted[0]), rtol=0, atol=apart)
+    finally:
+        three.stop()
 
 
 def test_bad_settings_say_what_is_wrong():

@@ -110,7 +110,8 @@ class Storage:
 
 
 class Rules:
-    """Which codec a tensor gets: by the first pattern that its name matches, or the default."""
+    """Which codec a tensor gets: by the first pattern that its name matches, or the default. Small
+    tensors stay exact unless a pattern is their very name."""
 
     def __init__(
         self, default: Codec | None, bounds: Mapping[str, Any] | None, min_elements: int
@@ -138,11 +139,12 @@ class Rules:
                 )
 
     def _choice(self, name: str, view: View) -> Codec | None:
+        small = view.tensor.numel() < self.min_elements
         for pattern, codec in self.patterns:
-            if fnmatch.fnmatchcase(name, pattern):
+            if name == pattern or fnmatch.fnmatchcase(name, pattern):
                 self.matched.add(pattern)
-                return codec
-        if view.tensor.numel() < self.min_elements or self.default is None:
+                return None if small and name != pattern else codec
+        if small or self.default is None:
             return None
         if name.rpartition(".")[2] in DIVISORS:
             return _relative_to_each_value(self.default)

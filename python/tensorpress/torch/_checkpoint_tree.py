@@ -27,7 +27,10 @@ DTYPES = {
 
 def encode(value: Any, put: Callable[[torch.Tensor, str], int]) -> Tree:
     """What JSON can hold of `value`; `put` takes a tensor with its name and gives its number."""
-    return _Encoder(put).encode(value, "", ())
+    try:
+        return _Encoder(put).encode(value, "", ())
+    except RecursionError:
+        raise ValueError("the object is nested too deeply for a file") from None
 
 
 def decode(tree: Tree, get: Callable[[int], torch.Tensor]) -> Any:

@@ -43,12 +43,13 @@ def read(
     plain: torch.dtype,
     working: torch.dtype,
     shape: tuple[int, ...],
+    threads: int,
 ) -> torch.Tensor:
     """The values of a part that is not empty, as one row."""
     if entry < 0:
         return piece.clone().view(plain)
     values = torch.empty(math.prod(shape), dtype=working)
-    decompress(piece.numpy(), as_matrix(values, shape))
+    decompress(piece.numpy(), as_matrix(values, shape), threads=threads)
     return values
 
 

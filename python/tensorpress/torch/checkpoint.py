@@ -57,7 +57,8 @@ def save(
     that is given as for tensorpress.compress; others and all zeros, NaN and infinities are exact.
     `bounds` has exceptions by name, the first that matches: {"model.fc.*": "exact",
     "model.*": {"relative": 1e-4}, "*": tensorpress.Codec("cast", to="bf16")}; with `bounds` and no
-    other bound everything else is exact. Names are the keys joined by points, and * is anything.
+    other bound everything else is exact. Names are the keys joined by points, and * is anything;
+    small tensors need a pattern that is their whole name.
 
     A relative bound of what optimizers divide by (exp_avg_sq and the like, running_var) is kept
     relative to each value instead of to their range; other kinds of bounds leave these exact.

@@ -19,7 +19,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -46,11 +46,8 @@ class _Slot:
     name: str
     number: int
     shape: tuple[int, ...]
-    parameter: torch.Tensor | None = field(repr=False)
+    parameter: torch.Tensor
     residual: torch.Tensor | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "parameter": None}
 
 
 class GradientCompression:
@@ -283,9 +280,8 @@ class GradientCompression:
                     continue
                 values = own[at] if source == rank else None
                 if values is None:
-                    values = read(
-                        piece, entry, segment.dtype, self._working_type(segment), slot.shape
-                    )
+                    kinds = segment.dtype, self._working_type(segment)
+                    values = read(piece, entry, *kinds, slot.shape, self.threads)
                 wider = values.to(sum_type(segment.dtype), copy=total is None)
                 total = wider if total is None else total.add_(wider)
             if total is None:
