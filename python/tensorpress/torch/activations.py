@@ -182,7 +182,9 @@ class CompressedActivations:
 
     # ---- Saving -----------------------------------------------------------------------------
 
-    def _pack(self, tensor: torch.Tensor) -> Handle:
+    def _pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
+        if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
+            return tensor
         if tensor.layout is not torch.strided or tensor.is_meta or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
         call, running = self._functions.call, self._modules.running
@@ -265,7 +267,9 @@ class CompressedActivations:
 
     # ---- Bringing back ----------------------------------------------------------------------
 
-    def _unpack(self, handle: Handle) -> torch.Tensor:
+    def _unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
+        if isinstance(handle, torch.Tensor):
+            return handle
         version = handle.version
         if version.now != version.saved:
             raise RuntimeError(
