@@ -2,12 +2,12 @@
 
     ./dev build && .venv/bin/python bench/activation_memory.py [--batches 32 100] [--repeat 5]
 
-Plain PyTorch, torch.utils.checkpoint around every block, and the levels of compress_activations train
-the same network (CIFAR form, width 64) with SGD and momentum. Saved bytes are what autograd holds
-between forward and backward; peaks are what PyTorch's profiler counted in one step, with and without
-weights and optimizer; times are the best of the repetitions, of the wall clock and of the CPU,
-which other programs disturb less. The largest batch that fits a limit is found by measuring peaks:
-they grow linearly, so two batches give the line and a third checks it. Writes
+Plain PyTorch, torch.utils.checkpoint around every block, and the levels of compress_activations
+train the same network (CIFAR form, width 64) with SGD and momentum. Saved bytes are what autograd
+holds between forward and backward; peaks are what PyTorch's profiler counted in one step, with and
+without weights and optimizer; times are the best of the repetitions, of the wall clock and of the
+CPU, which other programs disturb less. The largest batch that fits a limit is found by measuring
+peaks: they grow linearly, so two batches give the line and a third checks it. Writes
 bench/results/activation_memory.{json,md}.
 """
 
@@ -124,16 +124,16 @@ def table(results: dict) -> str:
     lines = [
         "# Activations of ResNet-18 between forward and backward",
         "",
-        f"`bench/activation_memory.py`, {results['machine']}, {results['threads']} thread(s), torch "
-        f"{results['torch']}. Ratios are against plain PyTorch in the same run.",
+        f"`bench/activation_memory.py`, {results['machine']}, {results['threads']} thread(s), "
+        f"torch {results['torch']}. Ratios are against plain PyTorch in the same run.",
     ]
     for size, rows in results["batches"].items():
         lines += [
             "",
             f"Batch {size}, width {results['width']}:",
             "",
-            "| | saved MB | times fewer | peak of the step MB | times lower | peak with weights and "
-            "optimizer MB | times lower | step s | times plain | CPU time, times plain |",
+            "| | saved MB | times fewer | peak of the step MB | times lower | peak with weights "
+            "and optimizer MB | times lower | step s | times plain | CPU time, times plain |",
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
         for way, row in rows.items():
@@ -153,7 +153,9 @@ def table(results: dict) -> str:
             "",
             "| " + " | ".join(results["largest_batch"]) + " |",
             "|" + "---|" * len(results["largest_batch"]),
-            "| " + " | ".join(str(row["batch"]) for row in results["largest_batch"].values()) + " |",
+            "| "
+            + " | ".join(str(row["batch"]) for row in results["largest_batch"].values())
+            + " |",
         ]
     return "\n".join(lines) + "\n"
 

@@ -128,7 +128,8 @@ bool window_unpack(const ConstBytes& packed, const Indices& indices, const Pair&
   std::size_t at = 0;
   for (std::size_t plane = 0; plane < indices.shape(0); ++plane) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t column = 0; column < columns; ++column, ++index, at += unsigned(bits)) {
+      for (std::int64_t column = 0; column < columns;
+           ++column, ++index, at += static_cast<unsigned>(bits)) {
         const std::int64_t place = (packed.data()[at / 8] >> (at % 8)) & mask;
         const std::int64_t y = windows.coordinate(0, row, place / kernel[1]);
         const std::int64_t x = windows.coordinate(1, column, place % kernel[1]);

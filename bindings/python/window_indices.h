@@ -1,6 +1,6 @@
-// The indices of max-pooling, exactly, in as few bits as a window has places: PyTorch saves an int64
-// for every output, which says where in the input's plane its maximum was. Relative to the window
-// that is a number below kernel height times kernel width.
+// The indices of max-pooling, exactly, in as few bits as a window has places: PyTorch saves an
+// int64 for every output, which says where in the input's plane its maximum was. Relative to the
+// window that is a number below kernel height times kernel width.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -6,7 +6,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18  # noqa: E402

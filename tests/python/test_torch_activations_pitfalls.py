@@ -142,7 +142,10 @@ def test_reported_bytes_are_the_bytes_that_are_really_held(make, level):
     assert held == pytest.approx(run.report().stored_bytes - batch, abs=outputs)
     loss.backward()
     del loss
-    assert live_bytes() - before <= sum(p.grad.untyped_storage().nbytes() for p in model.parameters()) + outputs
+    assert (
+        live_bytes() - before
+        <= sum(p.grad.untyped_storage().nbytes() for p in model.parameters()) + outputs
+    )
 
 
 def test_payloads_are_freed_with_the_graph_also_without_backward():
@@ -157,7 +160,9 @@ def test_payloads_are_freed_with_the_graph_also_without_backward():
 
 def test_backward_frees_payloads_one_after_the_other():
     """A cache that outlives forward would keep all of them through backward."""
-    model = nn.Sequential(*[m for _ in range(3) for m in (nn.Conv2d(4, 4, 3, padding=1), nn.ReLU())])
+    model = nn.Sequential(
+        *[m for _ in range(3) for m in (nn.Conv2d(4, 4, 3, padding=1), nn.ReLU())]
+    )
     held = []
     with compress_activations(model, "balanced") as run:
         output = model(torch.randn(4, 4, 32, 32))
@@ -197,7 +202,9 @@ def test_in_place_relu_gives_the_same_as_the_other():
     made = {}
     for inplace in (False, True):
         torch.manual_seed(1)
-        model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace), nn.Conv2d(8, 8, 3))
+        model = nn.Sequential(
+            nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace), nn.Conv2d(8, 8, 3)
+        )
         with compress_activations(model, "balanced"):
             model(torch.randn(4, 3, 32, 32)).square().sum().backward()
         made[inplace] = gradients(model)
@@ -316,7 +323,9 @@ def test_pooling_and_dropout_are_exact(pool):
 
 
 def test_pooling_along_one_axis_is_exact():
-    model = nn.Sequential(nn.Conv1d(3, 16, 3), nn.ReLU(), nn.MaxPool1d(3, 2, 1), nn.Conv1d(16, 4, 3))
+    model = nn.Sequential(
+        nn.Conv1d(3, 16, 3), nn.ReLU(), nn.MaxPool1d(3, 2, 1), nn.Conv1d(16, 4, 3)
+    )
     x = torch.randn(16, 3, 101)
     plain = plain_gradients(model, x)
     with compress_activations(model, "lossless"):
@@ -366,7 +375,9 @@ def test_a_short_last_batch_is_compressed_like_the_others():
 
 
 def test_channels_last_and_transposed_values_come_back_in_their_places():
-    model = nn.Sequential(nn.Conv2d(4, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3))
+    model = nn.Sequential(
+        nn.Conv2d(4, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3)
+    )
     model = model.to(memory_format=torch.channels_last)
     x = torch.randn(8, 4, 24, 20).to(memory_format=torch.channels_last)
     plain = plain_gradients(model, x)
@@ -393,12 +404,21 @@ def test_slices_with_gaps_are_values_of_their_own():
         loss = attention(project)
     loss.backward()
     assert near(gradients(reference), gradients(project), 0.05)
-    assert run.report().ratio > 2.5  # the input is kept
+    report = run.report()
+    assert report.ratio > 2.5  # the input is kept
+    # Query, key and value fill their storage, and softmax saves its result.
+    assert report.saved_bytes >= 4 * (x.numel() + 16 * 64 * 96 + 16 * 64 * 64)
 
 
 @pytest.mark.parametrize("level, limit", [("lossless", 0), ("safe", 0.05)])
 def test_autocast_to_bfloat16_works_and_weights_stay_exact(level, limit):
-    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.Flatten(), nn.Linear(16 * 28 * 28, 64))
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3),
+        nn.ReLU(),
+        nn.Conv2d(16, 16, 3),
+        nn.Flatten(),
+        nn.Linear(16 * 28 * 28, 64),
+    )
     x = torch.randn(8, 3, 32, 32)
     with torch.autocast("cpu", torch.bfloat16):
         plain = plain_gradients(model, x)
@@ -414,7 +434,9 @@ def test_autocast_to_bfloat16_works_and_weights_stay_exact(level, limit):
 
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpointing_inside_works(reentrant):
-    blocks = nn.ModuleList(nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()) for _ in range(3))
+    blocks = nn.ModuleList(
+        nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()) for _ in range(3)
+    )
 
     class Net(nn.Module):
         def __init__(self):
@@ -432,6 +454,43 @@ def test_checkpointing_inside_works(reentrant):
     with compress_activations(model, "safe"):
         model(x).square().mean().backward()
     assert near(plain, gradients(model), 0.05)
+
+
+def test_a_model_in_distributed_data_parallel_is_found_inside_it(tmp_path):
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
+    )
+    try:
+        model, x = convolutions(), torch.randn(4, 3, 32, 32)
+        plain = plain_gradients(model, x)
+        parallel = nn.parallel.DistributedDataParallel(model)
+        plan = {"level": "safe", "by_name": {"2": {"codec": "cast", "to": "bf16"}}}
+        with compress_activations(parallel, plan) as run:
+            parallel(x).square().mean().backward()
+        assert near(plain, gradients(model), 0.05)
+        codecs = {record.name: record.codec for record in run.report().activations}
+        assert codecs["1:relu"] == "sign + cast to=bf16"
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def test_a_compiled_model_gives_its_own_gradients():
+    """Inside a compiled region nobody can tell who saves, so everything is kept as it is."""
+    model, x = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 8)), torch.randn(64, 32)
+    plain = plain_gradients(model, x)
+    compiled = torch.compile(model, backend="aot_eager")
+    with compress_activations(compiled, "max"):
+        compiled(x).square().mean().backward()
+    assert near(plain, gradients(model), 1e-6)
+
+
+def test_expanded_tensors_count_what_they_hold():
+    model, x = nn.Conv2d(3, 4, 3), torch.randn(8, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        output = model(x)
+        (output * torch.full((1,), 2.0).expand_as(output)).sum().backward()
+    report = run.report()
+    assert report.saved_bytes == report.stored_bytes == 4 * x.numel() + 4
 
 
 def test_nested_runs_leave_to_the_inner_one_what_is_inside():

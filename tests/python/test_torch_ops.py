@@ -13,7 +13,13 @@ SIGNS = native_packing.sign_pack(X)
 MASK = (X > 0).float()
 CALLS = {
     "quantize_pack": (X, 4, 256, "nearest", 0),
-    "quantize_unpack": (native_packing.quantize_pack(X, 4, 256, "nearest", 0), X.shape, X.dtype, 4, 256),
+    "quantize_unpack": (
+        native_packing.quantize_pack(X, 4, 256, "nearest", 0),
+        X.shape,
+        X.dtype,
+        4,
+        256,
+    ),
     "cast_pack": (X, "e4m3"),
     "cast_unpack": (native_packing.cast_pack(X, "f16"), X.shape, X.dtype, "f16"),
     "sign_pack": (X,),

@@ -34,11 +34,18 @@ def codecs_of(policy, model=None, x=None):
     x = torch.randn(4, 3, 32, 32) if x is None else x
     with compress_activations(model, policy) as run:
         model(x).square().mean().backward()
-    return {record.name: record.codec for record in run.report().activations if record.bytes_before > 4096}
+    return {
+        record.name: record.codec
+        for record in run.report().activations
+        if record.bytes_before > 4096
+    }
 
 
 RULES = [
-    ({"codec": "quantize", "bits": 2, "rounding": "stochastic"}, "quantize bits=2 rounding=stochastic"),
+    (
+        {"codec": "quantize", "bits": 2, "rounding": "stochastic"},
+        "quantize bits=2 rounding=stochastic",
+    ),
     ({"codec": "quantize", "bits": 1, "group": 512}, "quantize bits=1 group=512"),
     ({"codec": "cast", "to": "bf16"}, "cast to=bf16"),
     ({"codec": "cast", "to": "e5m2"}, "cast to=e5m2"),
@@ -86,7 +93,9 @@ def test_the_most_special_rule_wins():
 
 
 def test_maps_too_small_for_chop_are_quantized_instead_of_growing():
-    model = nn.Sequential(nn.Conv2d(3, 64, 3), nn.Conv2d(64, 64, 1), nn.Flatten(), nn.Linear(1024, 4))
+    model = nn.Sequential(
+        nn.Conv2d(3, 64, 3), nn.Conv2d(64, 64, 1), nn.Flatten(), nn.Linear(1024, 4)
+    )
     found = codecs_of({"default": {"codec": "dct-chop", "cf": 5}}, model, torch.randn(32, 3, 6, 6))
     assert found["1:conv2d"] == "quantize bits=8"  # 4 x 4 would become 5 x 5
     assert found["3:linear"] == "quantize bits=8"
@@ -127,9 +136,17 @@ BAD = [
     ({"by_name": {"2.7:conv2d": "keep"}}, ValueError, "names '2.7:conv2d', but the model has no"),
     ({"by_type": {"Conv2D": "keep"}}, ValueError, "'Conv2D'; did you mean Conv2d"),
     ({"by_type": ["Conv2d"]}, ValueError, "by_type is .* not an object of rules"),
-    ({"default": {"codec": "quantise"}}, ValueError, "default: .*'quantise'; did you mean quantize"),
+    (
+        {"default": {"codec": "quantise"}},
+        ValueError,
+        "default: .*'quantise'; did you mean quantize",
+    ),
     ({"default": {"bits": 4}}, ValueError, "a rule is an object such as"),
-    ({"default": {"codec": "quantize", "bit": 4}}, ValueError, "no parameter 'bit'; did you mean bits"),
+    (
+        {"default": {"codec": "quantize", "bit": 4}},
+        ValueError,
+        "no parameter 'bit'; did you mean bits",
+    ),
     ({"default": {"codec": "quantize", "bits": 3}}, ValueError, "bits=3; use one of 1, 2, 4, 8"),
     ({"default": {"codec": "quantize", "bits": "4"}}, ValueError, "bits='4'"),
     ({"default": {"codec": "quantize", "group": 100}}, ValueError, "default: .*100"),
@@ -200,7 +217,16 @@ def test_the_report_prints_and_has_the_documented_fields():
     assert json.loads(json.dumps(fields)) == fields
     assert fields["steps"] == 2
     first = fields["activations"][0]
-    for name in ("name", "shape", "bytes_before", "bytes_after", "codec", "error", "sparsity", "seconds"):
+    for name in (
+        "name",
+        "shape",
+        "bytes_before",
+        "bytes_after",
+        "codec",
+        "error",
+        "sparsity",
+        "seconds",
+    ):
         assert name in first
     assert sum(each["bytes_before"] for each in fields["activations"]) == fields["saved_bytes"]
     assert sum(each["bytes_after"] for each in fields["activations"]) == fields["stored_bytes"]

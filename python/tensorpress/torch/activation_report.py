@@ -92,7 +92,17 @@ class ActivationReport:
         }
 
     def __str__(self) -> str:
-        header = ("activation", "shape", "before", "after", "ratio", "codec", "error", "zeros", "ms")
+        header = (
+            "activation",
+            "shape",
+            "before",
+            "after",
+            "ratio",
+            "codec",
+            "error",
+            "zeros",
+            "ms",
+        )
         rows = [header, *map(_row, self.activations)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
         left = (0, 1, 5)

@@ -19,25 +19,24 @@ import dataclasses
 import math
 import time
 import warnings
-import weakref
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from . import pool_indices, saved_by
+from . import saved_by
 from .activation_report import Activation, ActivationReport, Peak, megabytes
 from .budget import Choice, Observed, choose, parse_bytes
 from .module_names import ModuleNames
 from .peak_memory import measured_peak
-from .plan import EIGHT, KEEP, LEVELS, Plan
-from .saved_by import Call, Need
+from .plan import LEVELS, Plan
+from .saved_by import Need
 from .stored_value import Span, StoredValue, ValueTable, VersionCounter
-from .tensor_codecs import DctChop, Mask, Quantize, TensorCodec, packing_for
+from .tensor_codecs import Quantize, TensorCodec
+from .value_coder import ValueCoder
+from .wishes import EXACTLY, Wish, Wishes
 
-MASK = Mask()
-SAMPLE = 1 << 16  # values that an error or a sparsity is taken from, outside measured steps
 # What only gives parameters another shape or type, such as autocast does.
 OF_PARAMETERS = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
 
@@ -63,7 +62,8 @@ def compress_activations(
     Only forward has to run inside; backward may run inside or after. The run that `with` gives has
     report() and measure().
 
-    >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Conv2d(16, 8, 3))
+    >>> from torch import nn
+    >>> model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 8, 3))
     >>> with compress_activations(model, "balanced") as run:
     ...     model(torch.randn(8, 3, 32, 32)).sum().backward()
     >>> run.report().ratio > 3
@@ -71,19 +71,6 @@ def compress_activations(
     """
     limit = None if budget is None else parse_bytes(budget)
     return CompressedActivations(model, policy, limit, seed=seed, portable=portable)
-
-
-class Wish(NamedTuple):
-    """What one function's backward asks of a value."""
-
-    need: Need
-    codec: TensorCodec = KEEP
-    limits: tuple[float, float] | None = None
-    windows: pool_indices.Windows | None = None
-    sign: bool = False  # beside the values
-
-
-EXACTLY = Wish(Need.VALUES)
 
 
 class Handle:
@@ -104,11 +91,6 @@ class Handle:
             self.start = tensor.storage_offset()
 
 
-class LastCopy(NamedTuple):
-    of: weakref.ref[StoredValue]
-    copy: torch.Tensor
-
-
 class CompressedActivations:
     """A run of compress_activations: entered by `with`, asked for reports."""
 
@@ -125,21 +107,17 @@ class CompressedActivations:
         self._observed: dict[str, Observed] = {}
         self._choice: Choice | None = None
         self.plan.check(model)
-        self._seed = int(seed)
-        self._portable = portable
+        self._wishes = Wishes(self.plan)
+        self._coder = ValueCoder(int(seed), portable)
         self._modules = ModuleNames(model, self._forward_begins)
         self._functions = saved_by.WatchedFunctions()
         self._table = ValueTable()
         self._weights: set[int] = set()
-        self._inputs: list[weakref.ref[torch.Tensor]] = []
         self._stack: contextlib.ExitStack | None = None
-        self._last: LastCopy | None = None
         self._measuring = False
         self._peak: Peak | None = None
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
-        self._notes: dict[str, str] = {}  # and where it happened first
         self._held = 0
-        self._encodings = 0
         self._steps = 0
         self._begin_step()
 
@@ -166,8 +144,7 @@ class CompressedActivations:
         if self._held == 0:
             self._begin_step()
         self._note_weights()
-        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
-        self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        self._wishes.inputs_are(args, kwargs)
 
     def _begin_step(self) -> None:
         if getattr(self, "_records", None):
@@ -175,7 +152,8 @@ class CompressedActivations:
             self._choose_for_budget()
         self._observed = {}
         self._records: dict[str, Activation] = {}
-        self._saved = self._most_held = self._scratch = 0
+        self._saved = self._most_held = 0
+        self._coder.scratch = 0
 
     def _choose_for_budget(self) -> None:
         """From the sizes of the step that is over; again if a later one holds more."""
@@ -191,9 +169,9 @@ class CompressedActivations:
                 f"the budget of {megabytes(self._budget)} cannot be reached: the least that this "
                 f"model and batch take is {megabytes(self._choice.bytes)}; use a smaller batch"
             )
-            if message not in self._notes:
+            if message not in self._wishes.notes:
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
-            self._notes[message] = ""
+            self._wishes.notes[message] = ""
 
     def _note_weights(self) -> None:
         model = self._modules.model
@@ -204,7 +182,9 @@ class CompressedActivations:
 
     # ---- Saving -----------------------------------------------------------------------------
 
-    def _pack(self, tensor: torch.Tensor) -> Handle:
+    def _pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
+        if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
+            return tensor
         if tensor.layout is not torch.strided or tensor.is_meta or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
         call, running = self._functions.call, self._modules.running
@@ -215,18 +195,20 @@ class CompressedActivations:
             value = self._new_value(tensor, span, name)
         record = self._record_of(value, name)
         record.saves += 1
-        wish = self._wish_for(tensor, call, name, self.plan.rule_for(name, running))
-        if self._budget is not None:
-            wish = self._within_budget(value, wish, self.plan.rule_for(name, running))
+        rule = self.plan.rule_for(name, running)
+        wish = self._wishes.wish_for(tensor, value.plain_bytes, call, name, rule)
+        if self._budget is not None and rule is None:
+            wish = self._within_budget(value, wish)
         began, before = time.perf_counter(), value.held
-        wish = self._store(value, tensor, wish, record)
+        wish = self._coder.store(value, tensor, wish, record)
         record.encode_seconds += time.perf_counter() - began
         value.held = value.bytes_now()
         record.bytes_after += value.held - before
         self._held += value.held - before
         self._most_held = max(self._most_held, self._held)
         if value.codec is not None and (record.error is None or self._measuring):
-            self._measure_quality(value, value.dense(tensor), record)
+            self._coder.measure(value, tensor, record, self._measuring)
+            self._quality[record.name] = (record.error, record.max_error, record.sparsity)
         return Handle(tensor, wish, value)
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
@@ -246,11 +228,12 @@ class CompressedActivations:
         value = StoredValue(tensor, span, self._freed)
         value.name = name
         known = self._table.of_storage(tensor)
-        size = tensor.numel() if span.gaps else value.elements
-        before = 0 if any(_overlap(value, other) for other in known) else size * value.dtype.itemsize
-        self._saved += before
-        record = self._record_of(value, name)
-        record.bytes_before += before
+        value.counted = value.plain_bytes
+        if any(_overlap(value, other) for other in known):  # no more than the storage has
+            rest = tensor.untyped_storage().nbytes() - sum(other.counted for other in known)
+            value.counted = max(0, min(rest, value.counted))
+        self._saved += value.counted
+        self._record_of(value, name).bytes_before += value.counted
         self._table.add(tensor, value)
         return value
 
@@ -266,34 +249,9 @@ class CompressedActivations:
             record.saved_by.append(name)
         return record
 
-    def _wish_for(
-        self, tensor: torch.Tensor, call: Call, name: str, rule: TensorCodec | None
-    ) -> Wish:
-        exact_forms = self.plan.level.exact_forms or rule is not None
-        small = tensor.numel() * tensor.element_size() < self.plan.min_bytes
-        if small or rule == KEEP or not exact_forms:
-            return EXACTLY
-        if not tensor.is_floating_point():
-            if tensor.dtype == torch.bool:
-                return Wish(Need.VALUES, MASK)
-            windows = pool_indices.windows_of(call) if tensor.dtype == torch.int64 else None
-            on_cpu = tensor.device.type == "cpu" and tensor.is_contiguous()
-            return Wish(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
-        need = saved_by.need_of(call, tensor)
-        if need is not Need.VALUES:
-            return Wish(need, limits=saved_by.limits_of(call))
-        if self._may_be_mask(tensor):
-            return Wish(Need.VALUES, MASK)
-        codec = rule or self._codec_of_level(tensor, call)
-        if not codec.takes(tensor):
-            codec = self._instead_of(codec, tensor, name, rule)
-        return Wish(Need.VALUES, codec, sign=call.name in saved_by.SMOOTH_BESIDE_ZERO)
-
-    def _within_budget(
-        self, value: StoredValue, wish: Wish, rule: TensorCodec | None
-    ) -> Wish:
+    def _within_budget(self, value: StoredValue, wish: Wish) -> Wish:
         """Values that the level would quantize are stored as the budget allows."""
-        if rule is not None or wish.need is not Need.VALUES or not isinstance(wish.codec, Quantize):
+        if wish.need is not Need.VALUES or wish.mask or not isinstance(wish.codec, Quantize):
             return wish
         seen = self._observed.get(value.name)
         if seen is None or value.codec is None and value.kept is None:
@@ -304,134 +262,14 @@ class CompressedActivations:
             return wish
         return wish._replace(codec=self._choice.codecs[value.name])
 
-    def _codec_of_level(self, tensor: torch.Tensor, call: Call) -> TensorCodec:
-        size = tensor.numel() * tensor.element_size()
-        # A linear layer flattens (batch, token, feature), which are no last features.
-        base = tensor._base if tensor._is_view() else tensor
-        flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
-        if flat and size <= self.plan.exact_2d_bytes:
-            return KEEP
-        # The loop holds the batch anyway: a copy would be on top of it.
-        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
-            return KEEP
-        return self.plan.codec_for(call.name)
-
-    def _may_be_mask(self, tensor: torch.Tensor) -> bool:
-        """Whether 64 of the values are 0 or one other: dropout's noise, an attention mask."""
-        if tensor.grad_fn is not None or tensor.device.type == "meta":
-            return False
-        flat = tensor.detach().as_strided((min(64, tensor.numel()),), (1,))
-        return flat.unique().numel() == 2 and bool((flat == 0).any())
-
-    def _instead_of(
-        self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
-    ) -> TensorCodec:
-        if isinstance(codec, DctChop) and EIGHT.takes(tensor):
-            return EIGHT  # maps too small for it
-        if codec == MASK and EIGHT.takes(tensor):
-            return EIGHT
-        what = f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}"
-        advice = "convert the model with .float(), or use codec dense on the CPU, or keep"
-        if rule is not None:
-            raise TypeError(f"{name} is {what}, which codec {codec.name} does not take; {advice}")
-        self._notes.setdefault(f"values of {what} are kept as they are: {advice}", name)
-        return KEEP
-
-    def _store(
-        self, value: StoredValue, tensor: torch.Tensor, wish: Wish, record: Activation
-    ) -> Wish:
-        """Adds to the value what the wish lacks; the wish that was fulfilled."""
-        if value.kept is not None:
-            return EXACTLY
-        if wish.need is Need.SHAPE:
-            return wish
-        dense = value.dense(tensor)
-        packing = packing_for(dense, self._portable)
-        if wish.need is Need.SIGN or wish.sign:
-            if Need.SIGN not in value.exact:
-                value.exact[Need.SIGN] = packing.sign_pack(dense)
-        if wish.need is Need.INSIDE:
-            assert wish.limits is not None
-            if wish.limits not in value.exact:
-                low, high = wish.limits
-                value.exact[wish.limits] = packing.sign_pack((dense > low) & (dense < high))
-        if wish.need is Need.WINDOW and wish.windows not in value.exact:
-            assert wish.windows is not None
-            packed = pool_indices.pack(dense, wish.windows)
-            if packed is None:
-                value.keep(tensor)
-            else:
-                value.exact[wish.windows] = packed
-        if wish.need is Need.VALUES:
-            self._store_values(value, tensor, dense, wish.codec, record)
-        record.codec = _described(value)
-        return wish if value.kept is None else EXACTLY
-
-    def _store_values(
-        self,
-        value: StoredValue,
-        tensor: torch.Tensor,
-        dense: torch.Tensor,
-        codec: TensorCodec,
-        record: Activation,
-    ) -> None:
-        if value.codec is not None and value.codec.fidelity >= codec.fidelity:
-            return
-        payload = None
-        if codec != KEEP:
-            self._encodings += 1
-            payload = codec.encode(dense, self._seed_now(), self._portable)
-            if payload is None and codec == MASK:  # not a mask after all
-                codec = self._codec_of_level(tensor, self._functions.call)
-                if codec != KEEP and codec.takes(tensor):
-                    payload = codec.encode(dense, self._seed_now(), self._portable)
-        if payload is None:
-            if codec != KEEP:
-                record.nonfinite += 1
-            value.keep(tensor)
-            record.bytes_lossy += value.bytes_now()
-            return
-        value.codec, value.payload = codec, payload
-        if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
-            value.exact[Need.ZEROS] = packing_for(dense, self._portable).sign_pack(dense == 0)
-        record.bytes_lossy += sum(part.untyped_storage().nbytes() for part in payload)
-
-    def _seed_now(self) -> int:
-        return (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
-
-    def _measure_quality(
-        self, value: StoredValue, dense: torch.Tensor, record: Activation
-    ) -> None:
-        """Of all values in a measured step; otherwise, the first time, of some of them."""
-        assert value.codec is not None
-        flat = dense.reshape(-1)
-        if self._measuring or flat.numel() <= SAMPLE or not value.codec.local:
-            some = dense
-            copy = value.codec.decode(
-                value.payload, value.dense_shape, value.dtype, None, self._portable
-            )
-        else:
-            some = flat[:SAMPLE]
-            payload = value.codec.encode(some, self._seed_now(), self._portable)
-            if payload is None:
-                return
-            copy = value.codec.decode(payload, some.shape, value.dtype, None, self._portable)
-        if some.dtype == torch.bool:
-            record.error = record.max_error = 0.0
-        else:
-            difference = (copy.double() - some.double()).abs()
-            norm = some.double().norm()
-            record.error = float(difference.norm() / norm) if norm > 0 else float(difference.norm())
-            record.max_error = float(difference.max()) if difference.numel() else 0.0
-        record.sparsity = float((some == 0).double().mean())
-        self._quality[record.name] = (record.error, record.max_error, record.sparsity)
-
     def _freed(self, held: int) -> None:
         self._held -= held
 
     # ---- Bringing back ----------------------------------------------------------------------
 
-    def _unpack(self, handle: Handle) -> torch.Tensor:
+    def _unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
+        if isinstance(handle, torch.Tensor):
+            return handle
         version = handle.version
         if version.now != version.saved:
             raise RuntimeError(
@@ -447,60 +285,15 @@ class CompressedActivations:
         assert value is not None
         if value.kept is not None:
             return value.view_of_kept(handle.shape, handle.strides, handle.start)
+        if handle.wish.need is Need.SHAPE:
+            one = torch.zeros((), dtype=value.dtype, device=value.device)
+            return one.expand(handle.shape)
         began = time.perf_counter()
-        copy = self._decoded(value, handle)
+        copy = self._coder.copy_of(value, handle.wish)
         record = self._records.get(value.name)
         if record is not None:
             record.decode_seconds += time.perf_counter() - began
-        return copy
-
-    def _decoded(self, value: StoredValue, handle: Handle) -> torch.Tensor:
-        need = handle.wish.need
-        if need is Need.SHAPE:
-            one = torch.zeros((), dtype=value.dtype, device=value.device)
-            return one.expand(handle.shape)
-        last, self._last = self._last, None  # freed before the next is made
-        if last is not None and last.of() is value and need in (Need.SIGN, Need.VALUES):
-            self._last = last if need is Need.VALUES else None
-            return value.view_of_copy(last.copy, handle.shape, handle.strides, handle.start)
-        del last
-        if need is Need.SIGN:
-            bits = value.exact[Need.SIGN]
-            copy = packing_for(bits, self._portable).sign_unpack(bits, value.dense_shape, value.dtype)
-        elif need is Need.INSIDE:
-            low, high = handle.wish.limits or (0.0, 0.0)
-            bits = value.exact[handle.wish.limits]
-            copy = packing_for(bits, self._portable).sign_unpack(bits, value.dense_shape, value.dtype)
-            copy = copy.mul_(0.5 * (high - low)).add_(low)
-        elif need is Need.WINDOW:
-            windows = handle.wish.windows
-            assert windows is not None
-            copy = pool_indices.unpack(value.exact[windows], value.dense_shape, windows)
-        else:
-            assert value.codec is not None
-            signs = value.exact.get(Need.SIGN)
-            copy = value.codec.decode(
-                value.payload, value.dense_shape, value.dtype, signs, self._portable
-            )
-            if Need.ZEROS in value.exact:
-                bits = value.exact[Need.ZEROS]
-                packing = packing_for(bits, self._portable)
-                copy.masked_fill_(packing.sign_unpack(bits, value.dense_shape, torch.bool), 0)
-            if signs is not None:
-                self._remember(value, copy)
-        self._scratch = max(self._scratch, copy.untyped_storage().nbytes())
         return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
-
-    def _remember(self, value: StoredValue, copy: torch.Tensor) -> None:
-        """The backward of a ReLU comes right after that of the function that its result went to,
-        and is content with the same copy. Only inside a backward pass, whose end forgets it."""
-        if torch._C._current_graph_task_id() == -1:
-            return
-        self._last = LastCopy(weakref.ref(value), copy)
-        torch.autograd.Variable._execution_engine.queue_callback(self._forget)
-
-    def _forget(self) -> None:
-        self._last = None
 
     @property
     def held_bytes(self) -> int:
@@ -532,7 +325,7 @@ class CompressedActivations:
             steps=self._steps + 1,
             saved_bytes=self._saved,
             stored_bytes=self._most_held,
-            scratch_bytes=self._scratch,
+            scratch_bytes=self._coder.scratch,
             seconds=sum(record.seconds for record in records),
             activations=records,
             peak=self._peak,
@@ -541,7 +334,9 @@ class CompressedActivations:
         )
 
     def _all_notes(self) -> list[str]:
-        notes = [f"{note} (first: {name})" if name else note for note, name in self._notes.items()]
+        notes = [
+            f"{note} (first: {name})" if name else note for note, name in self._wishes.notes.items()
+        ]
         return [*notes, f"the budget chose {self._choice.describe()}"] if self._choice else notes
 
 
@@ -551,30 +346,6 @@ def _fidelity(codec: TensorCodec) -> float:
 
 def _overlap(one: StoredValue, other: StoredValue) -> bool:
     return one.span.start < other.span.stop and other.span.start < one.span.stop
-
-
-def _described(value: StoredValue) -> str:
-    if value.kept is not None:
-        return "keep"
-    parts = [_exact_form(key) for key in value.exact]
-    if value.codec is not None:
-        parts.append(value.codec.describe())
-    return " + ".join(parts) or "shape"
-
-
-def _exact_form(key: object) -> str:
-    if isinstance(key, pool_indices.Windows):
-        return f"index in {key.kernel[0]}x{key.kernel[1]}"
-    return key.value if isinstance(key, Need) else "inside"
-
-
-def _zeros_among_both_signs(dense: torch.Tensor) -> bool:
-    """Whether zeros mean something and quantizing would move them: in groups of values above 0
-    they stay by themselves, and single ones are values like others. Asks 512 values."""
-    flat = dense.view(-1)
-    some = flat[:: max(1, flat.numel() // 512)]
-    zeros = int((some == 0).sum())
-    return 20 * zeros >= some.numel() and bool((some < 0).any())
 
 
 def _text_of(handle: Handle) -> str:

@@ -58,7 +58,8 @@ LEVELS = {
 class Plan:
     """Levels and rules. `Plan.read` makes one of whatever a user has.
 
-    >>> plan = Plan.read({"level": "balanced", "by_type": {"Conv2d": {"codec": "quantize", "bits": 2}}})
+    >>> rule = {"codec": "quantize", "bits": 2}
+    >>> plan = Plan.read({"level": "balanced", "by_type": {"Conv2d": rule}})
     >>> plan.level.name, plan.by_type["Conv2d"].describe()
     ('balanced', 'quantize bits=2')
     """
@@ -83,7 +84,9 @@ class Plan:
             return cls(LEVELS[policy])
         if isinstance(policy, str) and policy.lstrip().startswith("{"):
             return cls._of_text(policy, "the plan")
-        if isinstance(policy, os.PathLike) or (isinstance(policy, str) and policy.endswith(".json")):
+        if isinstance(policy, os.PathLike) or (
+            isinstance(policy, str) and policy.endswith(".json")
+        ):
             with open(policy, encoding="utf-8") as file:
                 return cls._of_text(file.read(), os.fspath(policy))
         if isinstance(policy, str):

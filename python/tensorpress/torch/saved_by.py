@@ -68,7 +68,7 @@ NOBODY = Call("", (), {})
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
-    """Between what the gradient passes through hardtanh and relu6, whose backward asks only that."""
+    """Between what the gradient passes hardtanh and relu6, whose backward asks only that."""
     if call.name == "relu6":
         return 0.0, 6.0
     if call.name in ("hardtanh", "hardtanh_"):

@@ -5,11 +5,12 @@ weak references: to the storage, which keeps its identity (not its memory) from 
 as the copy lives, and to the copy, which lives as long as autograd holds a handle. Addresses would
 be wrong: once a saved tensor is freed, its address is given to another in the same forward.
 
-`VersionCounter` keeps what PyTorch checks: that nobody changed a tensor in place after it was saved.
+`VersionCounter` keeps what PyTorch checks: that nobody changed a saved tensor in place.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable
 from typing import NamedTuple
@@ -72,6 +73,7 @@ class StoredValue:
         self.payload: Payload = ()
         self.exact: dict[object, torch.Tensor] = {}  # what is packed without error, by what it is
         self.held = 0
+        self.counted = 0  # of what autograd would hold; storages that several values share once
         self._freed = freed
 
     def __del__(self) -> None:
@@ -89,8 +91,14 @@ class StoredValue:
 
     @property
     def elements(self) -> int:
-        """That a copy holds."""
+        """From the first to the last."""
         return self.span.stop - self.span.start
+
+    @property
+    def plain_bytes(self) -> int:
+        """What the value takes as it is: gaps not counted, repeated elements once."""
+        count = math.prod(self.shape) if self.span.gaps else self.elements
+        return count * self.dtype.itemsize
 
     def covers(self, tensor: torch.Tensor, span: Span) -> bool:
         if self.version != tensor._version or self.dtype != tensor.dtype or self.storage.expired():
@@ -122,15 +130,13 @@ class StoredValue:
         self.codec, self.payload = None, ()
         self.exact.clear()
 
-    def view_of_kept(
-        self, shape: torch.Size, strides: tuple[int, ...], start: int
-    ) -> torch.Tensor:
+    def view_of_kept(self, shape: torch.Size, strides: tuple[int, ...], start: int) -> torch.Tensor:
         assert self.kept is not None
         return self.kept.as_strided(shape, strides, start)
 
     def bytes_now(self) -> int:
         if self.kept is not None:
-            return self.kept.numel() * self.dtype.itemsize
+            return self.plain_bytes
         parts = (*self.payload, *self.exact.values())
         return sum(part.untyped_storage().nbytes() for part in parts)
 
