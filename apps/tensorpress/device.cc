@@ -226,7 +226,12 @@ Action declare(CLI::App& app) {
       ->option_text("NAME");
   check_app->add_flag("--json", check->json, "print JSON: fits, reasons, way_out, ...");
 
+  auto time = std::make_shared<TimeOptions>();
+  CLI::App* const time_app = app.add_subcommand("time", "predict how long it takes, and why");
+  time->declare(*time_app);
+
   return [=]() -> Result<ExitStatus> {
+    if (time_app->parsed()) return run_device_time(*time);
     if (list_app->parsed()) return run_list(*list);
     if (show_app->parsed()) return run_show(*show);
     return run_check(*check);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "devices/chop_program.h"
 #include "verb.h"
@@ -20,5 +21,22 @@ struct ChopOptions {
   void declare(CLI::App& app);
   Result<devices::ChopTask> task() const;
 };
+
+struct TimeOptions {
+  std::vector<std::string> names;
+  ChopOptions chop;
+  std::uint64_t count = 1;
+  double units = 0;
+  double ratio = 10;
+  double training_rate = 0;
+  std::string sweep;
+  int figure = 0;
+  std::string page;
+  bool json = false;
+
+  void declare(CLI::App& app);
+};
+
+Result<ExitStatus> run_device_time(const TimeOptions& options);
 
 }  // namespace tensorpress::cli

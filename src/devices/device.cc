@@ -40,6 +40,8 @@ const std::vector<NumberField>& number_fields() {
       {"compute", "units", &D::units, "", "compute units", true, true},
       {"compute", "threads_per_unit", &D::threads_per_unit, "", "threads of a unit", false, true},
       {"compute", "clock_hz", &D::clock_hz, "Hz", "clock"},
+      {"compute", "instructions_per_cycle", &D::instructions_per_cycle, "",
+       "of a unit, one value each"},
       {"compute", "f32_flops", &D::f32_flops, "flop/s", "peak of float32 products", true},
       {"compute", "f16_flops", &D::f16_flops, "flop/s", "peak of 16-bit products"},
       {"compute", "training_flops", &D::training_flops, "flop/s", "reached while training"},

@@ -41,6 +41,7 @@ struct Device {
   std::optional<Fact> units;
   std::optional<Fact> threads_per_unit;
   std::optional<Fact> clock_hz;
+  std::optional<Fact> instructions_per_cycle;  // of one unit, one value each
   std::optional<Fact> f32_flops;
   std::optional<Fact> f16_flops;
   std::optional<Fact> training_flops;  // reached in training a network; absent: f32_flops
@@ -72,8 +73,9 @@ struct Device {
   bool plane_in_one_memory_unit = false;  // operands of a product of planes
   std::optional<Fact> plane_products;     // that a program may have
 
-  bool overlaps = false;        // transfers with computing
-  bool returns_output = false;  // in the published measurements; else a sum over each plane
+  bool overlaps = false;             // transfers with computing
+  bool returns_output = false;       // in the published measurements; else a sum over each plane
+  bool products_in_16_bits = false;  // likewise: matrices or partial sums
   std::optional<Fact> launch_seconds;
   std::optional<Fact> step_seconds;
   std::optional<Fact> pipeline_planes;

@@ -42,6 +42,7 @@ constexpr SwitchField kSwitches[] = {
     {"placement", "plane_in_one_memory_unit", &Device::plane_in_one_memory_unit},
     {"run", "overlaps", &Device::overlaps},
     {"run", "returns_output", &Device::returns_output},
+    {"run", "products_in_16_bits", &Device::products_in_16_bits},
 };
 
 constexpr std::string_view kTypes[] = {"float64", "float32", "float16", "bfloat16", "int64",

@@ -8,10 +8,10 @@
 
 namespace tensorpress::report {
 
-Reproduction table4_reproduction();
+Reproduction ceresz2_reproduction(), table4_reproduction();
 
 std::vector<Reproduction> reproductions() {
-  return {table4_reproduction()};
+  return {ceresz2_reproduction(), table4_reproduction()};
 }
 
 namespace {

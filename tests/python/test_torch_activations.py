@@ -99,3 +99,55 @@ def test_levels_store_ever_less_with_gradients_that_stay_near(name):
         assert distance(plain, found) < near, level
         ratios.append(run.report().ratio)
     assert 1 < ratios[0] < ratios[1] < ratios[2]
+
+
+# ---- Budgets ------------------------------------------------------------------------------------
+
+
+def budget_steps(model, x, **options):
+    with compress_activations(model, **options) as run:
+        for _ in range(3):
+            model(x).square().mean().backward()
+    return run.report()
+
+
+@pytest.mark.parametrize("part", [0.9, 0.5, 0.25, 0.12])
+def test_a_budget_is_kept_from_the_first_step_and_used(part):
+    model, x = resnet18(width=8), torch.randn(16, 3, 32, 32)
+    plain = budget_steps(model, x, policy="off")
+    budget = int(part * plain.saved_bytes)
+    report = budget_steps(model, x, budget=budget)
+    assert 0.6 * budget < report.stored_bytes <= budget
+    assert report.saved_bytes == plain.saved_bytes
+    assert report.as_dict()["budget_bytes"] == budget
+
+
+def test_a_budget_that_is_never_tight_changes_no_gradient():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    plain = copy.deepcopy(model)
+    for _ in range(2):
+        plain.zero_grad()
+        plain(x).square().mean().backward()
+    with compress_activations(model, budget="2GiB"):
+        for _ in range(2):
+            model.zero_grad()
+            model(x).square().mean().backward()
+    pairs = zip(plain.parameters(), model.parameters(), strict=True)
+    assert all(torch.equal(a.grad, b.grad) for a, b in pairs)
+
+
+def test_a_budget_out_of_reach_is_said_and_the_least_is_used():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    with pytest.warns(RuntimeWarning, match="cannot be reached: the least") as warned:
+        report = budget_steps(model, x, budget=1000)
+    assert len(warned) == 1  # not in every step
+    assert any("cannot be reached" in note for note in report.notes)
+    # What is left are parts of groups.
+    assert report.stored_bytes <= 1.02 * budget_steps(model, x, policy="max").stored_bytes
+
+
+def test_a_policy_beside_a_budget_is_the_most_that_is_kept():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    four_bits = budget_steps(model, x, policy="balanced")
+    report = budget_steps(model, x, policy="balanced", budget="2GiB")
+    assert report.stored_bytes == four_bits.stored_bytes

@@ -24,9 +24,8 @@ An interrupted command goes on where it was when it is given again."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    for needed in ("torch",):
-        if importlib.util.find_spec(needed) is None:
-            return _complain(f"{needed} is not installed: pip install 'tensorpress[eval]'")
+    if importlib.util.find_spec("torch") is None:
+        return _complain("PyTorch is not installed: pip install 'tensorpress[eval]'")
     from .benchmark import DataError
     from .evaluation import evaluate
 
@@ -57,8 +56,8 @@ def _parser() -> argparse.ArgumentParser:
         "--codec",
         nargs="+",
         default=["dct-chop"],
-        help="dct-chop, zfp (through zfpy, at the ratio of each --cf), or any of ours with its "
-        "parameters, such as quantize:bits=4 or dense:relative=1e-2",
+        help="dct-chop, zfp (through zfpy, at the ratio of each --cf, or zfp:ratio=4), or any of "
+        "ours with its parameters, such as quantize:bits=4 or dense:relative=1e-2",
     )
     add("--scale", default="quick", help="full, quick (default), small or smoke")
     add("--data", type=pathlib.Path, metavar="DIR", help="real data; generated if not given")
@@ -66,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--epochs", type=int, help="instead of the scale's own number")
     add("--threads", type=int, help="of PyTorch; default: its own choice")
     add("--workers", type=int, default=0, help="processes that decompress (default 0: the loop)")
+    add("--report", action="store_true", help="train nothing: report the runs that are finished")
     add("--out", type=pathlib.Path, metavar="DIR", help="default: eval-BENCHMARK-SCALE")
     return parser
 
@@ -77,10 +77,12 @@ def _check(options: argparse.Namespace) -> None:
 
     if options.benchmark not in BENCHMARKS:
         lines = [f"  {name:20} {each.summary}" for name, each in BENCHMARKS.items()]
-        raise ValueError("\n".join([f"there is no benchmark {options.benchmark!r}; it is one of", *lines]))
+        first = f"there is no benchmark {options.benchmark!r}; it is one of"
+        raise ValueError("\n".join([first, *lines]))
     if options.scale not in SCALES:
         lines = [f"  {name:8} {text}" for name, text in SCALES.items()]
-        raise ValueError("\n".join([f"there is no scale {options.scale!r}; it is one of", *lines]))
+        first = f"there is no scale {options.scale!r}; it is one of"
+        raise ValueError("\n".join([first, *lines]))
     for cf in options.cf:
         if cf not in CHOP_FACTORS:
             raise ValueError(
@@ -97,7 +99,8 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--seeds {min(options.seeds)}: seeds are 0 or more")
     if options.data is not None and not options.data.is_dir():
         raise ValueError(f"--data {options.data} is no folder; leave it out to generate data")
-    if "zfp" in options.codec and importlib.util.find_spec("zfpy") is None:
+    zfp = any(text.partition(":")[0] == "zfp" for text in options.codec)
+    if zfp and importlib.util.find_spec("zfpy") is None:
         raise ValueError("codec zfp needs zfpy, which is not installed: pip install zfpy")
 
 

@@ -39,15 +39,18 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     folder = options.out or pathlib.Path(f"eval-{benchmark.name}-{options.scale}")
     folder.mkdir(parents=True, exist_ok=True)
     say(f"{benchmark.name}, {options.scale}: {benchmark.summary}")
-    say(f"data: {data.source}; {len(data.train_inputs)} samples to train, {len(data.test_inputs)} to test")
-    if len(data.train_inputs) < scale.train:
+    network = scale.describe()["network"]
+    say(f"network: {network}, {scale.epochs} epochs in batches of {scale.batch}")
+    count = len(data.train_inputs)
+    say(f"data: {data.source}; {count} samples to train, {len(data.test_inputs)} to test")
+    if count < scale.train:
         say(f"the scale {options.scale} would take {scale.train} samples to train; these are fewer")
     runs = [
         Run(benchmark, options.scale, scale, each, seed, data, folder, options.workers)
         for seed in options.seeds
         for each in series
     ]
-    results = _run_all(runs, say)
+    results = _finished(runs, say) if options.report else _run_all(runs, say)
     summary = summarize(benchmark, options.scale, scale, series, results)
     write_atomically(folder / "summary.json", json.dumps(summary, indent=1).encode() + b"\n")
     figures = write_figures(folder, summary, results, say)
@@ -55,6 +58,18 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     say(table(summary))
     say(f"written: {folder}/summary.json, report.html" + "".join(f", {f.name}" for f in figures))
     return summary
+
+
+def _finished(runs: list[Run], say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """The results that are there, without training anything."""
+    results = [result for run in runs if (result := run.finished()) is not None]
+    if not any(result["config"]["series"] == "baseline" for result in results):
+        raise ValueError(
+            f"{runs[0].result_path.parent} holds no finished baseline to compare with; leave "
+            "--report out to train it"
+        )
+    say(f"{len(results)} of {len(runs)} runs are finished")
+    return results
 
 
 def _run_all(runs: list[Run], say: Callable[[str], None]) -> list[dict[str, Any]]:

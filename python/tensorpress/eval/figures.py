@@ -9,6 +9,8 @@ from typing import Any
 
 from .comparison import percent_difference
 
+Curves = Mapping[str, Sequence[float]]
+
 
 def write_figures(
     folder: pathlib.Path,
@@ -30,51 +32,62 @@ def write_figures(
         "figure.figsize": (6.4, 3.8),
     }
     with matplotlib.rc_context(settings):
-        curves = _mean_curves(results, summary["metric"])
+        losses, differences = _curves(results, summary["metric"])
         files = [
-            _training_loss(folder / "training_loss.svg", summary, curves),
-            _difference(folder / "difference.svg", summary, curves),
+            _training_loss(folder / "training_loss.svg", summary, losses),
+            _difference(folder / "difference.svg", summary, differences),
         ]
         if len(summary["seeds"]) > 1:
             files.append(_intervals(folder / "intervals.svg", summary))
     return files
 
 
-def _mean_curves(
+def _curves(
     results: Sequence[Mapping[str, Any]], metric: str
-) -> dict[str, dict[str, list[float]]]:
-    """By series: the mean over seeds of the training loss and of the metric, epoch by epoch."""
-    curves: dict[str, dict[str, list[float]]] = {}
+) -> tuple[Curves, Curves]:
+    """By series, epoch by epoch, means over seeds: the training loss, and the percent difference
+    of the metric from the baseline of the same seed."""
+    base = {r["config"]["seed"]: r for r in results if r["config"]["series"] == "baseline"}
+    losses, differences = {}, {}
     for name in dict.fromkeys(result["config"]["series"] for result in results):
-        runs = [result["curve"] for result in results if result["config"]["series"] == name]
-        curves[name] = {
-            key: [sum(p[key] for p in points) / len(points) for points in zip(*runs, strict=True)]
-            for key in ("train_loss", metric)
-        }
-    return curves
+        runs = [result for result in results if result["config"]["series"] == name]
+        losses[name] = _means([[p["train_loss"] for p in run["curve"]] for run in runs])
+        differences[name] = _means(
+            [
+                [
+                    percent_difference(point[metric], of_base[metric])
+                    for point, of_base in zip(run["curve"], base[seed]["curve"], strict=True)
+                ]
+                for run in runs
+                if (seed := run["config"]["seed"]) in base
+            ]
+        )
+    return losses, differences
 
 
-def _training_loss(path: pathlib.Path, summary: Mapping[str, Any], curves: Any) -> pathlib.Path:
+def _means(curves: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(values) / len(values) for values in zip(*curves, strict=True)]
+
+
+def _training_loss(path: pathlib.Path, summary: Mapping[str, Any], curves: Curves) -> pathlib.Path:
     figure, axes = _axes(summary, "training loss")
     for row in summary["rows"]:
-        values = curves[row["series"]]["train_loss"]
+        values = curves[row["series"]]
         _plot(axes, row, range(1, len(values) + 1), values)
     axes.set_xlabel("epoch")
     return _saved(figure, axes, path)
 
 
-def _difference(path: pathlib.Path, summary: Mapping[str, Any], curves: Any) -> pathlib.Path:
+def _difference(path: pathlib.Path, summary: Mapping[str, Any], curves: Curves) -> pathlib.Path:
     metric = summary["metric"]
     better = "higher" if metric == "test_accuracy" else "lower"
     name = metric.replace("_", " ")
     figure, axes = _axes(summary, f"{name}, % from baseline ({better} is better)")
-    base = curves["baseline"][metric]
     axes.axhline(0, color="black", linewidth=1)
     for row in summary["rows"]:
         if row["series"] != "baseline":
-            values = curves[row["series"]][metric]
-            differences = [percent_difference(v, b) for v, b in zip(values, base, strict=True)]
-            _plot(axes, row, range(1, len(values) + 1), differences)
+            values = curves[row["series"]]
+            _plot(axes, row, range(1, len(values) + 1), values)
     axes.set_xlabel("epoch")
     return _saved(figure, axes, path)
 
@@ -93,7 +106,7 @@ def _intervals(path: pathlib.Path, summary: Mapping[str, Any]) -> pathlib.Path:
         axes.errorbar(
             [row["ratio"] * shift for row in rows],
             [row["percent_difference"]["mean"] for row in rows],
-            [row["percent_difference"]["half_width"] for row in rows],
+            [row["percent_difference"]["half_width"] or 0 for row in rows],
             marker="o",
             capsize=3,
             label=kind,

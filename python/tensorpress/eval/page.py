@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }
+STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto }
 table { border-collapse: collapse } td, th { padding: .25em .8em; border-bottom: 1px solid #ccc }
 td { text-align: right } td:first-child, th:first-child { text-align: left }
 figure { margin: 1.5em 0 } svg { max-width: 100%; height: auto }"""
@@ -24,6 +24,7 @@ def cells(summary: Mapping[str, Any]) -> list[list[str]]:
     heading = [
         "series",
         "ratio",
+        *(["seeds"] if many else []),
         name,
         f"difference, {unit}{interval}",
         f"difference, %{interval}",
@@ -36,6 +37,7 @@ def cells(summary: Mapping[str, Any]) -> list[list[str]]:
             [
                 row["label"],
                 _ratio(row),
+                *([str(row["seeds"])] if many else []),
                 value,
                 _difference(row.get("difference"), 2 if accuracy else 6),
                 _difference(row.get("percent_difference"), 2),

@@ -75,12 +75,11 @@ class CompressedBatches:
 @dataclass(frozen=True)
 class Series:
     """name: for files; label: for people; ratio: what the codec is asked for, None if that is
-    not known before; cf: the chop factor that it belongs to."""
+    not known before."""
 
     name: str
     label: str
     ratio: float | None = None
-    cf: int | None = None
     codec: Codec | None = None
 
     def batches(
@@ -137,14 +136,14 @@ def all_series(
     codecs: Sequence[str], cfs: Sequence[int], layout: str, serialize: int
 ) -> list[Series]:
     """The baseline, then each codec at each chop factor. A codec is dct-chop, zfp, or one of ours
-    with its parameters (quantize:bits=4); those with an error bound and none given are asked for
-    the ratio of each chop factor."""
+    with its parameters (quantize:bits=4); those with an error bound and none given, and zfp, are
+    asked for the ratio of each chop factor."""
     found = [BASELINE]
     for text in codecs:
         name, _, rest = text.partition(":")
         parameters = _parameters(text, rest)
         if name == "zfp":
-            found += [_zfp(cf, layout, parameters) for cf in cfs]
+            found += _zfp(cfs, layout, parameters)
         elif name == "dct-chop":
             found += [_chop(cf, layout, serialize, parameters) for cf in cfs]
         elif _wants_ratio(name, parameters):
@@ -164,21 +163,26 @@ def _chop(cf: int, layout: str, serialize: int, parameters: dict[str, Any]) -> S
     codec = Codec("dct-chop", cf=cf, **parameters)
     ratio = chop_ratio(cf, layout)
     name = f"cf{cf}" + ("" if layout == "square" else f"-{layout}")
-    extra = "".join(f"-{key}-{parameters[key]}" for key in ("coefficients", "transform") if key in parameters)
-    return Series(name + extra, f"DCT+Chop CF {cf}, {ratio:.2f}x", ratio, cf, codec)
+    for key in ("coefficients", "transform"):
+        name += f"-{parameters[key]}" if key in parameters else ""
+    return Series(name, f"DCT+Chop CF {cf}, {ratio:.2f}x", ratio, codec)
 
 
-def _zfp(cf: int, layout: str, parameters: dict[str, Any]) -> Series:
-    if parameters:
-        raise ValueError("zfp takes no parameters here; its rate follows from --cf")
-    ratio = chop_ratio(cf, layout)
-    return ZfpSeries(f"zfp-{ratio:.2f}x", f"ZFP {ratio:.2f}x", ratio, cf)
+def _zfp(cfs: Sequence[int], layout: str, parameters: dict[str, Any]) -> list[Series]:
+    given = parameters.pop("ratio", None)
+    if parameters or (given is not None and (isinstance(given, str) or not 1 <= given <= 32)):
+        raise ValueError(
+            "zfp takes ratio=, from 1 to 32, and nothing else; without it its ratio is that of "
+            "each --cf"
+        )
+    ratios = [chop_ratio(cf, layout) for cf in cfs] if given is None else [float(given)]
+    return [ZfpSeries(f"zfp-{ratio:.2f}x", f"ZFP {ratio:.2f}x", ratio) for ratio in ratios]
 
 
 def _at_ratio(name: str, parameters: dict[str, Any], cf: int, layout: str) -> Series:
     ratio = chop_ratio(cf, layout)
     codec = Codec(name, ratio=ratio, **parameters)
-    return Series(f"{name}-{ratio:.2f}x", f"{name} {ratio:.2f}x", ratio, cf, codec)
+    return Series(f"{name}-{ratio:.2f}x", f"{name} {ratio:.2f}x", ratio, codec)
 
 
 def _wants_ratio(name: str, parameters: dict[str, Any]) -> bool:

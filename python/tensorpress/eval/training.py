@@ -28,8 +28,15 @@ class Run:
     """config decides what is learned; two runs with the same one are the same run."""
 
     def __init__(
-        self, benchmark: Benchmark, scale_name: str, scale: Scale, series: Series, seed: int,
-        data: Data, folder: pathlib.Path, workers: int = 0,
+        self,
+        benchmark: Benchmark,
+        scale_name: str,
+        scale: Scale,
+        series: Series,
+        seed: int,
+        data: Data,
+        folder: pathlib.Path,
+        workers: int = 0,
     ) -> None:
         self.benchmark, self.scale, self.series, self.seed = benchmark, scale, series, seed
         self.data, self.workers = data, workers
@@ -85,7 +92,7 @@ class Run:
             say(self._progress(point))
         result = {
             "config": self.config,
-            "final": {key: curve[-1][key] for key in curve[-1] if key.endswith(("loss", "accuracy"))},
+            "final": {k: v for k, v in curve[-1].items() if k.endswith(("loss", "accuracy"))},
             "curve": curve,
             "loader": train.report(),
             "weights_sha256": _digest(model),
@@ -117,8 +124,12 @@ class Run:
         return self.scale.learning_rate * (at / top if at < top else (1 - at) / (1 - top))
 
     def _train(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, batches: Batches,
-        order: torch.Tensor, step: int,
+        self,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        batches: Batches,
+        order: torch.Tensor,
+        step: int,
     ) -> float:
         model.train()
         total, count = 0.0, 0

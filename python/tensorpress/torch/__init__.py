@@ -8,14 +8,19 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
+from . import ops  # registers torch.ops.tensorpress
 from .activations import CompressedActivations, compress_activations
+from .adaptive import Adaptive
 from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
 from .gradients import GradientCompression, GradientReport, compress_gradients
+from .model_text import to_text
 from .plan import Plan
+from .scores import measure_activations
 
 __all__ = [
+    "Adaptive",
     "Checkpoint",
     "CheckpointReport",
     "ChopCompressor",
@@ -30,5 +35,8 @@ __all__ = [
     "compress_gradients",
     "compressed_shape",
     "load",
+    "measure_activations",
+    "ops",
     "save",
+    "to_text",
 ]

@@ -15,6 +15,7 @@ class Activation:
     dtype: str
     bytes_before: int = 0
     bytes_after: int = 0
+    bytes_lossy: int = 0  # of these, what a codec chose
     codec: str = ""
     saves: int = 0  # how often a function saved it
     saved_by: list[str] = dataclasses.field(default_factory=list)

@@ -15,7 +15,10 @@ needs it (saved_by.py), once for each value (stored_value.py), with the codec th
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import math
 import time
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,13 +27,14 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from . import pool_indices, saved_by
-from .activation_report import Activation, ActivationReport, Peak
+from .activation_report import Activation, ActivationReport, Peak, megabytes
+from .budget import Choice, Observed, choose, parse_bytes
 from .module_names import ModuleNames
 from .peak_memory import measured_peak
-from .plan import EIGHT, KEEP, Plan
+from .plan import EIGHT, KEEP, LEVELS, Plan
 from .saved_by import Call, Need
 from .stored_value import Span, StoredValue, ValueTable, VersionCounter
-from .tensor_codecs import DctChop, Mask, TensorCodec, packing_for
+from .tensor_codecs import DctChop, Mask, Quantize, TensorCodec, packing_for
 
 MASK = Mask()
 SAMPLE = 1 << 16  # values that an error or a sparsity is taken from, outside measured steps
@@ -39,12 +43,20 @@ OF_PARAMETERS = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "R
 
 
 def compress_activations(
-    model: torch.nn.Module, policy: Any = "balanced", *, seed: int = 0, portable: bool = False
+    model: torch.nn.Module,
+    policy: Any = None,
+    *,
+    budget: int | str | None = None,
+    seed: int = 0,
+    portable: bool = False,
 ) -> CompressedActivations:
     """Stores what autograd saves in fewer bytes, from entering `with` to leaving it.
 
-    policy:    off, lossless, safe (8 bits), balanced (4 bits) or max (2 bits), or a plan: a dict,
-               JSON or the path of a JSON file (docs/plan.md)
+    policy:    off, lossless, safe (8 bits), balanced (4 bits, the default) or max (2 bits), or a
+               plan: a dict, JSON or the path of a JSON file (docs/plan.md)
+    budget:    bytes that may be held between forward and backward, such as "2GiB": the first step
+               shows the sizes, then every activation gets as many bits as fit. With a policy, no
+               more than it says.
     seed:      of stochastic rounding
     portable:  pack with PyTorch's own operations, as on devices other than the CPU
 
@@ -54,10 +66,11 @@ def compress_activations(
     >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Conv2d(16, 8, 3))
     >>> with compress_activations(model, "balanced") as run:
     ...     model(torch.randn(8, 3, 32, 32)).sum().backward()
-    >>> run.report().ratio > 4
+    >>> run.report().ratio > 3
     True
     """
-    return CompressedActivations(model, policy, seed=seed, portable=portable)
+    limit = None if budget is None else parse_bytes(budget)
+    return CompressedActivations(model, policy, limit, seed=seed, portable=portable)
 
 
 class Wish(NamedTuple):
@@ -99,10 +112,18 @@ class LastCopy(NamedTuple):
 class CompressedActivations:
     """A run of compress_activations: entered by `with`, asked for reports."""
 
-    def __init__(self, model: torch.nn.Module, policy: Any, *, seed: int, portable: bool) -> None:
+    def __init__(
+        self, model: torch.nn.Module, policy: Any, budget: int | None, *, seed: int, portable: bool
+    ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"model is a {type(model).__name__}, not a torch.nn.Module")
-        self.plan = Plan.read(policy)
+        self.plan = Plan.read("balanced" if policy is None else policy)
+        self._budget = budget
+        self._best = math.inf if policy is None else self.plan.level.linear.fidelity
+        if budget is not None:
+            self.plan = dataclasses.replace(self.plan, level=LEVELS["max"])
+        self._observed: dict[str, Observed] = {}
+        self._choice: Choice | None = None
         self.plan.check(model)
         self._seed = int(seed)
         self._portable = portable
@@ -116,7 +137,7 @@ class CompressedActivations:
         self._measuring = False
         self._peak: Peak | None = None
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, str] = {}  # and where it happened first
         self._held = 0
         self._encodings = 0
         self._steps = 0
@@ -149,9 +170,30 @@ class CompressedActivations:
         self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
     def _begin_step(self) -> None:
-        self._steps += 1 if getattr(self, "_records", None) else 0
+        if getattr(self, "_records", None):
+            self._steps += 1
+            self._choose_for_budget()
+        self._observed = {}
         self._records: dict[str, Activation] = {}
         self._saved = self._most_held = self._scratch = 0
+
+    def _choose_for_budget(self) -> None:
+        """From the sizes of the step that is over; again if a later one holds more."""
+        if self._budget is None or (self._choice and self._most_held <= self._budget):
+            return
+        lossy = sum(
+            record.bytes_lossy for name, record in self._records.items() if name in self._observed
+        )
+        fixed = self._most_held - lossy
+        self._choice = choose(self._observed, fixed, self._budget, self._best)
+        if self._choice.bytes > self._budget:
+            message = (
+                f"the budget of {megabytes(self._budget)} cannot be reached: the least that this "
+                f"model and batch take is {megabytes(self._choice.bytes)}; use a smaller batch"
+            )
+            if message not in self._notes:
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+            self._notes[message] = ""
 
     def _note_weights(self) -> None:
         model = self._modules.model
@@ -174,6 +216,8 @@ class CompressedActivations:
         record = self._record_of(value, name)
         record.saves += 1
         wish = self._wish_for(tensor, call, name, self.plan.rule_for(name, running))
+        if self._budget is not None:
+            wish = self._within_budget(value, wish, self.plan.rule_for(name, running))
         began, before = time.perf_counter(), value.held
         wish = self._store(value, tensor, wish, record)
         record.encode_seconds += time.perf_counter() - began
@@ -245,6 +289,21 @@ class CompressedActivations:
             codec = self._instead_of(codec, tensor, name, rule)
         return Wish(Need.VALUES, codec, sign=call.name in saved_by.SMOOTH_BESIDE_ZERO)
 
+    def _within_budget(
+        self, value: StoredValue, wish: Wish, rule: TensorCodec | None
+    ) -> Wish:
+        """Values that the level would quantize are stored as the budget allows."""
+        if rule is not None or wish.need is not Need.VALUES or not isinstance(wish.codec, Quantize):
+            return wish
+        seen = self._observed.get(value.name)
+        if seen is None or value.codec is None and value.kept is None:
+            elements = value.elements + (seen.elements if seen else 0)
+            floor = wish.codec if seen is None else max(seen.floor, wish.codec, key=_fidelity)
+            self._observed[value.name] = Observed(elements, value.dtype, floor)
+        if self._choice is None or value.name not in self._choice.codecs:
+            return wish
+        return wish._replace(codec=self._choice.codecs[value.name])
+
     def _codec_of_level(self, tensor: torch.Tensor, call: Call) -> TensorCodec:
         size = tensor.numel() * tensor.element_size()
         # A linear layer flattens (batch, token, feature), which are no last features.
@@ -253,7 +312,7 @@ class CompressedActivations:
         if flat and size <= self.plan.exact_2d_bytes:
             return KEEP
         # The loop holds the batch anyway: a copy would be on top of it.
-        if any(reference() is tensor for reference in self._inputs):
+        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
             return KEEP
         return self.plan.codec_for(call.name)
 
@@ -275,7 +334,7 @@ class CompressedActivations:
         advice = "convert the model with .float(), or use codec dense on the CPU, or keep"
         if rule is not None:
             raise TypeError(f"{name} is {what}, which codec {codec.name} does not take; {advice}")
-        self._notes[f"values of {what} are kept as they are: {advice} (first: {name})"] = None
+        self._notes.setdefault(f"values of {what} are kept as they are: {advice}", name)
         return KEEP
 
     def _store(
@@ -330,8 +389,12 @@ class CompressedActivations:
             if codec != KEEP:
                 record.nonfinite += 1
             value.keep(tensor)
+            record.bytes_lossy += value.bytes_now()
             return
         value.codec, value.payload = codec, payload
+        if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
+            value.exact[Need.ZEROS] = packing_for(dense, self._portable).sign_pack(dense == 0)
+        record.bytes_lossy += sum(part.untyped_storage().nbytes() for part in payload)
 
     def _seed_now(self) -> int:
         return (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
@@ -419,6 +482,10 @@ class CompressedActivations:
             copy = value.codec.decode(
                 value.payload, value.dense_shape, value.dtype, signs, self._portable
             )
+            if Need.ZEROS in value.exact:
+                bits = value.exact[Need.ZEROS]
+                packing = packing_for(bits, self._portable)
+                copy.masked_fill_(packing.sign_unpack(bits, value.dense_shape, torch.bool), 0)
             if signs is not None:
                 self._remember(value, copy)
         self._scratch = max(self._scratch, copy.untyped_storage().nbytes())
@@ -434,6 +501,11 @@ class CompressedActivations:
 
     def _forget(self) -> None:
         self._last = None
+
+    @property
+    def held_bytes(self) -> int:
+        """What is stored for backward at this moment."""
+        return self._held
 
     # ---- Reporting --------------------------------------------------------------------------
 
@@ -456,7 +528,7 @@ class CompressedActivations:
         """Of the last step: the forward passes since nothing was held any more."""
         records = list(self._records.values())
         return ActivationReport(
-            policy=self.plan.level.name,
+            policy=self.plan.level.name if self._budget is None else "budget",
             steps=self._steps + 1,
             saved_bytes=self._saved,
             stored_bytes=self._most_held,
@@ -464,8 +536,17 @@ class CompressedActivations:
             seconds=sum(record.seconds for record in records),
             activations=records,
             peak=self._peak,
-            notes=list(self._notes),
+            budget=self._budget,
+            notes=self._all_notes(),
         )
+
+    def _all_notes(self) -> list[str]:
+        notes = [f"{note} (first: {name})" if name else note for note, name in self._notes.items()]
+        return [*notes, f"the budget chose {self._choice.describe()}"] if self._choice else notes
+
+
+def _fidelity(codec: TensorCodec) -> float:
+    return codec.fidelity
 
 
 def _overlap(one: StoredValue, other: StoredValue) -> bool:
@@ -484,7 +565,16 @@ def _described(value: StoredValue) -> str:
 def _exact_form(key: object) -> str:
     if isinstance(key, pool_indices.Windows):
         return f"index in {key.kernel[0]}x{key.kernel[1]}"
-    return "sign" if key is Need.SIGN else "inside"
+    return key.value if isinstance(key, Need) else "inside"
+
+
+def _zeros_among_both_signs(dense: torch.Tensor) -> bool:
+    """Whether zeros mean something and quantizing would move them: in groups of values above 0
+    they stay by themselves, and single ones are values like others. Asks 512 values."""
+    flat = dense.view(-1)
+    some = flat[:: max(1, flat.numel() // 512)]
+    zeros = int((some == 0).sum())
+    return 20 * zeros >= some.numel() and bool((some < 0).any())
 
 
 def _text_of(handle: Handle) -> str:

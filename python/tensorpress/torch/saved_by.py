@@ -22,6 +22,7 @@ class Need(enum.Enum):
     SIGN = "sign"  # above 0 or not
     INSIDE = "inside"  # between two limits or not
     SHAPE = "shape"
+    ZEROS = "zeros"  # where values are exactly 0, beside values of both signs
     WINDOW = "window"  # which place of a pooling's window
 
 

@@ -164,19 +164,19 @@ class Cast(TensorCodec):
         _one_of("to", self.to, native_packing.CAST_TYPES)
 
     @property
-    def _bytes(self) -> int:
+    def itemsize(self) -> int:
         return 2 if self.to in ("bf16", "f16") else 1
 
     @property
     def fidelity(self) -> float:
         # fp8 has two or three bits of fraction: coarser than eight bits over a group's range.
-        return 16.0 if self._bytes == 2 else 5.0
+        return 16.0 if self.itemsize == 2 else 5.0
 
     def takes(self, values: torch.Tensor) -> bool:
-        return values.dtype in HALF_AND_SINGLE and values.dtype.itemsize > self._bytes
+        return values.dtype in HALF_AND_SINGLE and values.dtype.itemsize > self.itemsize
 
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
-        return math.prod(shape) * self._bytes
+        return math.prod(shape) * self.itemsize
 
     def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
         packed = packing_for(values, portable).cast_pack(values, self.to)

@@ -35,12 +35,12 @@ CLASSIFY = Benchmark(
     scales={
         "full": Scale(resnet34, {}, 50_000, 10_000, 32, 100, 30, 1e-3),
         "quick": Scale(
-            *(resnet34, {"width": 16, "stem_stride": 2}, 10_000, 4_000, 32, 100, 10, 0.1),
+            *(resnet34, {"width": 16, "stem_stride": 2}, 10_000, 2_000, 32, 100, 4, 0.1),
             one_cycle=True,
             channels_last=True,
         ),
         "small": Scale(
-            *(resnet_small, {}, 10_000, 10_000, 32, 100, 4, 0.1),
+            *(resnet_small, {}, 6_000, 4_000, 32, 100, 4, 0.1),
             one_cycle=True,
             channels_last=True,
         ),

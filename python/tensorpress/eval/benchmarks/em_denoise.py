@@ -28,8 +28,8 @@ EM_DENOISE = Benchmark(
     loss=mse_loss,
     scales={
         "full": Scale(EncoderDecoder, {}, 10_000, 1_000, 256, 32, 30, 5e-4),
-        "quick": Scale(EncoderDecoder, NARROW, 120, 40, 256, 8, 16, 5e-3, True, True),
-        "small": Scale(EncoderDecoder, NARROW, 96, 32, 128, 8, 8, 5e-3, True, True),
+        "quick": Scale(EncoderDecoder, NARROW, 120, 40, 256, 4, 6, 5e-3, True, True),
+        "small": Scale(EncoderDecoder, NARROW, 96, 32, 128, 4, 6, 5e-3, True, True),
         "smoke": Scale(EncoderDecoder, TINY, 12, 4, 64, 4, 2, 5e-3, True),
     },
 )

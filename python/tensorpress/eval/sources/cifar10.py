@@ -1,4 +1,4 @@
-"""CIFAR-10 in its binary format: a label byte, then 3 x 32 x 32 bytes, red before green before blue.
+"""CIFAR-10 in its binary format: a label byte, then 3 x 32 x 32 bytes, red, green, blue.
 
 Found in DIR/cifar10, DIR/cifar-10-batches-bin or DIR itself: training images in data_batch_*.bin
 (the published five) or train_*.bin, test images in test_batch.bin.
@@ -37,10 +37,13 @@ def _records(paths: list[pathlib.Path]) -> tuple[torch.Tensor, torch.Tensor]:
     for path in paths:
         content = np.fromfile(path, np.uint8)
         if content.size == 0 or content.size % RECORD:
-            raise DataError(f"{path} has {content.size} bytes, no multiple of {RECORD}: not CIFAR-10")
+            raise DataError(
+                f"{path} has {content.size} bytes, no multiple of {RECORD}: not CIFAR-10"
+            )
         parts.append(content.reshape(-1, RECORD))
     records = torch.from_numpy(np.concatenate(parts))
     labels = records[:, 0].long()
-    if int(labels.max()) > 9:
-        raise DataError(f"{paths[0].parent} has a label {int(labels.max())}, and CIFAR-10 has 0 to 9")
+    highest = int(labels.max())
+    if highest > 9:
+        raise DataError(f"{paths[0].parent} has a label {highest}, and CIFAR-10 has 0 to 9")
     return records[:, 1:].reshape(-1, 3, 32, 32).contiguous(), labels

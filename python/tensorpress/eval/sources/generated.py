@@ -16,11 +16,13 @@ from .micrographs import with_noise
 
 SEED = 20240
 SOURCE = f"generated, seed {SEED}"
+MOST_BYTES = 1 << 30  # of the inputs; making them takes several times as much
 
 
 def pictures(train: int, test: int, extent: int) -> Data:
     """Ten classes of 3 x extent x extent bytes: a grating of the class's direction and wavelength
-    in a random color over a random background. Every third class differs in fine detail only."""
+    in a random color over a random background. Classes five apart differ in wavelength only."""
+    train, test = affordable(train, test, 3 * extent * extent)
     generator = torch.Generator().manual_seed(SEED)
     count = train + test
     labels = torch.randint(0, 10, (count,), generator=generator)
@@ -40,6 +42,7 @@ def pictures(train: int, test: int, extent: int) -> Data:
 def micrographs(train: int, test: int, extent: int) -> Data:
     """Graphene as a microscope sees it: three plane waves make a hexagonal lattice of random
     direction and phase, under slowly changing thickness; the noise is that of micrographs.py."""
+    train, test = affordable(train, test, 1 * extent * extent)
     generator = torch.Generator().manual_seed(SEED)
     count = train + test
     y, x = torch.meshgrid(torch.arange(extent), torch.arange(extent), indexing="ij")
@@ -58,6 +61,7 @@ def micrographs(train: int, test: int, extent: int) -> Data:
 def optics(train: int, test: int, extent: int) -> Data:
     """Undamaged laser optics: a bright aperture with soft edges, rings around random centers, and
     little noise. Inputs are their own targets."""
+    train, test = affordable(train, test, 1 * extent * extent)
     generator = torch.Generator().manual_seed(SEED)
     count = train + test
     axis = torch.linspace(-1, 1, extent)
@@ -78,6 +82,7 @@ def optics(train: int, test: int, extent: int) -> Data:
 def scenes(train: int, test: int, extent: int) -> Data:
     """Nine channels of a surface with clouds over it; each channel sees ground and cloud with its
     own brightness. The target is where the cloud is thicker than a threshold."""
+    train, test = affordable(train, test, 9 * extent * extent)
     generator = torch.Generator().manual_seed(SEED)
     count = train + test
     ground = fields(count, 1, extent, generator, 5)
@@ -88,6 +93,14 @@ def scenes(train: int, test: int, extent: int) -> Data:
     inputs += 0.03 * torch.randn(inputs.shape, generator=generator)
     targets = (thickness > 0.25).float()
     return Data(inputs[:train], targets[:train], inputs[train:], targets[train:], SOURCE)
+
+
+def affordable(train: int, test: int, values: int) -> tuple[int, int]:
+    """Fewer samples, in the same proportion, where that many would not fit."""
+    most = MOST_BYTES // (4 * values)
+    if train + test <= most:
+        return train, test
+    return most * train // (train + test), most * test // (train + test)
 
 
 def fields(

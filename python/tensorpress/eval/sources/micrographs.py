@@ -21,13 +21,13 @@ def load(folder: pathlib.Path, extent: int) -> Data:
     homes = [folder / "em" / name for name in ("train_image", "test_image")]
     train, test = (_tiles(home, extent) for home in homes)
     generator = torch.Generator().manual_seed(0)
-    noise = f"tiles of {extent} x {extent}, Poisson ({ELECTRONS:g} electrons) and Gauss ({DETECTOR})"
+    noise = f"Poisson ({ELECTRONS:g} electrons) and Gauss ({DETECTOR})"
     return Data(
         with_noise(train, generator),
         train,
         with_noise(test, generator),
         test,
-        f"micrographs (em/train_image, em/test_image), {noise}",
+        f"micrographs (em/train_image, em/test_image), tiles of {extent} x {extent}, {noise}",
     )
 
 

@@ -2,8 +2,8 @@
 (dates, height, width, 1).
 
 The nine channels of a sample are the vegetation index of nine dates in a row, interpolated to the
-extent that is asked for; the target is the cloud mask of the one in the middle. Every fourth date is
-test data. It stands in for the nine channels of SLSTR, which are not in that folder.
+extent that is asked for; the target is the cloud mask of the one in the middle. Every fourth date
+is test data. It stands in for the nine channels of SLSTR, which are not in that folder.
 """
 
 from __future__ import annotations

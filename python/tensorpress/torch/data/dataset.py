@@ -22,7 +22,6 @@ from .shards import Shard
 
 DESCRIPTION = "dataset.json"
 LABELS = "labels.pt"
-Columns = list[Any]
 
 
 class CompressedDataset(Dataset[Any]):
@@ -66,8 +65,12 @@ class CompressedDataset(Dataset[Any]):
         per_shard = max(1, shard_bytes // (first.numel() * first.element_size()))
         for batch in _batched(itertools.chain([first], samples), per_shard):
             path = None if home is None else home / f"{len(self._shards):06}.tpz"
-            self._shards.append(Shard.of(torch.stack(batch), self.codec, path, threads))
-        self._alone = not rows
+            try:
+                self._shards.append(Shard.of(torch.stack(batch), self.codec, path, threads))
+            except ValueError as error:
+                begin = per_shard * len(self._shards)
+                raise type(error)(f"in the samples from number {begin} on, {error}") from None
+        self.labelled = bool(rows)
         self._columns = [_column(list(column)) for column in zip(*rows, strict=True)]
         self.original_bytes *= sum(shard.count for shard in self._shards)
         self.compression_seconds = time.perf_counter() - began
@@ -90,7 +93,7 @@ class CompressedDataset(Dataset[Any]):
         self.sample_shape, self.dtype = tuple(fields["shape"]), getattr(torch, fields["dtype"])
         self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
         self.compression_seconds = 0.0
-        self._alone = fields["alone"]
+        self.labelled = fields["labelled"]
         self._columns = torch.load(home / LABELS, weights_only=True)
         self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
         for shard in self._shards:
@@ -115,7 +118,7 @@ class CompressedDataset(Dataset[Any]):
             "counts": [shard.count for shard in self._shards],
             "original_bytes": self.original_bytes,
             "normalization": self.normalization,
-            "alone": self._alone,
+            "labelled": self.labelled,
         }
         draft = home / (DESCRIPTION + ".part")
         draft.write_text(json.dumps(fields, indent=1))
@@ -169,13 +172,13 @@ class CompressedDataset(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         index = _checked_index(index, len(self))
         (sample,) = self.inputs([index])
-        return sample if self._alone else (sample, *self._row(index))
+        return (sample, *self._row(index)) if self.labelled else sample
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """PyTorch's DataLoader asks this way; a CompressedLoader saves the second copy."""
         checked = [_checked_index(index, len(self)) for index in indices]
         samples = self.inputs(checked)
-        if self._alone:
+        if not self.labelled:
             return list(samples)
         return [(s, *self._row(i)) for s, i in zip(samples, checked, strict=True)]
 
@@ -254,13 +257,10 @@ def _batched(items: Iterator[torch.Tensor], size: int) -> Iterator[list[torch.Te
 
 def _column(values: list[Any]) -> Any:
     """One tensor of tensors that are alike, because a worker would get each by itself."""
-    first = values[0]
-    if isinstance(first, torch.Tensor) and all(
-        isinstance(value, torch.Tensor) and value.shape == first.shape and value.dtype == first.dtype
-        for value in values
-    ):
-        return torch.stack(values)
-    return values
+    kinds = {
+        (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None for value in values
+    }
+    return torch.stack(values) if len(kinds) == 1 and None not in kinds else values
 
 
 def _new_folder(home: pathlib.Path) -> pathlib.Path:

@@ -154,7 +154,7 @@ class CompressedLoader:
                 report.wait_seconds += ready - began
                 report.overlappable_seconds += seconds + more
             first = False
-            yield inputs if self.dataset._alone else (inputs, *labels)
+            yield (inputs, *labels) if self.dataset.labelled else inputs
             report.step_seconds += time.perf_counter() - ready
 
     def _moved(self, inputs: torch.Tensor, labels: Any) -> tuple[torch.Tensor, Any, float]:

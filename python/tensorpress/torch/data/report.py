@@ -75,7 +75,8 @@ class LoaderReport:
                 f"{self.decompression_rate:,.0f} a second; training {self.training_rate:,.0f} "
                 f"a second",
                 f"the loop waited {self.wait_seconds:.3f} s, and {self.startup_seconds:.3f} s for "
-                f"first batches, in {total:.3f} s; decompression is {share:.1f} % of that, {hidden}",
+                f"first batches, in {total:.3f} s; decompression took {share:.1f} % of it, "
+                f"{hidden}",
             ]
         )
 

@@ -92,7 +92,7 @@ class Shard:
         if info["statistics"]["raw_chunks"]:  # type: ignore[index]
             raise ValueError(
                 "some samples are stored as they are, because dct-chop would not make them "
-                'smaller or they hold values that are not finite; decompress with where="worker"'
+                'smaller; decompress with where="worker", or use a smaller cf'
             )
         if isinstance(self.source, torch.Tensor):
             stream = self.source.numpy()
