@@ -31,9 +31,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("exact", {"codec": "exact"}),
     *((f"dense relative {e:g}", {"relative": e}) for e in (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)),
     ("ceresz relative 0.01", {"codec": "ceresz", "relative": 1e-2}),
-    ("cast bf16", {"codec": "cast", "to": "bf16"}),
-    ("cast e4m3", {"codec": "cast", "to": "e4m3"}),
-    *((f"quantize {b} bits", {"codec": "quantize", "bits": b}) for b in (8, 4, 2)),
+    ("quantize 4 bits", {"codec": "quantize", "bits": 4}),
     (
         "dense 0.01, layer3 0.03",
         {"relative": 1e-2, "bounds": {"layer3.*conv*": {"relative": 3e-2}}},
