@@ -30,6 +30,7 @@ Json row_to_json(const ReproductionRow& row) {
   return {{"what", row.what},
           {"unit", row.unit},
           {"published", number_or_null(row.published)},
+          {"published_to", number_or_null(row.published_to)},
           {"ours", number_or_null(row.ours)},
           {"relative_error", number_or_null(report::relative_error(row))},
           {"label", report::name_of(row.label)},

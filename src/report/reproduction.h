@@ -35,13 +35,14 @@ struct ReproductionRow {
   std::string what;
   std::string unit = {};  // of both numbers
   std::optional<double> published = {};
-  std::optional<double> ours = {};  // absent: the note says why
+  std::optional<double> published_to = {};  // a range from `published` on; infinite: "over ..."
+  std::optional<double> ours = {};          // absent: the note says why
   RowLabel label = RowLabel::measured;
   std::string command = {};  // prints `ours`; empty: this reproduction alone does
   std::string note = {};
 };
 
-/// (ours - published) / published, if there are both.
+/// (ours - published) / published, if there are both; of the nearer end of a range, 0 inside it.
 std::optional<double> relative_error(const ReproductionRow& row);
 
 struct ReproductionTable {
