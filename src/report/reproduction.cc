@@ -10,9 +10,10 @@ namespace tensorpress::report {
 
 Reproduction chop_reproduction();
 Reproduction table4_reproduction();
+Reproduction training_reproduction();
 
 std::vector<Reproduction> reproductions() {
-  return {table4_reproduction(), chop_reproduction()};
+  return {table4_reproduction(), chop_reproduction(), training_reproduction()};
 }
 
 namespace {
@@ -23,13 +24,6 @@ std::string number(const std::optional<double>& value) {
   if (!value) return "-";
   const bool whole = *value == std::floor(*value) && std::abs(*value) < 1e9;
   return fixed(*value, whole ? 0 : 2);
-}
-
-std::string published_text(const ReproductionRow& row) {
-  if (!row.published_to) return number(row.published);
-  if (std::isinf(*row.published_to)) return text("over ", number(row.published));
-  if (row.published == 0.0) return text("up to ", number(row.published_to));
-  return text(number(row.published), "-", number(row.published_to));
 }
 
 std::string signed_percent(double share) {
@@ -46,6 +40,13 @@ std::string right(const std::string& words, std::size_t width) {
 }
 
 }  // namespace
+
+std::string published_text(const ReproductionRow& row) {
+  if (!row.published_to) return number(row.published);
+  if (std::isinf(*row.published_to)) return text("over ", number(row.published));
+  if (row.published == 0.0) return text("up to ", number(row.published_to));
+  return text(number(row.published), "-", number(row.published_to));
+}
 
 std::string_view name_of(RowLabel label) {
   switch (label) {

@@ -45,6 +45,9 @@ struct ReproductionRow {
 /// (ours - published) / published, if there are both; of the nearer end of a range, 0 inside it.
 std::optional<double> relative_error(const ReproductionRow& row);
 
+/// "21", "2.50-3.80", "over 16", "up to 3", "-".
+std::string published_text(const ReproductionRow& row);
+
 struct ReproductionTable {
   std::string source;  // "CereSZ-II, Table II"
   std::vector<ReproductionRow> rows;

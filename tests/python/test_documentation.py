@@ -20,6 +20,7 @@ MODULES = [
     "tensorpress.numcodecs",
     "tensorpress.torch",
     "tensorpress.torch.chop",
+    "tensorpress.torch.graph",
     "tensorpress.onnx",
 ]
 WITH_EXAMPLES = [
@@ -48,7 +49,10 @@ def test_every_public_name_has_an_example():
         assert ">>> " in getattr(tensorpress, name).__doc__, name
 
 
-@pytest.mark.parametrize("page, blocks", [("README.md", 1), ("docs/guide/python.md", 6)])
+@pytest.mark.parametrize(
+    "page, blocks",
+    [("README.md", 1), ("docs/guide/python.md", 6), ("docs/guide/accelerators.md", 1)],
+)
 def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
     """All of them, one after the other, in an empty folder."""
     assert len(python_blocks(page)) >= blocks

@@ -9,5 +9,6 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 """
 
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .graph import write_graph
 
-__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape"]
+__all__ = ["ChopCompressor", "ChopDecompressor", "compressed_shape", "write_graph"]
