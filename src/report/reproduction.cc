@@ -8,12 +8,12 @@
 
 namespace tensorpress::report {
 
-Reproduction chop_reproduction();
-Reproduction table4_reproduction();
-Reproduction training_reproduction();
+Reproduction ceresz2_reproduction(), chop_reproduction(), table4_reproduction(),
+    training_reproduction();
 
 std::vector<Reproduction> reproductions() {
-  return {table4_reproduction(), chop_reproduction(), training_reproduction()};
+  return {ceresz2_reproduction(), table4_reproduction(), chop_reproduction(),
+          training_reproduction()};
 }
 
 namespace {

@@ -1,0 +1,172 @@
+// What is stored of every value: from what the backward passes of the operators read, to one stored
+// copy per value.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "model/lower.h"
+#include "model/operator.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Decision {
+ public:
+  Decision(const Graph& graph, const Plan& plan, const Sizes& sizes)
+      : graph_(graph), plan_(plan), sizes_(sizes), stashes_(graph.values.size()) {}
+
+  Result<std::vector<Stash>> run() {
+    for (NodeId i = 0; i < graph_.nodes.size(); ++i) mark_node(i);
+    for (ValueId id = 0; id < stashes_.size(); ++id) {
+      Stash& stash = stashes_[id];
+      if (stash.signs && !plan_.compact) stash.values = true;
+      if (stash.values) stash.how = storing_for(id);
+    }
+    if (plan_.compact) {
+      for (ValueId id = 0; id < stashes_.size(); ++id) {
+        if (stashes_[id].values && wants_rebuilding(id)) rebuild(id);
+      }
+    }
+    RETURN_IF_ERROR(check_entries());
+    return std::move(stashes_);
+  }
+
+ private:
+  const Storing* entry(ValueId id) const {
+    const auto found = plan_.by_name.find(graph_.values[id].name);
+    return found == plan_.by_name.end() ? nullptr : &found->second;
+  }
+
+  /// Large floating activations are stored as the plan says, unless somebody needs them exactly.
+  Storing storing_for(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (const Storing* own = entry(id)) return *own;
+    if (!plan_.compact || !stashes_[id].lossy || !is_floating(value.type.element)) return {};
+    Sizes one;
+    for (const std::string& symbol : graph_.symbols) one[symbol] = 1;
+    if (elements(value.type.shape, one) < plan_.smallest) return {};
+    if (value.role == Role::target || value.type.sparse) return {};
+    return plan_.fallback;
+  }
+
+  bool splits(const Node& node) const {
+    if (!plan_.compact || node.outputs.empty()) return false;
+    const ValueId last = node.outputs.back();
+    return graph_.values[last].role == Role::hidden &&
+           storing_for(last).kind != Storing::Kind::keep;
+  }
+
+  void mark_node(NodeId i) {
+    const Node& node = graph_.nodes[i];
+    const bool trained = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                     [&](ValueId id) { return graph_.values[id].needs_gradient; });
+    if (!trained) return;
+    for (const Need& need : node.op->needs({graph_, node}, splits(node))) {
+      mark(need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index], need);
+    }
+  }
+
+  void mark(ValueId id, const Need& need) {
+    while (graph_.values[id].producer != kNone &&
+           graph_.nodes[graph_.values[id].producer].op->is_view()) {
+      id = graph_.nodes[graph_.values[id].producer].inputs[0];
+    }
+    if (graph_.values[id].role == Role::parameter || graph_.values[id].role == Role::buffer) return;
+    (need.signs ? stashes_[id].signs : stashes_[id].values) = true;
+    if (!need.signs) stashes_[id].lossy = stashes_[id].lossy && need.lossy;
+  }
+
+  bool wants_rebuilding(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (value.producer == kNone || value.role == Role::hidden) return false;
+    if (const Storing* own = entry(id)) {
+      if (own->kind != Storing::Kind::rebuild) return false;
+    } else if (stashes_[id].how.kind == Storing::Kind::keep) {
+      return false;
+    }
+    return stashes_[id].lossy && available(id, false, 0);
+  }
+
+  std::vector<Need> sources(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (value.producer == kNone) return {};
+    const Node& node = graph_.nodes[value.producer];
+    return node.op->rebuild_needs({graph_, node}, splits(node));
+  }
+
+  /// Whether the backward pass can have the values of `id` without storing more (except signs).
+  bool available(ValueId id, bool stored_counts, int depth) const {
+    const Value& value = graph_.values[id];
+    if (value.role == Role::parameter || value.role == Role::buffer) return true;
+    if (stored_counts && stashes_[id].values) return true;
+    if (value.producer == kNone || depth > 8) return false;
+    const Node& node = graph_.nodes[value.producer];
+    if (node.op->is_view()) return available(node.inputs[0], true, depth + 1);
+    const std::vector<Need> needs = sources(id);
+    return !needs.empty() && std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
+      const ValueId source =
+          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
+      return need.signs ? stashes_[source].signs : available(source, true, depth + 1);
+    });
+  }
+
+  void rebuild(ValueId id) {
+    if (graph_.values[id].role == Role::parameter) return;
+    stashes_[id].rebuilt = true;
+    const Node& node = graph_.nodes[graph_.values[id].producer];
+    for (const Need& need : sources(id)) {
+      if (need.signs || need.of != Need::Of::input) continue;
+      ValueId source = node.inputs[need.index];
+      while (graph_.values[source].producer != kNone &&
+             graph_.nodes[graph_.values[source].producer].op->is_view()) {
+        source = graph_.nodes[graph_.values[source].producer].inputs[0];
+      }
+      if (!stashes_[source].values && graph_.values[source].producer != kNone) rebuild(source);
+    }
+  }
+
+  Result<void> check_entries() const {
+    for (const auto& [name, storing] : plan_.by_name) {
+      ValueId id = 0;
+      while (id < graph_.values.size() && graph_.values[id].name != name) ++id;
+      if (id == graph_.values.size()) {
+        return bad_argument("the plan names '", name, "', but model '", graph_.name,
+                            "' has no such activation; was the plan made for another model?");
+      }
+      const Value& value = graph_.values[id];
+      if (storing.kind == Storing::Kind::keep) continue;
+      if (!is_floating(value.type.element)) {
+        return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
+                            to_text(value.type), "; only floating activations can be lossy");
+      }
+      if (storing.kind == Storing::Kind::rebuild && stashes_[id].values && !stashes_[id].rebuilt) {
+        return bad_argument("the plan asks to rebuild '", name,
+                            "', but nothing is stored that it could be rebuilt from");
+      }
+      if (storing.kind != Storing::Kind::rebuild && stashes_[id].values && !stashes_[id].lossy) {
+        return bad_argument(
+            "the plan asks for ", to_text(storing), " of '", name,
+            "', but its gradient would be unsound: an operator that reads it in the "
+            "backward pass needs it exactly");
+      }
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Sizes& sizes_;
+  std::vector<Stash> stashes_;
+};
+
+}  // namespace
+
+Result<std::vector<Stash>> decide(const Graph& graph, const Plan& plan, const Sizes& sizes) {
+  return Decision(graph, plan, sizes).run();
+}
+
+bool is_split(const Graph& graph, const std::vector<Stash>& stashes, NodeId node) {
+  const ValueId last = graph.nodes[node].outputs.back();
+  return graph.values[last].role == Role::hidden && stashes[last].values;
+}
+
+}  // namespace tensorpress::model

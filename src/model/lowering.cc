@@ -1,0 +1,517 @@
+#include "model/lowering.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/errors.h"
+#include "model/packing.h"
+
+namespace tensorpress::model {
+namespace {
+
+constexpr std::array<std::string_view, 60> kReserved = {
+    "False",   "None",     "True",     "and",    "as",   "assert",     "async",    "await",
+    "break",   "class",    "continue", "def",    "del",  "elif",       "else",     "except",
+    "finally", "for",      "from",     "global", "if",   "import",     "in",       "is",
+    "lambda",  "nonlocal", "not",      "or",     "pass", "raise",      "return",   "try",
+    "while",   "with",     "yield",    "P",      "S",    "B",          "F",        "N",
+    "torch",   "aten",     "init",     "math",   "self", "give",       "gradient", "tensorpress",
+    "native",  "packing",  "dict",     "print",  "Step", "train_step", "step",     "super",
+    "tuple",   "list",     "seed",     "ops"};
+
+std::string key_of(const std::string& name) {
+  return text("S[\"", name, "\"]");
+}
+
+}  // namespace
+
+Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes)
+    : graph_(graph),
+      options_(options),
+      stashes_(std::move(stashes)),
+      value_names_(graph.values.size()),
+      gradient_names_(graph.values.size()),
+      contributions_(graph.values.size()),
+      uses_(graph.values.size()) {
+  for (const std::string_view word : kReserved) taken_.emplace(word);
+  for (const std::string& symbol : graph.symbols) taken_.insert(symbol);
+  program_.update_in_backward = !options.optimizer.empty();
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) ++uses_[id];
+    for (const auto& [local, id] : node.parameters) ++uses_[id];
+  }
+}
+
+// --- Variables -----------------------------------------------------------------------------------
+
+std::string Lowering::python_name(const std::string& dotted) {
+  std::string name;
+  for (const char c : dotted) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "v" + name;
+  const std::string wanted = name;
+  for (int i = 2; !taken_.insert(name).second; ++i) name = text(wanted, "_", i);
+  return name;
+}
+
+const std::string& Lowering::name_of_value(ValueId id) {
+  if (value_names_[id].empty()) value_names_[id] = python_name(graph_.values[id].name);
+  return value_names_[id];
+}
+
+std::size_t Lowering::memory_of(const std::string& name) const {
+  const auto found = variables_.find(name);
+  return found == variables_.end() ? kNone : program_.variables[found->second].memory;
+}
+
+std::size_t Lowering::add_memory(std::int64_t bytes, Memory::Kind kind) {
+  program_.memories.push_back({bytes, kind});
+  holders_.push_back(0);
+  return program_.memories.size() - 1;
+}
+
+void Lowering::add_line(std::string code, std::int64_t scratch,
+                        const std::vector<Definition>& defines, Memory::Kind kind) {
+  Line line;
+  line.code = std::move(code);
+  line.node = current_;
+  line.scratch = scratch;
+  for (const Definition& each : defines) {
+    if (each.name == "_") continue;
+    std::size_t memory = each.shares.empty() ? kNone : memory_of(each.shares);
+    if (memory == kNone) {
+      memory = add_memory(each.shares.empty() ? bytes(each.type, options_.sizes) : 0, kind);
+    }
+    const auto known = variables_.find(each.name);
+    if (known != variables_.end() && program_.variables[known->second].memory == memory) continue;
+    release(each.name);
+    program_.variables.push_back({each.name, memory});
+    variables_[each.name] = program_.variables.size() - 1;
+    line.defines.push_back(program_.variables.size() - 1);
+    held_.insert(each.name);
+    ++holders_[memory];
+  }
+  (pass_ == Pass::forward ? program_.forward : program_.backward).push_back(std::move(line));
+}
+
+void Lowering::release(const std::string& name) {
+  if (held_.erase(name) == 0) return;
+  --holders_[memory_of(name)];
+}
+
+// --- Forward -------------------------------------------------------------------------------------
+
+Program Lowering::run() {
+  for (const ValueId id : graph_.inputs) {
+    const std::size_t memory =
+        add_memory(bytes(graph_.values[id].type, options_.sizes), Memory::Kind::input);
+    program_.variables.push_back({name_of_value(id), memory});
+    variables_[name_of_value(id)] = program_.variables.size() - 1;
+    holders_[memory] = 1;  // the caller's
+    program_.inputs.push_back(name_of_value(id));
+    store(id);
+  }
+  for (NodeId i = 0; i < graph_.nodes.size(); ++i) forward_node(i);
+
+  pass_ = Pass::backward;
+  const std::string loss = name_of_value(graph_.loss);
+  program_.loss = loss;
+  for (auto it = variables_.begin(); it != variables_.end();) {
+    it = it->first.compare(0, 2, "S[") == 0 ? std::next(it) : variables_.erase(it);
+  }
+  held_.clear();
+  std::fill(holders_.begin(), holders_.end(), 0);
+  gradient_names_[graph_.loss] = python_name("d_" + loss);
+  current_ = kNone;
+  add_line(text(gradient_names_[graph_.loss], " = gradient"), 0,
+           {{gradient_names_[graph_.loss], graph_.values[graph_.loss].type}},
+           Memory::Kind::gradient);
+  for (NodeId i = graph_.nodes.size(); i-- > 0;) backward_node(i);
+  program_.find_lifetimes();
+  return std::move(program_);
+}
+
+bool Lowering::last_use(ValueId id, NodeId node) const {
+  const auto& consumers = graph_.values[id].consumers;
+  return !consumers.empty() && consumers.back() == node;
+}
+
+void Lowering::forward_node(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  current_ = id;
+  const std::set<std::string> before = held_;
+  Site site(*this, id, Site::Mode::forward);
+  node.op->forward(site);
+  for (const ValueId output : node.outputs) {
+    if (graph_.values[output].role != Role::hidden) store(output);
+  }
+  std::set<std::string> outputs;
+  for (const ValueId output : node.outputs) {
+    const Value& value = graph_.values[output];
+    const bool wanted =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), output) != graph_.outputs.end();
+    if (!value.consumers.empty() || wanted) outputs.insert(name_of_value(output));
+  }
+  for (const std::string& name : std::set<std::string>(held_)) {
+    const bool kept = before.contains(name) || outputs.contains(name) || name.starts_with("S[");
+    if (!kept) release(name);
+  }
+  for (const ValueId input : node.inputs) {
+    const bool output =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
+    if (last_use(input, id) && !output && graph_.values[input].role == Role::activation) {
+      release(name_of_value(input));
+    }
+  }
+}
+
+void Lowering::keep(const std::string& key, const std::string& variable, std::int64_t bytes,
+                    const std::string& expression) {
+  const std::string name = key_of(key);
+  if (variables_.contains(name)) return;
+  Line line;
+  line.code = text(name, " = ", expression);
+  line.node = current_;
+  std::size_t memory = variable.empty() ? kNone : memory_of(variable);
+  if (memory == kNone) memory = add_memory(bytes, Memory::Kind::stored);
+  if (program_.memories[memory].kind == Memory::Kind::activation) {
+    program_.memories[memory].kind = Memory::Kind::stored;
+  }
+  program_.variables.push_back({name, memory});
+  variables_[name] = program_.variables.size() - 1;
+  line.defines.push_back(program_.variables.size() - 1);
+  held_.insert(name);
+  ++holders_[memory];
+  program_.stored[key] = program_.memories[memory].bytes;
+  program_.forward.push_back(std::move(line));
+}
+
+void Lowering::store(ValueId id) {
+  const Stash& stash = stashes_[id];
+  const Value& value = graph_.values[id];
+  const std::string& variable = name_of_value(id);
+  if (stash.stores_values()) store_values(id, variable);
+  if (stash.stores_signs()) {
+    keep(value.name + ".signs", {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
+         text("pack_signs(", variable, ")"));
+  }
+}
+
+void Lowering::store_values(ValueId id, const std::string& variable) {
+  const Stash& stash = stashes_[id];
+  const Value& value = graph_.values[id];
+  if (stash.how.kind == Storing::Kind::keep) {
+    keep(value.name, variable, 0, variable);
+  } else {
+    keep(value.name, {}, stored_bytes(stash.how, value.type, options_.sizes),
+         pack_expression(stash.how, variable, id));
+  }
+}
+
+// --- Backward ------------------------------------------------------------------------------------
+
+std::set<ValueId> Lowering::read_by(NodeId id) const {
+  std::set<ValueId> read;
+  if (id >= graph_.nodes.size()) return read;
+  const Node& node = graph_.nodes[id];
+  for (const Need& need : node.op->needs({graph_, node}, is_split(graph_, stashes_, id))) {
+    if (!need.signs) {
+      read.insert(need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index]);
+    }
+  }
+  return read;
+}
+
+void Lowering::backward_node(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  const bool trained = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+    return graph_.values[output].needs_gradient && !gradient_names_[output].empty();
+  });
+  if (!trained) return;
+  current_ = id;
+  kept_decoded_ = read_by(id - 1);
+  Site site(*this, id, Site::Mode::backward);
+  node.op->backward(site);
+  for (const ValueId output : node.outputs) {
+    if (!gradient_names_[output].empty()) release(gradient_names_[output]);
+  }
+  for (auto it = decoded_.begin(); it != decoded_.end();) {
+    it = kept_decoded_.contains(it->first) ? std::next(it) : decoded_.erase(it);
+  }
+  for (const auto& [local, parameter] : node.parameters) give_if_complete(parameter);
+  for (const ValueId input : node.inputs) give_if_complete(input);
+}
+
+std::string Lowering::decode(ValueId id) {
+  const Value& value = graph_.values[id];
+  if (value.role == Role::parameter) return text("P[\"", value.name, "\"]");
+  if (value.role == Role::buffer) return text("B[\"", value.name, "\"]");
+  const auto known = decoded_.find(id);
+  if (known != decoded_.end()) return known->second;
+  const Stash& stash = stashes_[id];
+  const std::string& name = name_of_value(id);
+  const bool view = value.producer != kNone && graph_.nodes[value.producer].op->is_view();
+  if (view || stash.rebuilt) {
+    Site site(*this, value.producer, Site::Mode::rebuild);
+    const Operator& op = *graph_.nodes[value.producer].op;
+    if (view) {
+      op.forward(site);
+    } else {
+      op.rebuild(site);
+    }
+    decoded_[id] = name;
+    return name;
+  }
+  if (stash.how.kind == Storing::Kind::keep) return key_of(value.name);
+  add_line(text(name, " = ", unpack_expression(stash.how, key_of(value.name), value.type)), 0,
+           {{name, value.type}}, Memory::Kind::activation);
+  overwritable_.insert(name);
+  decoded_[id] = name;
+  return name;
+}
+
+void Lowering::contribute(ValueId id, const std::string& expression, const std::string& shares,
+                          std::int64_t scratch) {
+  const Value& value = graph_.values[id];
+  const Memory::Kind kind =
+      value.role == Role::parameter ? Memory::Kind::weight_gradient : Memory::Kind::gradient;
+  std::string& name = gradient_names_[id];
+  if (contributions_[id]++ == 0) {
+    if (name.empty()) name = python_name("d_" + value.name);
+    if (expression != name) {
+      add_line(text(name, " = ", expression), scratch, {{name, value.type, shares}}, kind);
+    } else {
+      program_.memories[memory_of(name)].kind = kind;
+    }
+    return;
+  }
+  std::string more = expression;
+  if (!variables_.contains(expression)) {
+    more = python_name(name + "_more");
+    add_line(text(more, " = ", expression), scratch, {{more, value.type, shares}}, kind);
+  }
+  const bool own = holders_[memory_of(name)] == 1;
+  add_line(text(name, own ? " += " : text(" = ", name, " + "), more), 0,
+           {{name, value.type, own ? name : std::string()}}, kind);
+  release(more);
+}
+
+void Lowering::give_if_complete(ValueId id) {
+  const Value& value = graph_.values[id];
+  if (value.role != Role::parameter || contributions_[id] != uses_[id]) return;
+  contributions_[id] = 0;
+  uses_[id] = kNone;
+  add_line(text("give(\"", value.name, "\", ", gradient_names_[id], ")"), 0, {},
+           Memory::Kind::weight_gradient);
+  release(gradient_names_[id]);
+}
+
+// --- Site ----------------------------------------------------------------------------------------
+
+NodeView Site::view() const {
+  return {lowering_.graph_, lowering_.graph_.nodes[node_]};
+}
+
+const Sizes& Site::sizes() const {
+  return lowering_.options_.sizes;
+}
+
+std::string Site::in(std::size_t i) {
+  const ValueId id = view().node.inputs[i];
+  const Value& value = lowering_.graph_.values[id];
+  if (mode_ != Mode::forward) return lowering_.decode(id);
+  if (value.role == Role::parameter) return text("P[\"", value.name, "\"]");
+  return lowering_.name_of_value(id);
+}
+
+std::string Site::out(std::size_t j) {
+  const ValueId id = view().node.outputs[j];
+  if (mode_ == Mode::backward) return lowering_.decode(id);
+  const bool other = mode_ == Mode::rebuild && lowering_.graph_.values[id].role == Role::hidden;
+  return other ? lowering_.decode(id) : lowering_.name_of_value(id);
+}
+
+std::string Site::parameter(std::string_view local) const {
+  const Value* value = view().parameter(local);
+  if (value == nullptr) return "None";
+  return value->role == Role::buffer ? text("B.get(\"", value->name, "\")")
+                                     : text("P[\"", value->name, "\"]");
+}
+
+std::string Site::local(std::string_view suffix) const {
+  return lowering_.python_name(text(view().node.name, "_", suffix));
+}
+
+void Site::define(const Definition& variable, const std::string& expression, std::int64_t scratch) {
+  define_all({variable}, expression, scratch);
+}
+
+void Site::define_all(const std::vector<Definition>& variables, const std::string& expression,
+                      std::int64_t scratch) {
+  std::string names;
+  for (const Definition& each : variables) names += text(names.empty() ? "" : ", ", each.name);
+  lowering_.add_line(text(names, " = ", expression), scratch, variables,
+                     mode_ == Mode::backward ? Memory::Kind::gradient : Memory::Kind::activation);
+}
+
+void Site::define_output(std::size_t j, const std::string& expression, std::int64_t scratch) {
+  const ValueId id = view().node.outputs[j];
+  define({lowering_.name_of_value(id), view().output(j).type}, expression, scratch);
+  if (mode_ == Mode::rebuild) lowering_.overwritable_.insert(lowering_.name_of_value(id));
+}
+
+void Site::define_output_in(std::size_t j, const std::string& shares,
+                            const std::string& expression) {
+  const ValueId id = view().node.outputs[j];
+  define({lowering_.name_of_value(id), view().output(j).type, shares}, expression);
+  if (mode_ == Mode::rebuild && lowering_.overwritable_.contains(shares)) {
+    lowering_.overwritable_.insert(lowering_.name_of_value(id));
+  }
+}
+
+void Site::line(const std::string& code, std::int64_t scratch) {
+  lowering_.add_line(code, scratch, {}, Memory::Kind::activation);
+}
+
+bool Site::may_overwrite(std::size_t i) const {
+  const ValueId id = view().node.inputs[i];
+  const Value& value = lowering_.graph_.values[id];
+  if (mode_ == Mode::rebuild) return may_overwrite_in(i);
+  if (value.role != Role::activation || !lowering_.last_use(id, node_)) return false;
+  if (std::count(value.consumers.begin(), value.consumers.end(), node_) != 1) return false;
+  const auto& outputs = lowering_.graph_.outputs;
+  if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return false;
+  const std::size_t memory = lowering_.memory_of(lowering_.value_names_[id]);
+  return memory != kNone && lowering_.holders_[memory] == 1;
+}
+
+void Site::save(std::string_view suffix, const std::string& variable) {
+  lowering_.keep(text(view().node.name, ".", suffix), variable, 8, variable);
+}
+
+bool Site::split() const {
+  return is_split(lowering_.graph_, lowering_.stashes_, node_);
+}
+
+std::size_t Site::hidden() const {
+  return view().node.outputs.size() - 1;
+}
+
+bool Site::store_hidden() {
+  const ValueId id = view().node.outputs[hidden()];
+  lowering_.store_values(id, lowering_.name_of_value(id));
+  return lowering_.stashes_[id].how.kind != Storing::Kind::keep;
+}
+
+std::string Site::saved(std::string_view suffix) const {
+  return key_of(text(view().node.name, ".", suffix));
+}
+
+bool Site::only_signs(std::size_t j) const {
+  return lowering_.stashes_[view().node.outputs[j]].stores_signs();
+}
+
+std::string Site::signs(std::size_t j) {
+  return key_of(view().output(j).name + ".signs");
+}
+
+std::string Site::grad(std::size_t j) {
+  const ValueId id = view().node.outputs[j];
+  std::string& name = lowering_.gradient_names_[id];
+  if (name.empty()) {
+    name = lowering_.python_name("d_" + view().output(j).name);
+    define({name, view().output(j).type},
+           text("gradient.new_zeros(", to_python(view().output(j).type.shape), ")"));
+  }
+  return name;
+}
+
+bool Site::may_overwrite_grad(std::size_t j) const {
+  const std::string& name = lowering_.gradient_names_[view().node.outputs[j]];
+  const std::size_t memory = lowering_.memory_of(name);
+  return memory != kNone && lowering_.holders_[memory] == 1 &&
+         view().node.outputs[j] != lowering_.graph_.loss;
+}
+
+bool Site::may_overwrite_in(std::size_t i) const {
+  const ValueId id = view().node.inputs[i];
+  const auto found = lowering_.decoded_.find(id);
+  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
+         !lowering_.kept_decoded_.contains(id);
+}
+
+bool Site::may_overwrite_out(std::size_t j) const {
+  const ValueId id = view().node.outputs[j];
+  const auto found = lowering_.decoded_.find(id);
+  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
+         !lowering_.kept_decoded_.contains(id);
+}
+
+bool Site::fits_in_grad() const {
+  const auto in = elements(view().input(0).type.shape, sizes());
+  return in <= elements(view().output(0).type.shape, sizes());
+}
+
+std::string Site::shaped_as_in() {
+  const Shape& in = view().input(0).type.shape;
+  const Shape& out = view().output(0).type.shape;
+  if (in == out) return grad();
+  const std::optional<Dim> each = product(in, 1, in.size());
+  return text(grad(), ".reshape(-1)[:", to_text(in[0]), " * ", each ? each->factor : 1, "].view",
+              to_python(in));
+}
+
+bool Site::wants(std::size_t i) const {
+  return view().input(i).needs_gradient;
+}
+
+bool Site::wants_parameter(std::string_view local) const {
+  const Value* value = view().parameter(local);
+  return value != nullptr && value->needs_gradient;
+}
+
+void Site::give(std::size_t i, const std::string& expression, std::int64_t scratch) {
+  if (!wants(i)) return;
+  lowering_.contribute(view().node.inputs[i], expression, {}, scratch);
+}
+
+void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
+  if (!wants(i)) return;
+  lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+}
+
+void Site::give_parameter(std::string_view local, const std::string& expression,
+                          std::int64_t scratch) {
+  for (const auto& [name, id] : view().node.parameters) {
+    if (name == local && lowering_.graph_.values[id].needs_gradient) {
+      lowering_.contribute(id, expression, {}, scratch);
+    }
+  }
+}
+
+std::string Site::grad_name_of(std::size_t i) {
+  const ValueId id = view().node.inputs[i];
+  std::string& name = lowering_.gradient_names_[id];
+  if (lowering_.contributions_[id] > 0) return local("more");
+  if (name.empty()) name = lowering_.python_name("d_" + lowering_.graph_.values[id].name);
+  return name;
+}
+
+std::string Site::grad_name_of_parameter(std::string_view local_name) {
+  for (const auto& [each, id] : view().node.parameters) {
+    if (each != local_name) continue;
+    std::string& name = lowering_.gradient_names_[id];
+    if (lowering_.contributions_[id] > 0) return local(text("d_", local_name));
+    if (name.empty()) name = lowering_.python_name("d_" + lowering_.graph_.values[id].name);
+    return name;
+  }
+  return "_";
+}
+
+// --- The whole -----------------------------------------------------------------------------------
+
+Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& options) {
+  TRY(auto stashes, decide(graph, plan, options.sizes));
+  return Lowering(graph, options, std::move(stashes)).run();
+}
+
+}  // namespace tensorpress::model

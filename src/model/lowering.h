@@ -1,0 +1,71 @@
+// The state while lines are made: which variable holds which value, who shares whose memory, which
+// gradients wait. Operators see it through Site only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "model/lower.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes);
+
+  Program run();
+
+ private:
+  friend class Site;
+
+  enum class Pass : std::uint8_t { forward, backward };
+
+  // --- variables ---
+  std::string python_name(const std::string& dotted);
+  const std::string& name_of_value(ValueId id);
+  /// Variables of memories that somebody still counts on.
+  std::size_t memory_of(const std::string& name) const;
+  void add_line(std::string code, std::int64_t scratch, const std::vector<Definition>& defines,
+                Memory::Kind kind);
+  std::size_t add_memory(std::int64_t bytes, Memory::Kind kind);
+  void release(const std::string& name);
+
+  // --- forward ---
+  void forward_node(NodeId id);
+  void store(ValueId id);
+  void store_values(ValueId id, const std::string& variable);
+  bool last_use(ValueId id, NodeId node) const;
+  void keep(const std::string& key, const std::string& variable, std::int64_t bytes,
+            const std::string& expression);
+
+  // --- backward ---
+  void backward_node(NodeId id);
+  std::string decode(ValueId id);
+  void contribute(ValueId id, const std::string& expression, const std::string& shares,
+                  std::int64_t scratch);
+  void give_if_complete(ValueId id);
+  std::set<ValueId> read_by(NodeId id) const;
+
+  const Graph& graph_;
+  LowerOptions options_;
+  std::vector<Stash> stashes_;
+  Program program_;
+  Pass pass_ = Pass::forward;
+  NodeId current_ = kNone;
+
+  std::map<std::string, std::size_t> variables_;  // name -> its newest variable
+  std::vector<std::size_t> holders_;              // of each memory: names that will be read again
+  std::set<std::string> held_;                    // those names
+  std::set<std::string> taken_;                   // Python names in use
+  std::vector<std::string> value_names_;
+  std::vector<std::string> gradient_names_;  // empty: no gradient yet
+  std::vector<std::size_t> contributions_;
+  std::vector<std::size_t> uses_;  // of parameters
+  std::map<ValueId, std::string> decoded_;
+  std::set<ValueId> kept_decoded_;      // still read by the next node
+  std::set<std::string> overwritable_;  // decoded copies
+};
+
+}  // namespace tensorpress::model

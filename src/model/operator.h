@@ -1,0 +1,103 @@
+// An operator: one file in operators/ that defines a class and a function returning its only
+// object, and one line in operators/registry.cc. It says
+//
+//   signature   how it is called in the text: name, number of tensors, attributes with defaults
+//   infer       the types of its outputs and the parameters it owns, or what is wrong
+//   needs       what its backward pass reads of its inputs and outputs, and whether that may be
+//   lossy forward     lines of PyTorch that compute the outputs            (through site.h)
+//   backward    lines of PyTorch that compute the gradients
+//   rebuild     optionally: lines that make an output again from what backward needs anyway
+//   flops       operations of one forward pass (a multiplication and an addition are two)
+//
+// With the plan `off` the gradients must be autograd's, bit by bit: call the ATen functions that
+// autograd calls, and accumulate in its order (site.give does).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph.h"
+#include "tensorpress/result.h"
+
+namespace tensorpress::model {
+
+class Site;
+
+enum class AttributeKind : std::uint8_t { integer, number, flag, word, integers };
+
+struct AttributeSpec {
+  const char* name;
+  AttributeKind kind;
+  bool required = false;
+  Attribute fallback = {};  // monostate: none
+};
+
+struct Signature {
+  const char* name;
+  std::size_t fewest_inputs = 1;
+  std::size_t most_inputs = 1;
+  std::vector<AttributeSpec> attributes = {};  // in positional order, after the tensors
+};
+
+/// What `infer` sees: no graph yet, only types.
+struct Arguments {
+  std::span<const TensorType> inputs;
+  const Attributes& attributes;
+};
+
+struct ParameterSpec {
+  std::string name;  // local: "weight"
+  TensorType type;
+  std::string init;  // a Python statement with {} for the tensor
+  bool buffer = false;
+};
+
+struct Inferred {
+  std::vector<TensorType> outputs;
+  std::vector<ParameterSpec> parameters = {};
+  /// Type of the hidden last output, if the operator has one; its name ends with `hidden_name`.
+  std::vector<TensorType> hidden = {};
+  const char* hidden_name = "normalized";
+};
+
+struct Need {
+  enum class Of : std::uint8_t { input, output };
+  Of of = Of::input;
+  std::size_t index = 0;
+  /// Only whether each element is above zero.
+  bool signs = false;
+  /// Backward stays sound (an unbiased error stays unbiased, nothing divides by it) with lossy
+  /// values.
+  bool lossy = true;
+};
+
+class Operator {
+ public:
+  Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+  virtual ~Operator() = default;
+
+  virtual const Signature& signature() const = 0;
+  virtual Result<Inferred> infer(const Arguments& arguments) const = 0;
+  /// `split`: the plan stores the hidden output, so backward reads that instead of the input.
+  virtual std::vector<Need> needs(const NodeView& node, bool split) const = 0;
+  virtual void forward(Site& site) const = 0;
+  virtual void backward(Site& site) const = 0;
+  /// What `rebuild` reads; empty: the output cannot be rebuilt. Needs of this node's own outputs
+  /// and inputs, all of them stored for other reasons or cheap.
+  virtual std::vector<Need> rebuild_needs(const NodeView& node, bool split) const;
+  virtual void rebuild(Site& site) const;
+  /// The output shares the memory of input 0 and is made from it for nothing: flatten, permute.
+  virtual bool is_view() const { return false; }
+  virtual double flops(const NodeView& node, const Sizes& sizes) const;
+};
+
+/// The operator of this name, or nullptr.
+const Operator* find_operator(std::string_view name);
+/// All names, in the order of the list.
+std::vector<std::string_view> operator_names();
+
+}  // namespace tensorpress::model

@@ -1,0 +1,123 @@
+// conv2d(x, channels, kernel, stride = 1, padding = 0, dilation = 1, groups = 1, bias = true)
+// Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
+// lossy.
+#include "base/errors.h"
+#include "model/operators/windows.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Conv2d final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "conv2d",
+        1,
+        1,
+        {{"channels", AttributeKind::integer, true},
+         {"kernel", AttributeKind::integers, true},
+         {"stride", AttributeKind::integers, false, std::int64_t{1}},
+         {"padding", AttributeKind::integers, false, std::int64_t{0}},
+         {"dilation", AttributeKind::integers, false, std::int64_t{1}},
+         {"groups", AttributeKind::integer, false, std::int64_t{1}},
+         {"bias", AttributeKind::flag, false, true}}};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const Attributes& attributes = arguments.attributes;
+    RETURN_IF_ERROR(expect_images(x));
+    TRY(const Pair kernel, window_pair(attributes, "kernel", 1));
+    TRY(const Pair stride, window_pair(attributes, "stride", 1));
+    TRY(const Pair padding, window_pair(attributes, "padding", 0));
+    TRY(const Pair dilation, window_pair(attributes, "dilation", 1));
+    const std::int64_t groups = attributes.integer("groups");
+    const std::int64_t in = x.shape[1].factor;
+    const std::int64_t out = attributes.integer("channels");
+    if (out < 1 || out > (1 << 24)) return bad_argument("'channels' is ", out);
+    if (groups < 1 || in % groups != 0 || out % groups != 0) {
+      return bad_argument("'groups' is ", groups, ", which does not divide ", in, " and ", out,
+                          " channels");
+    }
+    TensorType y = x;
+    y.shape[1] = dim(out);
+    for (std::size_t i = 0; i < 2; ++i) {
+      TRY(const std::int64_t size, window_extent(x.shape[i + 2].factor, kernel[i], stride[i],
+                                                 padding[i], dilation[i], false));
+      y.shape[i + 2] = dim(size);
+    }
+    Inferred inferred{{y}};
+    inferred.parameters.push_back(
+        {"weight",
+         {x.element, {dim(out), dim(in / groups), dim(kernel[0]), dim(kernel[1])}},
+         kaiming_init()});
+    if (attributes.flag("bias")) {
+      inferred.parameters.push_back(
+          {"bias", {x.element, {dim(out)}}, fan_in_bias_init(in / groups * kernel[0] * kernel[1])});
+    }
+    return inferred;
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {{Need::Of::input, 0}};
+  }
+
+  void forward(Site& s) const override {
+    s.define_output(0, text("F.conv2d(", s.in(), ", ", s.parameter("weight"), ", ",
+                            s.parameter("bias"), geometry(s.attributes(), true), ")"));
+  }
+
+  void backward(Site& s) const override {
+    const bool bias = s.wants_parameter("bias");
+    const std::string x = s.in();
+    const TensorType& weight = s.view().parameter("weight")->type;
+    const std::string call = text("aten.convolution_backward(", s.grad(), ", ");
+    const std::string rest =
+        text(", ", s.parameter("weight"), ", ", bias ? list_text({weight.shape[0].factor}) : "None",
+             geometry(s.attributes(), false), ", [");
+    // With a decoded copy of x the weight's gradient comes first: x is not needed after that, and
+    // what the input's gradient takes from it is only the shape.
+    const bool apart = s.may_overwrite_in() && s.wants() && s.fits_in_grad();
+    std::vector<Definition> made;
+    made.push_back({s.wants() && !apart ? s.grad_name_of(0) : "_", s.view().input(0).type});
+    made.push_back({s.grad_name_of_parameter("weight"), weight});
+    made.push_back({"_", {weight.element, {weight.shape[0]}}});
+    if (bias) made[2].name = s.grad_name_of_parameter("bias");
+    s.define_all(made, text(call, x, rest, s.wants() && !apart ? "True" : "False", ", True, ",
+                            bias ? "True" : "False", "])"));
+    s.give_parameter("weight", made[1].name);
+    if (bias) s.give_parameter("bias", made[2].name);
+    if (apart) {
+      s.give(0, text(call, s.shaped_as_in(), rest, "True, False, False])[0]"));
+    } else if (s.wants()) {
+      s.give(0, made[0].name);
+    }
+  }
+
+  double flops(const NodeView& node, const Sizes& sizes) const override {
+    const Shape& weight = node.parameter("weight")->type.shape;
+    return 2.0 * static_cast<double>(elements(node.output().type.shape, sizes)) *
+           static_cast<double>(weight[1].factor * weight[2].factor * weight[3].factor);
+  }
+
+ private:
+  static std::string geometry(const Attributes& attributes, bool forward) {
+    const std::string stride = list_text(attributes.integers("stride", 2));
+    const std::string padding = list_text(attributes.integers("padding", 2));
+    const std::string dilation = list_text(attributes.integers("dilation", 2));
+    const std::int64_t groups = attributes.integer("groups");
+    if (forward) return text(", ", stride, ", ", padding, ", ", dilation, ", ", groups);
+    return text(", ", stride, ", ", padding, ", ", dilation, ", False, [0, 0], ", groups);
+  }
+};
+
+}  // namespace
+
+const Operator& conv2d_operator() {
+  static const Conv2d kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

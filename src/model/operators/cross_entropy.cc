@@ -1,0 +1,70 @@
+// cross_entropy(logits, labels): the mean of -log softmax at the labels. Backward reads the
+// logarithms of the probabilities, which are small and kept exactly.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class CrossEntropy final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{"cross_entropy", 2, 2};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& logits = arguments.inputs[0];
+    const TensorType& labels = arguments.inputs[1];
+    if (logits.shape.size() < 2 || !is_floating(logits.element)) {
+      return bad_argument("the logits must be floating [batch, classes, ...], but are ",
+                          to_text(logits));
+    }
+    Shape wanted = logits.shape;
+    wanted.erase(wanted.begin() + 1);
+    if (labels.element != Element::i64 || labels.shape != wanted) {
+      return bad_argument("labels for ", to_text(logits), " are i64", to_text(wanted), ", not ",
+                          to_text(labels));
+    }
+    return Inferred{{{logits.element, {}}}};
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {{Need::Of::input, 1, false, false}};
+  }
+
+  void forward(Site& s) const override {
+    const TensorType& logits = s.view().input(0).type;
+    const std::string log = s.local("log");
+    const std::string weight = s.local("total");
+    s.define({log, logits}, text("torch.log_softmax(", s.in(), ", 1)"));
+    s.define_all({{s.out(), s.view().output().type}, {weight, s.view().output().type}},
+                 text("aten.nll_loss", images(s) ? "2d" : "", "_forward(", log, ", ", s.in(1),
+                      ", None, 1, -100)"));
+    s.save("log", log);
+    s.save("total", weight);
+  }
+
+  void backward(Site& s) const override {
+    const TensorType& logits = s.view().input(0).type;
+    const std::string inner = s.local("d_log");
+    const std::string log = s.saved("log");
+    s.define({inner, logits},
+             text("aten.nll_loss", images(s) ? "2d" : "", "_backward(", s.grad(), ", ", log, ", ",
+                  s.in(1), ", None, 1, -100, ", s.saved("total"), ")"));
+    s.give(0,
+           text("aten._log_softmax_backward_data(", inner, ", ", log, ", 1, ", inner, ".dtype)"));
+  }
+
+ private:
+  static bool images(const Site& s) { return s.view().input(0).type.shape.size() == 4; }
+};
+
+}  // namespace
+
+const Operator& cross_entropy_operator() {
+  static const CrossEntropy kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

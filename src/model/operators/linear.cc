@@ -1,0 +1,88 @@
+// linear(x, features, bias = true): y = x W^T + b over the last dimension.
+// Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
+// lossy.
+#include "base/errors.h"
+#include "model/operators/windows.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Linear final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "linear",
+        1,
+        1,
+        {{"features", AttributeKind::integer, true}, {"bias", AttributeKind::flag, false, true}}};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const std::int64_t out = arguments.attributes.integer("features");
+    if (x.shape.size() < 2 || !is_floating(x.element) || x.sparse) {
+      return bad_argument("the input must be floating with two dimensions or more, but is ",
+                          to_text(x));
+    }
+    const Dim in = x.shape.back();
+    if (!in.known() || in.factor < 1) {
+      return bad_argument("the last dimension must be a number above 0, but the input is ",
+                          to_text(x));
+    }
+    if (out < 1 || out > (1 << 24)) return bad_argument("'features' is ", out);
+    TensorType y = x;
+    y.shape.back() = dim(out);
+    Inferred inferred{{y}};
+    inferred.parameters.push_back({"weight", {x.element, {dim(out), in}}, kaiming_init()});
+    if (arguments.attributes.flag("bias")) {
+      inferred.parameters.push_back({"bias", {x.element, {dim(out)}}, fan_in_bias_init(in.factor)});
+    }
+    return inferred;
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {{Need::Of::input, 0}};
+  }
+
+  void forward(Site& s) const override {
+    s.define_output(
+        0, text("F.linear(", s.in(), ", ", s.parameter("weight"), ", ", s.parameter("bias"), ")"));
+  }
+
+  /// As autograd's addmm, whose second matrix is the transposed weight.
+  void backward(Site& s) const override {
+    const Shape& shape = s.view().output().type.shape;
+    const bool flat = shape.size() == 2;
+    std::string g = s.grad();
+    std::string x = s.in();
+    if (!flat) {
+      const std::string rows = s.local("g");
+      s.define({rows, s.view().output().type, g},
+               text(g, ".reshape(-1, ", shape.back().factor, ")"));
+      g = rows;
+      x += text(".reshape(-1, ", s.view().input(0).type.shape.back().factor, ")");
+    }
+    if (s.wants_parameter("bias")) s.give_parameter("bias", text(g, ".sum(0)"));
+    s.give_parameter("weight", text(g, ".t().mm(", x, ")"));
+    if (s.wants()) {
+      s.give(0, text(g, ".mm(", s.parameter("weight"), ")",
+                     flat ? "" : text(".view", to_python(s.view().input(0).type.shape))));
+    }
+  }
+
+  double flops(const NodeView& node, const Sizes& sizes) const override {
+    return 2.0 * static_cast<double>(elements(node.output().type.shape, sizes)) *
+           static_cast<double>(node.input(0).type.shape.back().factor);
+  }
+};
+
+}  // namespace
+
+const Operator& linear_operator() {
+  static const Linear kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

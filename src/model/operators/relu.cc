@@ -1,0 +1,75 @@
+// relu(x). Backward reads whether each output is above zero: one bit, exactly. The output is its
+// input where that bit is set, so it is rebuilt from a stored input without storing anything else.
+// The rebuilt values are not clamped at zero: clamping a lossy copy would make it biased.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Relu final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{"relu"};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    if (!is_floating(arguments.inputs[0].element)) {
+      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
+    }
+    return Inferred{{arguments.inputs[0]}};
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {{Need::Of::output, 0, true}};
+  }
+
+  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {{Need::Of::input, 0}, {Need::Of::output, 0, true}};
+  }
+
+  void forward(Site& s) const override {
+    if (s.may_overwrite()) {
+      s.define_output_in(0, s.in(), text("torch.relu_(", s.in(), ")"));
+    } else {
+      s.define_output(0, text("torch.relu(", s.in(), ")"));
+    }
+  }
+
+  void rebuild(Site& s) const override {
+    const std::string x = s.in();
+    if (s.may_overwrite_in()) {
+      s.define_output_in(0, x, text("mask_by_signs_(", x, ", ", s.signs(), ")"));
+    } else {
+      s.define_output(0, text("mask_by_signs_(", x, ".clone(), ", s.signs(), ")"));
+    }
+  }
+
+  void backward(Site& s) const override {
+    const std::string g = s.grad();
+    const bool own = s.may_overwrite_grad();
+    std::string expression;
+    if (s.only_signs()) {
+      expression = text("mask_by_signs_(", g, own ? "" : ".clone()", ", ", s.signs(), ")");
+    } else if (own) {
+      expression = text("aten.threshold_backward(", g, ", ", s.out(), ", 0, grad_input=", g, ")");
+    } else {
+      expression = text("aten.threshold_backward(", g, ", ", s.out(), ", 0)");
+    }
+    if (own) {
+      s.give_shared(0, g, expression);
+    } else {
+      s.give(0, expression);
+    }
+  }
+};
+
+}  // namespace
+
+const Operator& relu_operator() {
+  static const Relu kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

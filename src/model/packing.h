@@ -1,0 +1,20 @@
+// The lines that store and restore a value, and the Python functions that they call: those of the
+// package (native) or functions written into the emitted file from PyTorch's operators (portable).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/plan.h"
+
+namespace tensorpress::model {
+
+std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed);
+std::string unpack_expression(const Storing& storing, const std::string& stored,
+                              const TensorType& type);
+
+/// The definitions of those functions among pack_signs, mask_by_signs, pack_bits, ... that the code
+/// mentions, as they stand at the beginning of the emitted file.
+std::string packing_functions(const std::string& code, bool native);
+
+}  // namespace tensorpress::model

@@ -1,0 +1,90 @@
+#include "model/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/errors.h"
+
+namespace tensorpress::model {
+namespace {
+
+constexpr std::int64_t kGroup = 256;
+
+}  // namespace
+
+std::string to_text(const Storing& storing) {
+  switch (storing.kind) {
+    case Storing::Kind::keep:
+      return "keep";
+    case Storing::Kind::quantize:
+      return text("quantize ", storing.bits, storing.stochastic ? " bits stochastic" : " bits");
+    case Storing::Kind::cast:
+      return text("cast ", storing.type);
+    case Storing::Kind::chop:
+      return text("dct-chop ", storing.chop_factor);
+    case Storing::Kind::rebuild:
+      return "rebuild";
+  }
+  return "";
+}
+
+std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const Sizes& sizes) {
+  const std::int64_t count = elements(type.shape, sizes);
+  switch (storing.kind) {
+    case Storing::Kind::keep:
+      return count * bytes_of(type.element);
+    case Storing::Kind::quantize: {
+      // A record is 4 bytes and whole blocks of 32; the last group is cut at a block.
+      const std::int64_t whole = count / kGroup;
+      const std::int64_t rest = count % kGroup;
+      const std::int64_t group_bytes = 4 + kGroup * storing.bits / 8;
+      const std::int64_t rest_bytes = rest == 0 ? 0 : 4 + (rest * storing.bits + 255) / 256 * 32;
+      return whole * group_bytes + rest_bytes;
+    }
+    case Storing::Kind::cast:
+      return count * (storing.type == "bf16" || storing.type == "f16" ? 2 : 1);
+    case Storing::Kind::chop: {
+      if (type.shape.size() < 2) return count * bytes_of(type.element);
+      const std::int64_t rows = extent(type.shape[type.shape.size() - 2], sizes);
+      const std::int64_t columns = extent(type.shape.back(), sizes);
+      if (rows == 0 || columns == 0) return 0;
+      const std::int64_t blocks = ((rows + 7) / 8) * ((columns + 7) / 8);
+      return count / (rows * columns) * blocks * storing.chop_factor * storing.chop_factor *
+             bytes_of(type.element);
+    }
+    case Storing::Kind::rebuild:
+      return 0;
+  }
+  return 0;
+}
+
+Plan plan_off() {
+  return {};
+}
+
+Result<Plan> named_plan(const std::string& name) {
+  const auto quantized = [&](int bits, bool stochastic) {
+    Plan plan;
+    plan.name = name;
+    plan.compact = true;
+    plan.fallback.kind = Storing::Kind::quantize;
+    plan.fallback.bits = bits;
+    plan.fallback.stochastic = stochastic;
+    return plan;
+  };
+  if (name == "off") return plan_off();
+  if (name == "lossless") {
+    Plan plan;
+    plan.name = name;
+    plan.compact = true;
+    return plan;
+  }
+  if (name == "safe") return quantized(8, false);
+  if (name == "balanced") return quantized(4, false);
+  if (name == "max") return quantized(2, true);
+  return bad_argument(
+      "there is no plan '", name,
+      "'; there are off, lossless, safe, balanced and max, and files ending in .json");
+}
+
+}  // namespace tensorpress::model

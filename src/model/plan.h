@@ -1,0 +1,52 @@
+// A plan says, for every activation that the backward pass reads, how it waits: as it is, packed by
+// a codec, as signs only, or rebuilt from something that is stored anyway. docs/plan.md has the
+// file format. Plans also have names: off, safe, balanced, max.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/graph.h"
+
+namespace tensorpress::model {
+
+/// How one activation waits for the backward pass.
+struct Storing {
+  enum class Kind : std::uint8_t {
+    keep,      // the value itself
+    quantize,  // `bits` a value, groups of 256 with their own minimum and scale
+    cast,      // to a smaller floating-point type
+    chop,      // DCT+Chop
+    rebuild,   // nothing: made again from what else is stored
+  };
+  Kind kind = Kind::keep;
+  int bits = 4;             // quantize
+  bool stochastic = false;  // quantize
+  std::string type;         // cast: bf16, f16, e4m3, e5m2
+  int chop_factor = 4;      // chop
+
+  friend bool operator==(const Storing&, const Storing&) = default;
+};
+
+std::string to_text(const Storing& storing);
+/// Bytes of a tensor of this type when it waits so.
+std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const Sizes& sizes);
+
+struct Plan {
+  std::string name = "off";
+  /// Exact compact forms where backward needs less than the values: 1-bit signs, small window
+  /// indices, seeds instead of masks, one copy of normalized values. Off: what autograd would keep.
+  bool compact = false;
+  /// For activations that a lossy copy is sound for and that have no entry of their own.
+  Storing fallback;
+  /// Kept as they are below this many elements of one sample: the last features and the logits.
+  std::int64_t smallest = 1024;
+  std::map<std::string, Storing> by_name;  // activation -> how
+};
+
+Plan plan_off();
+/// off, safe, balanced, max; or an error that lists them.
+Result<Plan> named_plan(const std::string& name);
+
+}  // namespace tensorpress::model

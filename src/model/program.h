@@ -1,0 +1,60 @@
+// The two passes as lines of Python with what each line takes and leaves in memory. The emitted
+// file and the predicted peak both come from here, so that they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/graph.h"
+
+namespace tensorpress::model {
+
+/// A piece of memory; several variables may share it.
+struct Memory {
+  enum class Kind : std::uint8_t { input, activation, stored, gradient, weight_gradient };
+  std::int64_t bytes = 0;
+  Kind kind = Kind::activation;
+};
+
+struct Variable {
+  std::string name;  // of Python, or S["..."] for what is kept between the passes
+  std::size_t memory = 0;
+};
+
+struct Line {
+  std::string code;
+  NodeId node = kNone;
+  std::int64_t scratch = 0;          // taken while the line runs, besides what it defines
+  std::vector<std::size_t> defines;  // variables
+  std::vector<std::size_t> reads;    // variables; found by their names
+  std::vector<std::size_t> last;     // variables that no later line reads: deleted after this line
+  std::string comment;               // printed above the line
+};
+
+/// Bytes while one line runs.
+struct Moment {
+  std::int64_t total = 0;  // without parameters and optimizer state
+  std::int64_t by_kind[5] = {};
+  std::int64_t scratch = 0;
+};
+
+struct Program {
+  std::vector<Memory> memories;
+  std::vector<Variable> variables;
+  std::vector<Line> forward;
+  std::vector<Line> backward;
+  /// What is held between the passes: name -> bytes.
+  std::map<std::string, std::int64_t> stored;
+  bool update_in_backward = false;
+  std::vector<std::string> inputs;  // the variables that forward takes
+  std::string loss;                 // and the one that it returns
+
+  /// Fills `reads` and `last` of every line and turns the last S["x"] into S.pop("x").
+  void find_lifetimes();
+  /// One moment a line, forward and then backward.
+  std::vector<Moment> moments() const;
+};
+
+}  // namespace tensorpress::model

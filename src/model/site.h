@@ -1,0 +1,112 @@
+// Where an operator emits its lines: one node in the forward or the backward pass. Lines are
+// Python. Variables are found again in later lines by their names, so an operator writes plain text
+// and the rest (how long each variable lives, what is deleted when, what the peak is) follows:
+//
+//   void forward(Site& s) const {
+//     s.define(s.out(), text("F.gelu(", s.in(), ")"));
+//   }
+//   void backward(Site& s) const {
+//     s.give(0, text("aten.gelu_backward(", s.grad(), ", ", s.in(), ")"));
+//   }
+//
+// In backward, in() and out() are what was stored: the value itself, or its decoded copy. Asking
+// for one that needs() did not name is a bug (the line would refer to a variable that does not
+// exist).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/operator.h"
+
+namespace tensorpress::model {
+
+class Lowering;
+
+/// A variable to define: its name, bytes it takes, or the variable whose memory it shares.
+struct Definition {
+  std::string name;
+  TensorType type;
+  std::string shares = {};  // a variable: no memory of its own
+};
+
+class Site {
+ public:
+  /// rebuild: outputs are made again in the backward pass, inputs are what is stored.
+  enum class Mode : std::uint8_t { forward, backward, rebuild };
+  Site(Lowering& lowering, NodeId node, Mode mode)
+      : lowering_(lowering), node_(node), mode_(mode) {}
+
+  NodeView view() const;
+  const Attributes& attributes() const { return view().attributes(); }
+  const Sizes& sizes() const;
+
+  // --- names ---
+  std::string in(std::size_t i = 0);
+  std::string out(std::size_t j = 0);
+  /// P["path"] of a parameter of this node, B.get("path") of a buffer; "None" if there is none.
+  std::string parameter(std::string_view local) const;
+  /// A fresh variable of this node: "layer1_0_bn1_mean".
+  std::string local(std::string_view suffix) const;
+
+  // --- lines ---
+  /// `name = expression`. `scratch`: bytes that the expression takes besides, while it runs.
+  void define(const Definition& variable, const std::string& expression, std::int64_t scratch = 0);
+  /// Output j of this node.
+  void define_output(std::size_t j, const std::string& expression, std::int64_t scratch = 0);
+  /// Output j in the memory of another variable.
+  void define_output_in(std::size_t j, const std::string& shares, const std::string& expression);
+  /// `a, b, c = expression`; "_" stands for what is None or not wanted.
+  void define_all(const std::vector<Definition>& variables, const std::string& expression,
+                  std::int64_t scratch = 0);
+  void line(const std::string& code, std::int64_t scratch = 0);
+
+  // --- forward ---
+  /// Nobody needs the memory of input i after this line, so that it may be overwritten.
+  bool may_overwrite(std::size_t i = 0) const;
+  /// Keeps a small variable for backward, exactly, under NODE.suffix.
+  void save(std::string_view suffix, const std::string& variable);
+  /// The plan stores the hidden output. Define it as output `hidden()`, call store_hidden(), and
+  /// then its memory may be overwritten if that returned true.
+  bool split() const;
+  std::size_t hidden() const;
+  bool store_hidden();
+
+  // --- backward ---
+  /// A variable or number kept by save().
+  std::string saved(std::string_view suffix) const;
+  /// The plan stores only signs for this output: use signs() where autograd uses the values.
+  bool only_signs(std::size_t j = 0) const;
+  std::string signs(std::size_t j = 0);
+  std::string grad(std::size_t j = 0);
+  /// No other gradient shares the memory of grad(j), so that it may be overwritten.
+  bool may_overwrite_grad(std::size_t j = 0) const;
+  /// The decoded copy of a value is ours alone, so that it may be overwritten.
+  bool may_overwrite_in(std::size_t i = 0) const;
+  bool may_overwrite_out(std::size_t j = 0) const;
+  /// For functions that take of input 0 only its shape: whether grad() has as many elements at
+  /// least, and its first elements in that shape.
+  bool fits_in_grad() const;
+  std::string shaped_as_in();
+  bool wants(std::size_t i = 0) const;
+  bool wants_parameter(std::string_view local) const;
+  /// The gradient of input i, or a further contribution to it.
+  void give(std::size_t i, const std::string& expression, std::int64_t scratch = 0);
+  /// The same, in the memory of a variable that holds the gradient of something else (views, adds).
+  void give_shared(std::size_t i, const std::string& shares, const std::string& expression);
+  /// The gradient of a parameter, or a further contribution to it.
+  void give_parameter(std::string_view local, const std::string& expression,
+                      std::int64_t scratch = 0);
+  /// Names for define_all when one expression makes several gradients; hand each to give() or
+  /// give_parameter() afterwards.
+  std::string grad_name_of(std::size_t i);
+  std::string grad_name_of_parameter(std::string_view local);
+
+ private:
+  Lowering& lowering_;
+  NodeId node_;
+  Mode mode_;
+};
+
+}  // namespace tensorpress::model

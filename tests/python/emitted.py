@@ -1,0 +1,59 @@
+"""Emits PyTorch from model texts by the built program, imports it, and compares it with autograd."""
+
+import importlib.util
+import itertools
+import os
+import pathlib
+import subprocess
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress"))
+_numbers = itertools.count()
+
+
+def emit(directory, model, *options):
+    """The module that `tensorpress model emit` writes for a text, or for a file of models/."""
+    number = next(_numbers)
+    path = ROOT / "models" / model
+    if "\n" in model:
+        path = pathlib.Path(directory) / f"model{number}.tpm"
+        path.write_text(model)
+    output = pathlib.Path(directory) / f"step{number}.py"
+    done = subprocess.run(
+        [PROGRAM, "model", "emit", path, "-o", output, *options], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    spec = importlib.util.spec_from_file_location(f"step{number}", output)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.source = output.read_text()
+    return module
+
+
+def step_of(directory, model, twin, *options):
+    """A Step with the parameters of the nn.Module `twin`."""
+    step = emit(directory, model, *options).Step()
+    assert set(step.state_dict()) == set(twin.state_dict())
+    step.load_state_dict(twin.state_dict())
+    return step.to(next(twin.parameters()).dtype)
+
+
+def gradients(module):
+    named = module.named_parameters(remove_duplicate=False)
+    return {name: parameter.grad for name, parameter in named}
+
+
+def assert_same(step, step_loss, twin, twin_loss):
+    """Loss, gradients and buffers are equal, bit by bit."""
+    assert torch.equal(step_loss, twin_loss)
+    mine, other = gradients(step), gradients(twin)
+    for name, gradient in other.items():
+        assert mine[name] is not None, name
+        assert torch.equal(mine[name], gradient), (
+            name,
+            float((mine[name] - gradient).abs().max()),
+        )
+    for name, buffer in twin.named_buffers():
+        assert torch.equal(dict(step.named_buffers())[name], buffer), name
