@@ -2,11 +2,14 @@
 // takes (device_time.cc).
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/errors.h"
 #include "device_files.h"
 #include "device_time.h"
+#include "device_train.h"
 #include "devices/check.h"
+#include "devices/graph_file.h"
 #include "json_output.h"
 #include "verb.h"
 
@@ -166,7 +169,20 @@ Result<devices::GcnTask> gcn_task(const CheckOptions& options) {
                       " is none of dense (the same as linear), matmul, csr");
 }
 
-Result<CheckOutcome> check_one(const Device& device, const CheckOptions& options) {
+/// The program of GRAPH.json, if one was named.
+Result<std::optional<devices::Program>> exported(const CheckOptions& options) {
+  std::optional<devices::Program> program;
+  if (options.graph.empty()) return program;
+  if (!options.network.empty()) return bad_argument("GRAPH.json and --network exclude each other");
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
+  TRY(const std::string content, read_text(options.graph, kMost));
+  TRY(program, devices::parse_graph(content, options.graph));
+  return program;
+}
+
+Result<CheckOutcome> check_one(const Device& device, const CheckOptions& options,
+                               const std::optional<devices::Program>& program) {
+  if (program) return devices::check(device, *program, options.stack);
   if (!options.network.empty()) {
     if (options.network != "gcn") {
       return bad_argument("--network ", options.network, " is unknown; there is gcn");
@@ -180,10 +196,11 @@ Result<CheckOutcome> check_one(const Device& device, const CheckOptions& options
 
 Result<ExitStatus> run_check(const CheckOptions& options) {
   TRY(const auto chosen, open_devices(options.names));
+  TRY(const auto program, exported(options));
   bool all_fit = true;
   Json outcomes = Json::array();
   for (const Device& device : chosen) {
-    TRY(const CheckOutcome outcome, check_one(device, options));
+    TRY(const CheckOutcome outcome, check_one(device, options, program));
     all_fit = all_fit && outcome.fits();
     if (options.json) {
       outcomes.push_back(outcome_to_json(outcome));
@@ -211,7 +228,10 @@ Action declare(CLI::App& app) {
   auto check = std::make_shared<CheckOptions>();
   CLI::App* const check_app =
       app.add_subcommand("check", "does a program compile there, and does it fit (status 1: no)");
+  check_app->add_option("GRAPH", check->graph, "a graph.json of tensorpress.torch.write_graph")
+      ->option_text("[GRAPH.json]");
   check_app->add_option("--device", check->names, "a name, a .toml file, or all; repeatable")
+      ->allow_extra_args(false)
       ->required()
       ->option_text("DEVICE");
   check->chop.declare(*check_app);
@@ -226,12 +246,18 @@ Action declare(CLI::App& app) {
       ->option_text("NAME");
   check_app->add_flag("--json", check->json, "print JSON: fits, reasons, way_out, ...");
 
+  auto train = std::make_shared<TrainOptions>();
+  CLI::App* const train_app =
+      app.add_subcommand("train", "predict training of a network on one or many devices");
+  train->declare(*train_app);
+
   auto time = std::make_shared<TimeOptions>();
   CLI::App* const time_app = app.add_subcommand("time", "predict how long it takes, and why");
   time->declare(*time_app);
 
   return [=]() -> Result<ExitStatus> {
     if (time_app->parsed()) return run_device_time(*time);
+    if (train_app->parsed()) return run_device_train(*train);
     if (list_app->parsed()) return run_list(*list);
     if (show_app->parsed()) return run_show(*show);
     return run_check(*check);
@@ -244,7 +270,8 @@ Verb device_verb() {
   return {"device", "accelerators on paper: what compiles, what fits, how long it takes",
           "  tensorpress device list\n"
           "  tensorpress device check --device sn30 --codec dct-chop --cf 4 --shape 100x3x512x512\n"
-          "  tensorpress device time --device ipu --codec dct-chop --cf 2 --decompress\n",
+          "  tensorpress device time --device ipu --codec dct-chop --cf 2 --decompress\n"
+          "  tensorpress device train resnet34 --device ipu --search --count 16\n",
           declare};
 }
 

@@ -211,6 +211,7 @@ Result<ChopTask> ChopOptions::task() const {
 
 void TimeOptions::declare(CLI::App& app) {
   app.add_option("--device", names, "a name, a .toml file, or all; repeatable")
+      ->allow_extra_args(false)
       ->option_text("DEVICE");
   chop.declare(app);
   app.get_option("--codec")->description("dct-chop, or ceresz2 (a prediction of ports to come)");

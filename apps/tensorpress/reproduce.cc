@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "device_files.h"
 #include "json_output.h"
 #include "report/reproduction.h"
+#include "report/reproduction_page.h"
 #include "tensor_options.h"
 #include "verb.h"
 
@@ -19,6 +21,8 @@ struct Options {
   std::string name;
   std::string data;
   ThreadsOption threads;
+  std::string page;
+  bool markdown = false;
   bool json = false;
 };
 
@@ -30,6 +34,7 @@ Json row_to_json(const ReproductionRow& row) {
   return {{"what", row.what},
           {"unit", row.unit},
           {"published", number_or_null(row.published)},
+          {"published_to", number_or_null(row.published_to)},
           {"ours", number_or_null(row.ours)},
           {"relative_error", number_or_null(report::relative_error(row))},
           {"label", report::name_of(row.label)},
@@ -67,32 +72,73 @@ Result<ExitStatus> list(const Options& options) {
   return ExitStatus::fine;
 }
 
-Result<ExitStatus> run(const Options& options) {
-  if (options.name.empty()) return list(options);
-  TRY(const report::Reproduction reproduction, report::find_reproduction(options.name));
-  Json tables = Json::array();
-  const auto show = [&](const ReproductionTable& table) {
-    if (options.json) {
-      tables.push_back(table_to_json(table));
-      return;
+/// Everything that needs nothing from the user.
+Result<ExitStatus> run_all(const Options& options) {
+  std::vector<ReproductionTable> tables;
+  const bool print = !options.json && !options.markdown;
+  std::string left_out;
+  for (const report::Reproduction& each : report::reproductions()) {
+    if (!each.needs.empty() && (options.data.empty() || !each.needs.starts_with("--data"))) {
+      left_out += text(left_out.empty() ? "" : "; ", each.name, " needs ", each.needs);
+      continue;
     }
+    RETURN_IF_ERROR(each.run({.data = options.data, .threads = options.threads.threads()},
+                             [&](const ReproductionTable& table) {
+                               tables.push_back(table);
+                               if (print) std::printf("%s\n", report::table_text(table).c_str());
+                             }));
+  }
+  if (!options.page.empty()) {
+    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+  }
+  if (options.json) {
+    Json all = Json::array();
+    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
+    print_json({{"tables", std::move(all)}, {"left_out", left_out}}, stdout);
+  } else if (options.markdown) {
+    std::fputs(report::reproductions_markdown(tables, "tensorpress reproduce --markdown").c_str(),
+               stdout);
+  } else if (!left_out.empty()) {
+    std::printf("Left out: %s\n", left_out.c_str());
+  }
+  return ExitStatus::fine;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  if (options.name == "list") return list(options);
+  if (options.name.empty()) return run_all(options);
+  TRY(const report::Reproduction reproduction, report::find_reproduction(options.name));
+  std::vector<ReproductionTable> tables;
+  const auto show = [&](const ReproductionTable& table) {
+    tables.push_back(table);
+    if (options.json || options.markdown) return;
     std::printf("%s\n", report::table_text(table).c_str());
     std::fflush(stdout);
   };
   RETURN_IF_ERROR(
       reproduction.run({.data = options.data, .threads = options.threads.threads()}, show));
-  if (options.json) {
-    print_json({{"name", reproduction.name}, {"tables", std::move(tables)}}, stdout);
+  if (!options.page.empty()) {
+    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+  }
+  if (options.markdown) {
+    const std::string command = text("tensorpress reproduce ", options.name, " --markdown");
+    std::fputs(report::reproductions_markdown(tables, command).c_str(), stdout);
+  } else if (options.json) {
+    Json all = Json::array();
+    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
+    print_json({{"name", reproduction.name}, {"tables", std::move(all)}}, stdout);
   }
   return ExitStatus::fine;
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "what to reproduce; without it: what there is")
+  app.add_option("NAME", options->name, "what to reproduce, or list; without it: everything")
       ->option_text(" ");
   app.add_option("--data", options->data, "folder with the data")->option_text("DIR");
   options->threads.declare(app);
+  app.add_option("--html", options->page, "write a page with plots")->option_text("FILE");
+  app.add_flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return run(*options); };
 }

@@ -56,7 +56,7 @@ class Builder {
 
   Program build() {
     std::size_t planes =
-        program_.add({.name = task_.decompress ? "compressed" : "planes",
+        program_.add({.name = "input",
                       .shape = task_.decompress ? compressed_shape() : plane_shape(),
                       .role = TensorRole::input});
     const Side& rows = sides_.rows;
@@ -75,7 +75,7 @@ class Builder {
     planes = joined(done, -2);
     if (task_.triangle && !task_.decompress) planes = gathered(planes);
     program_.tensors[planes].role = TensorRole::output;
-    program_.tensors[planes].name = task_.decompress ? "planes" : "compressed";
+    program_.tensors[planes].name = "output";
     return std::move(program_);
   }
 

@@ -8,10 +8,12 @@
 
 namespace tensorpress::report {
 
-Reproduction ceresz2_reproduction(), table4_reproduction();
+Reproduction ceresz2_reproduction(), chop_reproduction(), table4_reproduction(),
+    training_reproduction();
 
 std::vector<Reproduction> reproductions() {
-  return {ceresz2_reproduction(), table4_reproduction()};
+  return {ceresz2_reproduction(), table4_reproduction(), chop_reproduction(),
+          training_reproduction()};
 }
 
 namespace {
@@ -39,6 +41,13 @@ std::string right(const std::string& words, std::size_t width) {
 
 }  // namespace
 
+std::string published_text(const ReproductionRow& row) {
+  if (!row.published_to) return number(row.published);
+  if (std::isinf(*row.published_to)) return text("over ", number(row.published));
+  if (row.published == 0.0) return text("up to ", number(row.published_to));
+  return text(number(row.published), "-", number(row.published_to));
+}
+
 std::string_view name_of(RowLabel label) {
   switch (label) {
     case RowLabel::measured:
@@ -52,8 +61,12 @@ std::string_view name_of(RowLabel label) {
 }
 
 std::optional<double> relative_error(const ReproductionRow& row) {
-  if (!row.published || !row.ours || *row.published == 0) return std::nullopt;
-  return (*row.ours - *row.published) / std::abs(*row.published);
+  if (!row.published || !row.ours) return std::nullopt;
+  double nearest = *row.published;
+  if (row.published_to) nearest = std::clamp(*row.ours, *row.published, *row.published_to);
+  if (nearest == *row.ours && row.published_to) return 0;
+  if (nearest == 0) return std::nullopt;
+  return (*row.ours - nearest) / std::abs(nearest);
 }
 
 std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel label) {
@@ -89,7 +102,7 @@ std::string table_text(const ReproductionTable& table) {
   for (const ReproductionRow& row : table.rows) {
     const std::string what = row.unit.empty() ? row.what : text(row.what, ", ", row.unit);
     const auto error = relative_error(row);
-    lines += text(left(what, width), ' ', right(number(row.published), 11), ' ',
+    lines += text(left(what, width), ' ', right(published_text(row), 11), ' ',
                   right(number(row.ours), 11), ' ', right(error ? signed_percent(*error) : "-", 10),
                   "  ", name_of(row.label), '\n');
     if (!row.note.empty()) lines += text("    ", row.note, '\n');

@@ -35,14 +35,18 @@ struct ReproductionRow {
   std::string what;
   std::string unit = {};  // of both numbers
   std::optional<double> published = {};
-  std::optional<double> ours = {};  // absent: the note says why
+  std::optional<double> published_to = {};  // a range from `published` on; infinite: "over ..."
+  std::optional<double> ours = {};          // absent: the note says why
   RowLabel label = RowLabel::measured;
   std::string command = {};  // prints `ours`; empty: this reproduction alone does
   std::string note = {};
 };
 
-/// (ours - published) / published, if there are both.
+/// (ours - published) / published, if there are both; of the nearer end of a range, 0 inside it.
 std::optional<double> relative_error(const ReproductionRow& row);
+
+/// "21", "2.50-3.80", "over 16", "up to 3", "-".
+std::string published_text(const ReproductionRow& row);
 
 struct ReproductionTable {
   std::string source;  // "CereSZ-II, Table II"

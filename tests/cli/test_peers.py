@@ -108,8 +108,8 @@ def test_every_peer_that_is_here_keeps_the_bound(tensorpress, wave):
 
 
 def test_reproduce_lists_what_there_is(tensorpress):
-    assert "table4" in tensorpress("reproduce").out.decode()
-    assert "table4" in [each["name"] for each in tensorpress("reproduce", "--json").json]
+    assert "table4" in tensorpress("reproduce", "list").out.decode()
+    assert "table4" in [each["name"] for each in tensorpress("reproduce", "list", "--json").json]
     assert "table4" in tensorpress.refuses("reproduce", "table5")
     assert "SDRBench" in tensorpress.refuses("reproduce", "table4")
     assert "nowhere" in tensorpress.refuses("reproduce", "table4", "--data", "nowhere")

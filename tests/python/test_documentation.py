@@ -27,6 +27,7 @@ MODULES = [
     "tensorpress.torch.data.dataset",
     "tensorpress.torch.data.loader",
     "tensorpress.torch.gradients",
+    "tensorpress.torch.graph",
     "tensorpress.torch.model_text",
     "tensorpress.torch.plan",
     "tensorpress.torch.scores",
@@ -62,6 +63,7 @@ def test_every_public_name_has_an_example():
 # With the least number of blocks that each has, so that none gets lost.
 PAGES = [
     ("README.md", 1),
+    ("docs/guide/accelerators.md", 1),
     ("docs/guide/activations.md", 4),
     ("docs/guide/checkpoints-and-gradients.md", 5),
     ("docs/guide/python.md", 6),

@@ -106,7 +106,7 @@ TEST(Check, TheWayOutOfSn30IsTwoParts) {
   EXPECT_EQ(outcome->way_out, "s = 2 fits: 256 KiB of 512 KiB a PMU");
   ASSERT_EQ(outcome->reasons.size(), 1U);
   EXPECT_EQ(outcome->reasons[0],
-            "a plane of planes in a product: 1 MiB do not fit in the 512 KiB of a PMU");
+            "a plane of input in a product: 1 MiB do not fit in the 512 KiB of a PMU");
 }
 
 TEST(Check, MoreMemoryNeverFitsLess) {

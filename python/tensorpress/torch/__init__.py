@@ -15,6 +15,7 @@ from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
 from .gradients import GradientCompression, GradientReport, compress_gradients
+from .graph import write_graph
 from .model_text import to_text
 from .plan import Plan
 from .scores import measure_activations
@@ -39,4 +40,5 @@ __all__ = [
     "ops",
     "save",
     "to_text",
+    "write_graph",
 ]
