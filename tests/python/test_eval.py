@@ -46,6 +46,7 @@ def test_classify_writes_results_figures_and_a_page_that_needs_nothing_else(tmp_
     assert run["loader"]["samples"] == 2 * 200 and run["config"]["codec"]["cf"] == 4
     for name in ("training_loss.svg", "difference.svg"):
         assert (out / name).read_text().count("<svg") == 1
+    assert (out / "table.md").read_text().count("\n| DCT+Chop") == 2
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and "DCT+Chop CF 6" in page
     for outside in ("src=", "<link", "<script", "@import"):

@@ -55,8 +55,10 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     write_atomically(folder / "summary.json", json.dumps(summary, indent=1).encode() + b"\n")
     figures = write_figures(folder, summary, results, say)
     write_page(folder / "report.html", summary, figures)
+    write_atomically(folder / "table.md", table(summary).encode() + b"\n")
     say(table(summary))
-    say(f"written: {folder}/summary.json, report.html" + "".join(f", {f.name}" for f in figures))
+    names = ["summary.json", "table.md", "report.html", *(figure.name for figure in figures)]
+    say(f"written: {folder}/{', '.join(names)}")
     return summary
 
 
