@@ -5,7 +5,7 @@
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "json_output.h"
-#include "model/plan_file.h"
+#include "model/planned_file.h"
 #include "model_options.h"
 
 namespace tensorpress::cli {

@@ -6,6 +6,7 @@
 #include "files/byte_files.h"
 #include "json_output.h"
 #include "model/plan_file.h"
+#include "model/planned_file.h"
 #include "model/profile.h"
 #include "model_options.h"
 

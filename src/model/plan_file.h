@@ -1,10 +1,10 @@
-// Plans and statistics as JSON files (docs/plan.md). Unknown entries, codecs and values are refused
+// Plans from files, as docs/plan.md describes them. Unknown entries, codecs and values are refused
 // by name: a misspelled plan must not train without the compression that somebody asked for.
 #pragma once
 
 #include <string>
 
-#include "model/plan_search.h"
+#include "model/plan.h"
 
 namespace tensorpress::model {
 
@@ -13,12 +13,5 @@ namespace tensorpress::model {
 Result<Plan> read_plan(const std::string& name_or_path, const std::string& model);
 Result<Plan> plan_from_json(const std::string& content, const std::string& where,
                             const std::string& model);
-
-/// The plan with what it is predicted to do, ready for the file.
-std::string plan_to_json(const PlannedStep& planned, const std::string& model,
-                         const StepOptions& options);
-
-Result<Statistics> read_statistics(const std::string& path);
-Result<Statistics> statistics_from_json(const std::string& content, const std::string& where);
 
 }  // namespace tensorpress::model

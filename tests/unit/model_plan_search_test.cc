@@ -10,6 +10,7 @@
 #include "model/elaborate.h"
 #include "model/plan_file.h"
 #include "model/plan_search.h"
+#include "model/planned_file.h"
 #include "model/profile.h"
 #include "model/storing_cost.h"
 
