@@ -9,9 +9,11 @@
 #include "files/byte_files.h"
 #include "json_output.h"
 #include "messages.h"
+#include "model/difference.h"
 #include "model/elaborate.h"
 #include "model/emit.h"
 #include "model/operator.h"
+#include "model/plan_file.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -98,7 +100,15 @@ struct EmitChoice {
   bool portable = false;
   bool native = false;
   std::string optimizer;
+  bool check = false;
+  bool diff = false;
 };
+
+Result<void> write(const std::string& path, const std::string& source) {
+  TRY(const auto file, files::AtomicFile::create(path));
+  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(source))));
+  return file->finish();
+}
 
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
@@ -107,7 +117,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
     return bad_argument("--portable and --native exclude each other");
   }
   TRY(const model::Sizes sizes, options.model.numbers(*graph));
-  TRY(const model::Plan plan, model::named_plan(options.model.plan));
+  TRY(const model::Plan plan, model::read_plan(options.model.plan, graph->name));
   model::EmitOptions emission;
   emission.lowering.sizes = sizes;
   emission.lowering.native = !options.portable;
@@ -116,10 +126,22 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
       text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
            " --plan ", std::filesystem::path(options.model.plan).filename().string(),
            options.portable ? " --portable" : " --native");
+  const std::filesystem::path output = options.output;
+  if (options.check && (options.output == "-" || output.extension() != ".py")) {
+    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
+  }
   TRY(const std::string source, model::emit(*graph, plan, emission));
-  TRY(const auto file, files::AtomicFile::create(options.output));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(source))));
-  RETURN_IF_ERROR(file->finish());
+  if (options.diff) {
+    TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
+    RETURN_IF_ERROR(write("-", model::difference(plain, source)));
+    if (options.output == "-") return ExitStatus::fine;
+  }
+  RETURN_IF_ERROR(write(options.output, source));
+  if (options.check) {
+    const std::string module = output.stem().string();
+    RETURN_IF_ERROR(write((output.parent_path() / (module + "_check.py")).string(),
+                          model::emit_check(*graph, module)));
+  }
   return ExitStatus::fine;
 }
 
@@ -142,6 +164,10 @@ Action declare(CLI::App& app) {
   emit_app
       ->add_option("--optimizer", emit->optimizer, "sgd or adam: update inside the backward pass")
       ->check(CLI::IsMember({"sgd", "adam"}));
+
+  emit_app->add_flag("--check", emit->check,
+                     "also write NAME_check.py, which compares with numerical gradients");
+  emit_app->add_flag("--diff", emit->diff, "print what changes against the plan off");
 
   return [=] {
     if (check_app->parsed()) return run_check(*check);

@@ -1,0 +1,131 @@
+#include "model/plan_file.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+#include "model/source.h"
+
+namespace tensorpress::model {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kLargestPlan = std::uint64_t{64} << 20;
+
+Result<std::string> word_in(const Json& rule, const char* key, const std::string& fallback) {
+  if (!rule.contains(key)) return fallback;
+  if (!rule[key].is_string()) return bad_argument("'", key, "' is not a word");
+  return rule[key].get<std::string>();
+}
+
+Result<int> number_in(const Json& rule, const char* key, int fallback) {
+  if (!rule.contains(key)) return fallback;
+  if (!rule[key].is_number_integer()) return bad_argument("'", key, "' is not a whole number");
+  return rule[key].get<int>();
+}
+
+Result<Storing> quantize_rule(const Json& rule) {
+  Storing storing;
+  storing.kind = Storing::Kind::quantize;
+  TRY(storing.bits, number_in(rule, "bits", 4));
+  TRY(const int group, number_in(rule, "group", 256));
+  TRY(const std::string rounding, word_in(rule, "rounding", "nearest"));
+  if (storing.bits != 1 && storing.bits != 2 && storing.bits != 4 && storing.bits != 8) {
+    return bad_argument("'bits' is ", storing.bits, "; it must be 1, 2, 4 or 8");
+  }
+  if (group != 256) return bad_argument("'group' is ", group, "; emitted code has groups of 256");
+  if (rounding != "nearest" && rounding != "stochastic") {
+    return bad_argument("'rounding' is ", rounding, "; it must be nearest or stochastic");
+  }
+  storing.stochastic = rounding == "stochastic";
+  return storing;
+}
+
+Result<Storing> rule_of(const Json& given) {
+  const Json rule = given.is_string() ? Json{{"codec", given}} : given;
+  if (!rule.is_object() || !rule.contains("codec") || !rule["codec"].is_string()) {
+    return bad_argument("a rule is an object such as {\"codec\": \"quantize\", \"bits\": 4}");
+  }
+  const std::string codec = rule["codec"].get<std::string>();
+  Storing storing;
+  if (codec == "keep") return storing;
+  if (codec == "quantize") return quantize_rule(rule);
+  if (codec == "rebuild" || codec == "recompute") {
+    storing.kind = Storing::Kind::rebuild;
+    return storing;
+  }
+  if (codec == "cast") {
+    storing.kind = Storing::Kind::cast;
+    TRY(storing.type, word_in(rule, "to", "bf16"));
+    if (storing.type != "bf16" && storing.type != "f16") {
+      return bad_argument("emitted code casts to bf16 or f16, not to ", storing.type);
+    }
+    return storing;
+  }
+  if (codec == "dct-chop") {
+    storing.kind = Storing::Kind::chop;
+    TRY(storing.chop_factor, number_in(rule, "cf", 4));
+    if (storing.chop_factor < 1 || storing.chop_factor > 8) {
+      return bad_argument("'cf' is ", storing.chop_factor, "; it must be 1 to 8");
+    }
+    return storing;
+  }
+  return bad_argument("emitted code has no codec '", codec,
+                      "'; it has keep, rebuild, quantize, cast and dct-chop");
+}
+
+}  // namespace
+
+Result<Plan> parse_plan(const std::string& json, const std::string& model) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object()) return bad_argument("it is not a JSON object");
+  TRY(const int version, number_in(object, "tensorpress_plan", 1));
+  if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
+  for (const auto& [key, value] : object.items()) {
+    static const std::vector<std::string_view> kKnown = {
+        "tensorpress_plan", "model",   "level",   "min_bytes",  "exact_2d_bytes",
+        "default",          "by_type", "by_name", "prediction", "batch"};
+    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
+      return bad_argument("a plan has no entry '", key, "'", did_you_mean(key, kKnown));
+    }
+  }
+  TRY(const std::string made_for, word_in(object, "model", model));
+  if (made_for != model) {
+    return bad_argument("it was made for model '", made_for, "', not for '", model, "'");
+  }
+  TRY(const std::string level, word_in(object, "level", "balanced"));
+  TRY(Plan plan, named_plan(level));
+  if (object.contains("default") && !object["default"].is_null()) {
+    TRY(plan.fallback, rule_of(object["default"]));
+    plan.compact = true;
+  }
+  if (object.contains("by_type") && !object["by_type"].empty()) {
+    return bad_argument("by_type is for classes of modules; name activations in by_name");
+  }
+  if (object.contains("by_name")) {
+    if (!object["by_name"].is_object()) return bad_argument("by_name is not an object");
+    for (const auto& [name, rule] : object["by_name"].items()) {
+      auto storing = rule_of(rule);
+      if (!storing.ok()) return bad_argument("by_name ", name, ": ", storing.error().message);
+      plan.by_name[name] = std::move(storing).value();
+      plan.compact = true;
+    }
+  }
+  return plan;
+}
+
+Result<Plan> read_plan(const std::string& name_or_path, const std::string& model) {
+  if (!name_or_path.ends_with(".json")) return named_plan(name_or_path);
+  TRY(const auto file, files::open_bytes(name_or_path));
+  if (file->size() > kLargestPlan) return too_large(name_or_path, " is too large for a plan");
+  std::string content(file->size(), '\0');
+  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
+  auto plan = parse_plan(content, model);
+  if (!plan.ok()) return bad_argument("plan ", name_or_path, ": ", plan.error().message);
+  plan->name = name_or_path.substr(name_or_path.find_last_of('/') + 1);
+  return plan;
+}
+
+}  // namespace tensorpress::model
