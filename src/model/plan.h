@@ -40,6 +40,8 @@ struct Plan {
   bool compact = false;
   /// For activations that a lossy copy is sound for and that have no entry of their own.
   Storing fallback;
+  /// The same for those that a smooth function of enters the gradients.
+  Storing smooth;
   /// Kept as they are below this many elements of one sample: the last features and the logits.
   std::int64_t smallest = 1024;
   std::map<std::string, Storing> by_name;  // activation -> how
