@@ -42,10 +42,11 @@ class Decision {
     if (const Storing* own = entry(id)) return *own;
     if (!plan_.compact || !is_floating(value.type.element)) return {};
     if (stashes_[id].tolerance == Tolerance::exact) return {};
-    Sizes one;
-    for (const std::string& symbol : graph_.symbols) one[symbol] = 1;
-    if (elements(value.type.shape, one) < plan_.smallest) return {};
-    if (value.role == Role::target || value.type.sparse) return {};
+    const std::int64_t size = bytes(value.type, sizes_);
+    if (size < plan_.min_bytes) return {};
+    if (value.type.shape.size() <= 2 && size <= plan_.exact_2d_bytes) return {};
+    // The training loop holds inputs anyway.
+    if (value.role == Role::input || value.role == Role::target) return {};
     return stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
   }
 

@@ -13,10 +13,10 @@
 namespace tensorpress::model {
 
 struct LowerOptions {
-  Sizes sizes;            // numbers for the symbols, for bytes; the code holds for any
-  bool native = true;     // packing by the package instead of by PyTorch's operators
-  bool compact = false;   // set by lower() from the plan
-  std::string optimizer;  // "", "sgd" or "adam": the update stands in the backward pass
+  Sizes sizes = {};            // numbers for the symbols, for bytes; the code holds for any
+  bool native = true;          // packing by the package instead of by PyTorch's operators
+  bool compact = false;        // set by lower() from the plan
+  std::string optimizer = {};  // "", "sgd" or "adam": the update stands in the backward pass
 };
 
 /// What is stored of a value for the backward pass.

@@ -30,6 +30,7 @@ Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<
       contributions_(graph.values.size()),
       uses_(graph.values.size()) {
   for (const std::string_view word : kReserved) taken_.emplace(word);
+  for (const std::string_view word : packing_function_names()) taken_.emplace(word);
   for (const std::string& symbol : graph.symbols) taken_.insert(symbol);
   program_.update_in_backward = !options.optimizer.empty();
   for (const Node& node : graph.nodes) {

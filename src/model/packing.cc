@@ -28,43 +28,19 @@ def pack_signs(x):
     {"mask_by_signs_", R"(
 def mask_by_signs_(x, signs):
     """Zero where the value that the signs were taken of was not above 0; in place."""
-    return x.mul_(packing.sign_unpack(signs, x.shape, x.dtype))
+    if not x.is_contiguous():
+        return x.mul_(packing.sign_unpack(signs, x.shape, x.dtype))
+    flat, piece = x.view(-1), 1 << 20
+    for first in range(0, flat.numel(), piece):
+        part = flat[first : first + piece]
+        bits = signs[first // 8 : (first + part.numel() + 7) // 8]
+        part.mul_(packing.sign_unpack(bits, part.shape, x.dtype))
+    return x
 )",
      R"(
 def mask_by_signs_(x, signs):
     """Zero where the value that the signs were taken of was not above 0."""
     return x * unpack_codes(signs, 1, x.numel()).view(x.shape).to(x.dtype)
-)"},
-    {"pack_bits", R"(
-def pack_bits(x, bits, rounding="nearest", seed=0):
-    """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
-    packed = packing.quantize_pack(x.contiguous(), bits, 256, rounding, seed)
-    return x.clone() if packed is None else packed
-)",
-     R"(
-def pack_bits(x, bits, rounding="nearest", seed=0):
-    """Groups of 256 with their own minimum and scale, as one tensor of bytes and two of float."""
-    flat = x.reshape(-1)
-    missing = -flat.numel() % 256
-    rows = torch.cat([flat, flat[-1:].expand(missing)]).view(-1, 256)
-    low = rows.amin(1, keepdim=True)
-    scale = ((rows.amax(1, keepdim=True) - low) / (2**bits - 1)).clamp_min(2.0**-112)
-    shift = torch.rand_like(rows) if rounding == "stochastic" else 0.5
-    codes = torch.floor((rows - low) / scale + shift).clamp(0, 2**bits - 1)
-    return pack_codes(codes.view(-1).float(), bits), low, scale
-)"},
-    {"unpack_bits", R"(
-def unpack_bits(packed, bits, shape, dtype=torch.float32):
-    if packed.dtype != torch.uint8:
-        return packed
-    return packing.quantize_unpack(packed, shape, dtype, bits, 256)
-)",
-     R"(
-def unpack_bits(packed, bits, shape, dtype=torch.float32):
-    codes, low, scale = packed
-    count = math.prod(shape)
-    rows = unpack_codes(codes, bits, low.numel() * 256).view(-1, 256).to(low.dtype)
-    return torch.addcmul(low, rows, scale).view(-1)[:count].view(shape)
 )"},
     {"tick", R"(
 def tick(B, name):
@@ -93,14 +69,40 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
         x, None, None, running_mean, running_var, training, momentum, eps
     )
 )"},
-    {"batch_norm_backward", R"(
-def batch_norm_backward(gradient, normal, weight, rstd, mask):
-    """From the normalized values: an input of mean 0 and deviation 1."""
-    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
-    return aten.native_batch_norm_backward(
-        gradient, normal, weight * rstd, None, None, zeros, ones, True, 0.0, mask
-    )
+    {"batch_norm_backward_packed",
+     R"(
+def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
+    """batch_norm_backward slice by slice of the batch, from packed normalized values."""
+    sample = gradient[0].numel()
+    if packed.dtype != torch.uint8 or sample % 256 or not gradient.is_contiguous():
+        normal = unpack_bits(packed, bits, gradient.shape, gradient.dtype)
+        return batch_norm_backward(gradient, normal, weight, rstd, [True, True, True])
+    slices = max(1, (1 << 20) // sample)
+    record = sample // 256 * (4 + 32 * bits)
+    over = [0, *range(2, gradient.dim())]
+    column = (-1, *[1] * (gradient.dim() - 2))
+
+    def parts():
+        for i in range(0, gradient.size(0), slices):
+            part = gradient[i : i + slices]
+            normal = packed[i * record : (i + slices) * record]
+            yield i, part, unpack_bits(normal, bits, part.shape, part.dtype)
+
+    d_weight, d_bias = torch.zeros_like(weight), torch.zeros_like(weight)
+    for _, part, normal in parts():
+        d_bias += part.sum(over)
+        d_weight += normal.mul_(part).sum(over)
+    scale = weight * rstd
+    count = gradient.numel() // weight.numel()
+    shift, slope = (-d_bias * scale / count).view(column), (-d_weight * scale / count).view(column)
+    scale = scale.view(column)
+    d_x = gradient if in_place else torch.empty_like(gradient)
+    for i, part, normal in parts():
+        torch.addcmul(shift, part, scale, out=d_x[i : i + slices]).addcmul_(normal, slope)
+    return d_x, d_weight, d_bias
 )",
+     {}},
+    {"batch_norm_backward",
      R"(
 def batch_norm_backward(gradient, normal, weight, rstd, mask):
     """From the normalized values: an input of mean 0 and deviation 1."""
@@ -108,7 +110,8 @@ def batch_norm_backward(gradient, normal, weight, rstd, mask):
     return aten.native_batch_norm_backward(
         gradient, normal, weight * rstd, None, None, zeros, ones, True, 0.0, mask
     )
-)"},
+)",
+     {}},
     {"layer_norm_backward", R"(
 def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
     """From the normalized values: rows of mean 0 and deviation 1."""
@@ -205,6 +208,37 @@ def pack_cast(x, to):
 def pack_cast(x, to):
     return x.to(to)
 )"},
+    {"pack_bits", R"(
+def pack_bits(x, bits, rounding="nearest", seed=0):
+    """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
+    packed = packing.quantize_pack(x.contiguous(), bits, 256, rounding, seed)
+    return x.clone() if packed is None else packed
+)",
+     R"(
+def pack_bits(x, bits, rounding="nearest", seed=0):
+    """Groups of 256 with their own minimum and scale, as one tensor of bytes and two of float."""
+    flat = x.reshape(-1)
+    missing = -flat.numel() % 256
+    rows = torch.cat([flat, flat[-1:].expand(missing)]).view(-1, 256)
+    low = rows.amin(1, keepdim=True)
+    scale = ((rows.amax(1, keepdim=True) - low) / (2**bits - 1)).clamp_min(2.0**-112)
+    shift = torch.rand_like(rows) if rounding == "stochastic" else 0.5
+    codes = torch.floor((rows - low) / scale + shift).clamp(0, 2**bits - 1)
+    return pack_codes(codes.view(-1).float(), bits), low, scale
+)"},
+    {"unpack_bits", R"(
+def unpack_bits(packed, bits, shape, dtype=torch.float32):
+    if packed.dtype != torch.uint8:
+        return packed
+    return packing.quantize_unpack(packed, shape, dtype, bits, 256)
+)",
+     R"(
+def unpack_bits(packed, bits, shape, dtype=torch.float32):
+    codes, low, scale = packed
+    count = math.prod(shape)
+    rows = unpack_codes(codes, bits, low.numel() * 256).view(-1, 256).to(low.dtype)
+    return torch.addcmul(low, rows, scale).view(-1)[:count].view(shape)
+)"},
     {"pack_codes",
      {},
      R"(
@@ -268,12 +302,19 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
   }
 }
 
+std::vector<std::string_view> packing_function_names() {
+  std::vector<std::string_view> names;
+  for (const Function& each : kFunctions) names.push_back(each.name);
+  return names;
+}
+
 std::string packing_functions(const std::string& code, bool native) {
   std::string all = code;
   std::string functions;
   for (const Function& each : kFunctions) {
     if (!mentions(all, each.name)) continue;
-    const std::string_view body = native && !each.native.empty() ? each.native : each.portable;
+    const bool own = native ? !each.native.empty() : each.portable.empty();
+    const std::string_view body = own ? each.native : each.portable;
     functions += text("\n", body);
     all += body;
   }

@@ -42,8 +42,10 @@ struct Plan {
   Storing fallback;
   /// The same for those that a smooth function of enters the gradients.
   Storing smooth;
-  /// Kept as they are below this many elements of one sample: the last features and the logits.
-  std::int64_t smallest = 1024;
+  /// Smaller tensors are kept as they are, and tensors of two dimensions up to the second size: the
+  /// last features and the logits.
+  std::int64_t min_bytes = 4096;
+  std::int64_t exact_2d_bytes = std::int64_t{256} << 10;
   std::map<std::string, Storing> by_name;  // activation -> how
 };
 

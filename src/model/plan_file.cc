@@ -101,6 +101,13 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
     TRY(plan.fallback, rule_of(object["default"]));
     plan.compact = true;
   }
+  for (const auto& [key, member] :
+       {std::pair{"min_bytes", &plan.min_bytes}, {"exact_2d_bytes", &plan.exact_2d_bytes}}) {
+    if (!object.contains(key)) continue;
+    if (!object[key].is_number_unsigned())
+      return bad_argument("'", key, "' is not a number of bytes");
+    *member = object[key].get<std::int64_t>();
+  }
   if (object.contains("by_type") && !object["by_type"].empty()) {
     return bad_argument("by_type is for classes of modules; name activations in by_name");
   }

@@ -124,6 +124,16 @@ std::string Site::signs(std::size_t j) {
   return stored_name(view().output(j).name + ".signs");
 }
 
+int Site::hidden_bits() const {
+  const Stash& stash = lowering_.stashes_[view().node.outputs[hidden()]];
+  const bool packed = stash.how.kind == Storing::Kind::quantize && lowering_.options_.native;
+  return split() && packed ? stash.how.bits : 0;
+}
+
+std::string Site::stored_hidden() const {
+  return stored_name(view().output(hidden()).name);
+}
+
 std::string Site::grad(std::size_t j) {
   const ValueId id = view().node.outputs[j];
   std::string& name = lowering_.gradient_names_[id];

@@ -86,6 +86,10 @@ class Site {
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
   std::string signs(std::size_t j = 0);
+  /// Bits a value of the stored hidden output if it is quantized and the package packs, else 0; and
+  /// where it is stored. For functions that unpack it themselves, piece by piece.
+  int hidden_bits() const;
+  std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
   /// No other gradient shares the memory of grad(j), so that it may be overwritten.
   bool may_overwrite_grad(std::size_t j = 0) const;

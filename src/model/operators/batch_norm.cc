@@ -7,11 +7,16 @@
 // which is PyTorch's own function for an input of mean 0, deviation 1 and weight gamma rstd; and
 // the output, which the next convolution needs, is rebuilt as gamma xhat + beta. xhat has unit
 // scale in every channel, so a group of its values quantizes well even where it spans channels.
+#include <algorithm>
+
 #include "base/errors.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
+
+// The slices of batch_norm_backward_packed in packing.cc.
+constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
 class BatchNorm final : public Operator {
  public:
@@ -83,13 +88,23 @@ class BatchNorm final : public Operator {
 
   void backward(Site& s) const override {
     const TensorType& channel = s.view().parameter("weight")->type;
-    const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
-        {s.grad_name_of_parameter("weight"), channel},
-        {s.grad_name_of_parameter("bias"), channel}};
+    // From packed values slice by slice of the batch, in the gradient's own memory where that is
+    // free.
+    const int bits = s.wants() ? s.hidden_bits() : 0;
+    const bool own = bits != 0 && s.may_overwrite_grad();
+    const std::vector<Definition> made = {{s.wants() ? s.grad_name_of(0) : "_",
+                                           s.view().input(0).type, own ? s.grad() : std::string()},
+                                          {s.grad_name_of_parameter("weight"), channel},
+                                          {s.grad_name_of_parameter("bias"), channel}};
     const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
     const std::string eps = text(", True, ", s.attributes().number("eps"));
-    if (s.split()) {
+    if (bits != 0) {
+      s.define_all(
+          made,
+          text("batch_norm_backward_packed(", s.grad(), ", ", s.stored_hidden(), ", ", bits, ", ",
+               s.parameter("weight"), ", ", s.saved("rstd"), own ? ", True)" : ")"),
+          std::min(bytes(s.view().input(0).type, s.sizes()), kSliceBytes) * 2);
+    } else if (s.split()) {
       s.define_all(made, text("batch_norm_backward(", s.grad(), ", ", s.out(s.hidden()), ", ",
                               s.parameter("weight"), ", ", s.saved("rstd"), mask));
     } else {
