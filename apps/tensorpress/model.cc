@@ -9,6 +9,7 @@
 #include "files/byte_files.h"
 #include "json_output.h"
 #include "messages.h"
+#include "model/difference.h"
 #include "model/elaborate.h"
 #include "model/emit.h"
 #include "model/operator.h"
@@ -100,7 +101,15 @@ struct EmitChoice {
   bool portable = false;
   bool native = false;
   std::string optimizer;
+  bool check = false;
+  bool diff = false;
 };
+
+Result<void> write(const std::string& path, const std::string& source) {
+  TRY(const auto file, files::AtomicFile::create(path));
+  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(source))));
+  return file->finish();
+}
 
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
@@ -118,10 +127,22 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
       text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
            " --plan ", std::filesystem::path(options.model.plan).filename().string(),
            options.portable ? " --portable" : " --native");
+  const std::filesystem::path output = options.output;
+  if (options.check && (options.output == "-" || output.extension() != ".py")) {
+    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
+  }
   TRY(const std::string source, model::emit(*graph, plan, emission));
-  TRY(const auto file, files::AtomicFile::create(options.output));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(source))));
-  RETURN_IF_ERROR(file->finish());
+  if (options.diff) {
+    TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
+    RETURN_IF_ERROR(write("-", model::difference(plain, source)));
+    if (options.output == "-") return ExitStatus::fine;
+  }
+  RETURN_IF_ERROR(write(options.output, source));
+  if (options.check) {
+    const std::string module = output.stem().string();
+    RETURN_IF_ERROR(write((output.parent_path() / (module + "_check.py")).string(),
+                          model::emit_check(*graph, module)));
+  }
   return ExitStatus::fine;
 }
 
@@ -144,6 +165,10 @@ Action declare(CLI::App& app) {
   emit_app
       ->add_option("--optimizer", emit->optimizer, "sgd or adam: update inside the backward pass")
       ->check(CLI::IsMember({"sgd", "adam"}));
+
+  emit_app->add_flag("--check", emit->check,
+                     "also write NAME_check.py, which compares with numerical gradients");
+  emit_app->add_flag("--diff", emit->diff, "print what changes against the plan off");
 
   const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app)};
   return [=] {

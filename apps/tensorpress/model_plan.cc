@@ -17,7 +17,7 @@ struct Options {
   double ratio = 0;
   double min_score = -1;
   double mean_score = -1;
-  std::string minimize = "time";
+  std::string minimize = "error";
   std::string output;
   bool json = false;
 };
@@ -36,7 +36,7 @@ Result<model::Budget> budget_of(const Options& options) {
         "--mean-score 0.9");
   }
   budget.aim =
-      options.minimize == "error" ? model::planner::Aim::error : model::planner::Aim::seconds;
+      options.minimize == "time" ? model::planner::Aim::seconds : model::planner::Aim::error;
   return budget;
 }
 
@@ -104,7 +104,7 @@ ModelVerb declare_model_plan(CLI::App& app) {
   verb->add_option("--ratio", options->ratio, "saved bytes of autograd over those of the plan");
   verb->add_option("--min-score", options->min_score, "least score of every activation, 0...1");
   verb->add_option("--mean-score", options->mean_score, "least mean score, 0...1");
-  verb->add_option("--minimize", options->minimize, "time or error (time)")
+  verb->add_option("--minimize", options->minimize, "error or time (error)")
       ->check(CLI::IsMember({"time", "error"}));
   verb->add_option("-o,--output", options->output, "the plan, a .json file (standard output)");
   verb->add_flag("--json", options->json, "print the plan instead of a summary");

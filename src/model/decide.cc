@@ -40,12 +40,14 @@ class Decision {
   Storing storing_for(ValueId id) const {
     const Value& value = graph_.values[id];
     if (const Storing* own = entry(id)) return *own;
-    if (!plan_.compact || !stashes_[id].lossy || !is_floating(value.type.element)) return {};
-    Sizes one;
-    for (const std::string& symbol : graph_.symbols) one[symbol] = 1;
-    if (elements(value.type.shape, one) < plan_.smallest) return {};
-    if (value.role == Role::target || value.type.sparse) return {};
-    return plan_.fallback;
+    if (!plan_.compact || !is_floating(value.type.element)) return {};
+    if (stashes_[id].tolerance == Tolerance::exact) return {};
+    const std::int64_t size = bytes(value.type, sizes_);
+    if (size < plan_.min_bytes) return {};
+    if (value.type.shape.size() <= 2 && size <= plan_.exact_2d_bytes) return {};
+    // The training loop holds inputs anyway.
+    if (value.role == Role::input || value.role == Role::target) return {};
+    return stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
   }
 
   bool splits(const Node& node) const {
@@ -72,7 +74,7 @@ class Decision {
     }
     if (graph_.values[id].role == Role::parameter || graph_.values[id].role == Role::buffer) return;
     (need.signs ? stashes_[id].signs : stashes_[id].values) = true;
-    if (!need.signs) stashes_[id].lossy = stashes_[id].lossy && need.lossy;
+    if (!need.signs) stashes_[id].tolerance = std::min(stashes_[id].tolerance, need.tolerance);
   }
 
   bool wants_rebuilding(ValueId id) const {
@@ -83,7 +85,7 @@ class Decision {
     } else if (stashes_[id].how.kind == Storing::Kind::keep) {
       return false;
     }
-    return stashes_[id].lossy && available(id, false, 0);
+    return stashes_[id].tolerance != Tolerance::exact && available(id, false, 0);
   }
 
   std::vector<Need> sources(ValueId id) const {
@@ -142,7 +144,8 @@ class Decision {
         return bad_argument("the plan asks to rebuild '", name,
                             "', but nothing is stored that it could be rebuilt from");
       }
-      if (storing.kind != Storing::Kind::rebuild && stashes_[id].values && !stashes_[id].lossy) {
+      if (storing.kind != Storing::Kind::rebuild && stashes_[id].values &&
+          stashes_[id].tolerance == Tolerance::exact) {
         return bad_argument(
             "the plan asks for ", to_text(storing), " of '", name,
             "', but its gradient would be unsound: an operator that reads it in the "

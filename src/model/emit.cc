@@ -106,9 +106,12 @@ std::string argument_names(const Program& program) {
 }
 
 std::string constructor(const Graph& graph, const EmitOptions& options) {
+  const std::string& optimizer = options.lowering.optimizer;
   std::string out =
-      "    def __init__(self):\n"
-      "        super().__init__()\n";
+      optimizer == "sgd"    ? "    def __init__(self, lr=0.01, momentum=0.9, weight_decay=0.0):\n"
+      : optimizer == "adam" ? "    def __init__(self, lr=0.001, betas=(0.9, 0.999), eps=1e-8):\n"
+                            : "    def __init__(self):\n";
+  out += "        super().__init__()\n";
   for (const auto* ids : {&graph.parameters, &graph.buffers}) {
     for (const ValueId id : *ids) {
       const Value& value = graph.values[id];
@@ -123,7 +126,12 @@ std::string constructor(const Graph& graph, const EmitOptions& options) {
     out += text("        tie(self, \"", alias, "\", \"", graph.values[id].name, "\")\n");
   }
   out += "        self.saved = {}\n";
-  if (!options.lowering.optimizer.empty()) out += "        self.state = {}\n";
+  if (optimizer == "sgd") {
+    out += "        self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay\n";
+  } else if (optimizer == "adam") {
+    out += "        self.lr, self.betas, self.eps, self.steps = lr, betas, eps, 0\n";
+  }
+  if (!optimizer.empty()) out += "        self.state = {}\n";
   return out;
 }
 
@@ -159,17 +167,58 @@ def tie(module, name, other):
     place.register_parameter(leaf, module.get_parameter(other))
 )";
 
-constexpr std::string_view kGive = R"(
+constexpr std::string_view kTensors = R"(
     def tensors(self):
         """Parameters and buffers by their names."""
         return dict(self.named_parameters(remove_duplicate=False)), dict(self.named_buffers())
 
+    def draw_seed(self):
+        """For rounding and dropout; follows torch.manual_seed."""
+        return int(torch.randint(2**62, ()))
+
+)";
+
+constexpr std::string_view kGive = R"(
     def give(self, P):
         def add_gradient(name, gradient):
             if P[name].requires_grad:
                 P[name].grad = gradient if P[name].grad is None else P[name].grad.add_(gradient)
 
         return add_gradient
+)";
+
+constexpr std::string_view kSgd = R"(
+    def give(self, P):
+        """The update of torch.optim.SGD as soon as a gradient is complete; none is kept."""
+
+        def update(name, gradient):
+            if self.weight_decay:
+                gradient = gradient.add(P[name], alpha=self.weight_decay)
+            if self.momentum and name in self.state:
+                gradient = self.state[name].mul_(self.momentum).add_(gradient)
+            elif self.momentum:
+                self.state[name] = gradient = gradient.clone()
+            P[name].add_(gradient, alpha=-self.lr)
+
+        return update
+)";
+
+constexpr std::string_view kAdam = R"(
+    def give(self, P):
+        """The update of torch.optim.Adam as soon as a gradient is complete; none is kept."""
+        self.steps += 1
+        first, second = (1 - beta**self.steps for beta in self.betas)
+
+        def update(name, gradient):
+            if name not in self.state:
+                self.state[name] = torch.zeros_like(gradient), torch.zeros_like(gradient)
+            mean, square = self.state[name]
+            mean.lerp_(gradient, 1 - self.betas[0])
+            square.mul_(self.betas[1]).addcmul_(gradient, gradient, value=1 - self.betas[1])
+            deviation = (square.sqrt() / math.sqrt(second)).add_(self.eps)
+            P[name].addcdiv_(mean, deviation, value=-self.lr / first)
+
+        return update
 )";
 
 constexpr std::string_view kPure = R"(
@@ -182,6 +231,9 @@ class PureStep:
 
     def tensors(self):
         return self.params, {}
+
+    def draw_seed(self):
+        return 0
 
     def give(self, P):
         return self.gradients.__setitem__
@@ -252,13 +304,16 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
       text("\n\nclass Step(torch.nn.Module):\n    \"\"\"Parameters with the names of the model; ",
            "forward gives the loss, backward the gradients.\"\"\"\n\n");
   out += constructor(graph, options);
-  out += kGive;
+  out += kTensors;
+  out += options.lowering.optimizer == "sgd"    ? kSgd
+         : options.lowering.optimizer == "adam" ? kAdam
+                                                : kGive;
 
   const std::string arguments = argument_names(program);
   out += text("\n    @torch.no_grad()\n    def forward(self", arguments, "):\n");
   out += "        P, B = self.tensors()\n        S = self.saved = {}\n";
   const bool seeded = forward.find("seed") != std::string::npos;
-  if (seeded) out += "        seed = int(torch.randint(2**62, ()))\n";
+  if (seeded) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
   for (const std::string& symbol : graph.symbols) {
     const bool in_backward = uses_word(program.backward, symbol);
     if (!in_backward && !uses_word(program.forward, symbol)) continue;

@@ -6,24 +6,26 @@
 #pragma once
 
 #include "model/graph.h"
+#include "model/operator.h"
 #include "model/plan.h"
 #include "model/program.h"
 
 namespace tensorpress::model {
 
 struct LowerOptions {
-  Sizes sizes;            // numbers for the symbols, for bytes; the code holds for any
-  bool native = true;     // packing by the package instead of by PyTorch's operators
-  std::string optimizer;  // "", "sgd" or "adam": the update stands in the backward pass
+  Sizes sizes = {};            // numbers for the symbols, for bytes; the code holds for any
+  bool native = true;          // packing by the package instead of by PyTorch's operators
+  bool compact = false;        // set by lower() from the plan
+  std::string optimizer = {};  // "", "sgd" or "adam": the update stands in the backward pass
 };
 
 /// What is stored of a value for the backward pass.
 struct Stash {
-  bool values = false;   // backward reads the values
-  bool signs = false;    // backward reads the signs
-  bool lossy = true;     // a lossy copy is sound for everybody who reads it
-  bool rebuilt = false;  // values are made again instead of stored
-  Storing how;           // of the values
+  bool values = false;                      // backward reads the values
+  bool signs = false;                       // backward reads the signs
+  Tolerance tolerance = Tolerance::linear;  // of the one who tolerates least
+  bool rebuilt = false;                     // values are made again instead of stored
+  Storing how;                              // of the values
 
   bool stores_values() const { return values && !rebuilt; }
   /// Exact values tell their signs themselves.

@@ -11,6 +11,9 @@
 
 namespace tensorpress::model {
 
+/// S["name"]: what is kept between the passes.
+std::string stored_name(const std::string& name);
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes);

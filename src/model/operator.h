@@ -62,16 +62,31 @@ struct Inferred {
   const char* hidden_name = "normalized";
 };
 
+/// What an error of a stored value does to the gradients.
+enum class Tolerance : std::uint8_t {
+  exact,   // something divides by it or compares it: no error is sound
+  smooth,  // a smooth function of it enters: 8 bits or more
+  linear,  // the gradient is linear in it: an unbiased error stays unbiased
+};
+
 struct Need {
   enum class Of : std::uint8_t { input, output };
   Of of = Of::input;
   std::size_t index = 0;
-  /// Only whether each element is above zero.
+  Tolerance tolerance = Tolerance::linear;
+  /// Only whether each element is above zero; exactly.
   bool signs = false;
-  /// Backward stays sound (an unbiased error stays unbiased, nothing divides by it) with lossy
-  /// values.
-  bool lossy = true;
 };
+
+inline Need need_input(std::size_t i, Tolerance tolerance) {
+  return {Need::Of::input, i, tolerance, false};
+}
+inline Need need_output(std::size_t j, Tolerance tolerance) {
+  return {Need::Of::output, j, tolerance, false};
+}
+inline Need need_signs(std::size_t j) {
+  return {Need::Of::output, j, Tolerance::exact, true};
+}
 
 class Operator {
  public:

@@ -28,12 +28,185 @@ def pack_signs(x):
     {"mask_by_signs_", R"(
 def mask_by_signs_(x, signs):
     """Zero where the value that the signs were taken of was not above 0; in place."""
-    return x.mul_(packing.sign_unpack(signs, x.shape, x.dtype))
+    if not x.is_contiguous():
+        return x.mul_(packing.sign_unpack(signs, x.shape, x.dtype))
+    flat, piece = x.view(-1), 1 << 20
+    for first in range(0, flat.numel(), piece):
+        part = flat[first : first + piece]
+        bits = signs[first // 8 : (first + part.numel() + 7) // 8]
+        part.mul_(packing.sign_unpack(bits, part.shape, x.dtype))
+    return x
 )",
      R"(
 def mask_by_signs_(x, signs):
     """Zero where the value that the signs were taken of was not above 0."""
     return x * unpack_codes(signs, 1, x.numel()).view(x.shape).to(x.dtype)
+)"},
+    {"tick", R"(
+def tick(B, name):
+    if name in B:
+        B[name] += 1
+)",
+     R"(
+def tick(B, name):
+    if name in B:
+        B[name] += 1
+)"},
+    {"normalize_", R"(
+def normalize_(x, running_mean, running_var, training, momentum, eps):
+    """Every channel to mean 0 and variance 1, in place; the means and the inverse deviations."""
+    mean, rstd = x.new_empty(x.size(1)), x.new_empty(x.size(1))
+    aten.native_batch_norm.out(
+        x, None, None, running_mean, running_var, training, momentum, eps,
+        out=x, save_mean=mean, save_invstd=rstd,
+    )
+    return x, mean, rstd
+)",
+     R"(
+def normalize_(x, running_mean, running_var, training, momentum, eps):
+    """Every channel to mean 0 and variance 1; the means and the inverse deviations."""
+    return aten.native_batch_norm(
+        x, None, None, running_mean, running_var, training, momentum, eps
+    )
+)"},
+    {"batch_norm_backward_packed",
+     R"(
+def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
+    """batch_norm_backward slice by slice of the batch, from packed normalized values."""
+    sample = gradient[0].numel()
+    if packed.dtype != torch.uint8 or sample % 256 or not gradient.is_contiguous():
+        normal = unpack_bits(packed, bits, gradient.shape, gradient.dtype)
+        return batch_norm_backward(gradient, normal, weight, rstd, [True, True, True])
+    slices = max(1, (1 << 20) // sample)
+    record = sample // 256 * (4 + 32 * bits)
+    over = [0, *range(2, gradient.dim())]
+    column = (-1, *[1] * (gradient.dim() - 2))
+
+    def parts():
+        for i in range(0, gradient.size(0), slices):
+            part = gradient[i : i + slices]
+            normal = packed[i * record : (i + slices) * record]
+            yield i, part, unpack_bits(normal, bits, part.shape, part.dtype)
+
+    d_weight, d_bias = torch.zeros_like(weight), torch.zeros_like(weight)
+    for _, part, normal in parts():
+        d_bias += part.sum(over)
+        d_weight += normal.mul_(part).sum(over)
+    scale = weight * rstd
+    count = gradient.numel() // weight.numel()
+    shift, slope = (-d_bias * scale / count).view(column), (-d_weight * scale / count).view(column)
+    scale = scale.view(column)
+    d_x = gradient if in_place else torch.empty_like(gradient)
+    for i, part, normal in parts():
+        torch.addcmul(shift, part, scale, out=d_x[i : i + slices]).addcmul_(normal, slope)
+    return d_x, d_weight, d_bias
+)",
+     {}},
+    {"batch_norm_backward",
+     R"(
+def batch_norm_backward(gradient, normal, weight, rstd, mask):
+    """From the normalized values: an input of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    return aten.native_batch_norm_backward(
+        gradient, normal, weight * rstd, None, None, zeros, ones, True, 0.0, mask
+    )
+)",
+     {}},
+    {"layer_norm_backward", R"(
+def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
+    """From the normalized values: rows of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    d_x, d_weight, d_bias = aten.native_layer_norm_backward(
+        gradient, normal, features, zeros, ones, weight, bias, mask
+    )
+    return d_x.mul_(rstd) if mask[0] else None, d_weight, d_bias
+)",
+     R"(
+def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
+    """From the normalized values: rows of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    d_x, d_weight, d_bias = aten.native_layer_norm_backward(
+        gradient, normal, features, zeros, ones, weight, bias, mask
+    )
+    return d_x * rstd if mask[0] else None, d_weight, d_bias
+)"},
+    {"local_response_norm_backward", R"(
+def local_response_norm_backward(gradient, x, size, alpha, beta, k):
+    def over_neighbours(t, left, right):
+        padded = F.pad(t.unsqueeze(1), (0, 0, 0, 0, left, right))
+        return F.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1)
+
+    half = size // 2
+    d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
+    back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
+    return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
+)",
+     R"(
+def local_response_norm_backward(gradient, x, size, alpha, beta, k):
+    def over_neighbours(t, left, right):
+        padded = F.pad(t.unsqueeze(1), (0, 0, 0, 0, left, right))
+        return F.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1)
+
+    half = size // 2
+    d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
+    back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
+    return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
+)"},
+    {"dropout_noise", R"(
+def dropout_noise(like, keep, seed):
+    """The same for the same seed: nothing needs to be kept."""
+    generator = torch.Generator(like.device).manual_seed(seed)
+    return torch.empty_like(like).bernoulli_(keep, generator=generator).div_(keep)
+)",
+     R"(
+def dropout_noise(like, keep, seed):
+    """The same for the same seed: nothing needs to be kept. By multiplication and floor only."""
+    number = torch.arange(like.numel(), device=like.device, dtype=torch.float64)
+    for factor in (0.6180339887498949, 0.7548776662466927):
+        number = (number + seed % 1000003 + 1) * factor
+        number = (number - torch.floor(number)) * 99991.0
+    chosen = torch.floor(number - torch.floor(number) + keep)
+    return (chosen / keep).to(like.dtype).view(like.shape)
+)"},
+    {"pack_window", R"(
+def pack_window(index, bits, width, kernel, stride, padding):
+    """Where in its window each maximum stood, in few bits."""
+    rows = torch.arange(index.size(2)).view(-1, 1) * stride[0] - padding[0]
+    columns = torch.arange(index.size(3)) * stride[1] - padding[1]
+    place = (index // width - rows) * kernel[1] + (index % width - columns)
+    return pack_codes(place.view(-1).float(), bits)
+)",
+     R"(
+def pack_window(index, bits, width, kernel, stride, padding):
+    """Where in its window each maximum stood, in few bits."""
+    rows = torch.arange(index.size(2), device=index.device).view(-1, 1) * stride[0] - padding[0]
+    columns = torch.arange(index.size(3), device=index.device) * stride[1] - padding[1]
+    place = (index // width - rows) * kernel[1] + (index % width - columns)
+    return pack_codes(place.reshape(-1).float(), bits)
+)"},
+    {"unpack_window", R"(
+def unpack_window(packed, bits, shape, width, kernel, stride, padding):
+    """PyTorch's indices again."""
+    place = unpack_codes(packed, bits, math.prod(shape)).view(shape).long()
+    rows = torch.arange(shape[2]).view(-1, 1) * stride[0] - padding[0]
+    columns = torch.arange(shape[3]) * stride[1] - padding[1]
+    return (rows + place // kernel[1]) * width + columns + place % kernel[1]
+)",
+     R"(
+def unpack_window(packed, bits, shape, width, kernel, stride, padding):
+    """PyTorch's indices again."""
+    place = unpack_codes(packed, bits, math.prod(shape)).view(shape).long()
+    rows = torch.arange(shape[2], device=packed.device).view(-1, 1) * stride[0] - padding[0]
+    columns = torch.arange(shape[3], device=packed.device) * stride[1] - padding[1]
+    return (rows + place // kernel[1]) * width + columns + place % kernel[1]
+)"},
+    {"pack_cast", R"(
+def pack_cast(x, to):
+    return x.to(to)
+)",
+     R"(
+def pack_cast(x, to):
+    return x.to(to)
 )"},
     {"pack_bits", R"(
 def pack_bits(x, bits, rounding="nearest", seed=0):
@@ -66,15 +239,8 @@ def unpack_bits(packed, bits, shape, dtype=torch.float32):
     rows = unpack_codes(codes, bits, low.numel() * 256).view(-1, 256).to(low.dtype)
     return torch.addcmul(low, rows, scale).view(-1)[:count].view(shape)
 )"},
-    {"pack_cast", R"(
-def pack_cast(x, to):
-    return x.to(to)
-)",
-     R"(
-def pack_cast(x, to):
-    return x.to(to)
-)"},
-    {"pack_codes", "",
+    {"pack_codes",
+     {},
      R"(
 def pack_codes(codes, bits):
     """Small whole numbers in bytes, by multiplication and addition only."""
@@ -84,7 +250,8 @@ def pack_codes(codes, bits):
     weights = torch.tensor([2.0 ** (bits * i) for i in range(each)], device=codes.device)
     return (codes * weights).sum(1).to(torch.uint8)
 )"},
-    {"unpack_codes", "",
+    {"unpack_codes",
+     {},
      R"(
 def unpack_codes(packed, bits, count):
     """The reverse of pack_codes, by multiplication and floor only."""
@@ -135,12 +302,19 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
   }
 }
 
+std::vector<std::string_view> packing_function_names() {
+  std::vector<std::string_view> names;
+  for (const Function& each : kFunctions) names.push_back(each.name);
+  return names;
+}
+
 std::string packing_functions(const std::string& code, bool native) {
   std::string all = code;
   std::string functions;
   for (const Function& each : kFunctions) {
     if (!mentions(all, each.name)) continue;
-    const std::string_view body = native ? each.native : each.portable;
+    const bool own = native ? !each.native.empty() : each.portable.empty();
+    const std::string_view body = own ? each.native : each.portable;
     functions += text("\n", body);
     all += body;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/plan.h"
@@ -12,6 +13,9 @@ namespace tensorpress::model {
 std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed);
 std::string unpack_expression(const Storing& storing, const std::string& stored,
                               const TensorType& type);
+
+/// Names that variables of the emitted file must not have.
+std::vector<std::string_view> packing_function_names();
 
 /// The definitions of those functions among pack_signs, mask_by_signs, pack_bits, ... that the code
 /// mentions, as they stand at the beginning of the emitted file.

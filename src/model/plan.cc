@@ -70,6 +70,8 @@ Result<Plan> named_plan(const std::string& name) {
     plan.fallback.kind = Storing::Kind::quantize;
     plan.fallback.bits = bits;
     plan.fallback.stochastic = stochastic;
+    plan.smooth = plan.fallback;
+    plan.smooth.bits = std::max(bits, bits == 2 ? 4 : 8);
     return plan;
   };
   if (name == "off") return plan_off();

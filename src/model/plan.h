@@ -40,8 +40,12 @@ struct Plan {
   bool compact = false;
   /// For activations that a lossy copy is sound for and that have no entry of their own.
   Storing fallback;
-  /// Kept as they are below this many elements of one sample: the last features and the logits.
-  std::int64_t smallest = 1024;
+  /// The same for those that a smooth function of enters the gradients.
+  Storing smooth;
+  /// Smaller tensors are kept as they are, and tensors of two dimensions up to the second size: the
+  /// last features and the logits.
+  std::int64_t min_bytes = 4096;
+  std::int64_t exact_2d_bytes = std::int64_t{256} << 10;
   std::map<std::string, Storing> by_name;  // activation -> how
 };
 

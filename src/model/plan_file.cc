@@ -1,134 +1,123 @@
 #include "model/plan_file.h"
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
+#include "model/source.h"
 
 namespace tensorpress::model {
 namespace {
 
-using Json = nlohmann::ordered_json;
-constexpr std::uint64_t kMostBytes = 64 << 20;
+using Json = nlohmann::json;
 
-Result<std::string> read_text(const std::string& path) {
-  TRY(const auto file, files::open_bytes(path));
-  if (file->size() > kMostBytes) {
-    return too_large(path, " has ", file->size(), " bytes; a plan has at most ", kMostBytes);
-  }
-  std::string content(file->size(), '\0');
-  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
-  return content;
+constexpr std::uint64_t kLargestPlan = std::uint64_t{64} << 20;
+
+Result<std::string> word_in(const Json& rule, const char* key, const std::string& fallback) {
+  if (!rule.contains(key)) return fallback;
+  if (!rule[key].is_string()) return bad_argument("'", key, "' is not a word");
+  return rule[key].get<std::string>();
 }
 
-Result<Json> parsed(const std::string& content, const std::string& where) {
-  Json json = Json::parse(content, nullptr, false);
-  if (!json.is_object()) return bad_argument(where, " is not a JSON object");
-  return json;
+Result<int> number_in(const Json& rule, const char* key, int fallback) {
+  if (!rule.contains(key)) return fallback;
+  if (!rule[key].is_number_integer()) return bad_argument("'", key, "' is not a whole number");
+  return rule[key].get<int>();
 }
 
-Result<void> only(const Json& object, std::initializer_list<const char*> known,
-                  const std::string& where) {
-  for (const auto& [key, value] : object.items()) {
-    bool found = false;
-    std::string list;
-    for (const char* each : known) {
-      found = found || key == each;
-      list += text(list.empty() ? "" : ", ", each);
-    }
-    if (!found) return bad_argument(where, " has an entry '", key, "'; there are ", list);
-  }
-  return {};
-}
-
-Result<std::int64_t> whole(const Json& object, const char* key, std::int64_t fallback,
-                           std::int64_t least, std::int64_t most, const std::string& where) {
-  if (!object.contains(key)) return fallback;
-  const Json& value = object.at(key);
-  const bool fits = value.is_number_unsigned()
-                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most) &&
-                              value.get<std::int64_t>() >= least
-                        : value.is_number_integer() && value.get<std::int64_t>() >= least;
-  if (!fits) {
-    return bad_argument(where, ": ", key, " is ", value.dump(), "; it is a whole number of ", least,
-                        "...", most);
-  }
-  return value.get<std::int64_t>();
-}
-
-Result<std::string> word(const Json& object, const char* key, const char* fallback,
-                         std::initializer_list<const char*> allowed, const std::string& where) {
-  if (!object.contains(key)) return std::string(fallback);
-  const Json& value = object.at(key);
-  std::string list;
-  for (const char* each : allowed) {
-    if (value == each) return std::string(each);
-    list += text(list.empty() ? "" : ", ", each);
-  }
-  return bad_argument(where, ": ", key, " is ", value.dump(), "; there are ", list);
-}
-
-Result<Storing> storing_from_json(const Json& rule, const std::string& where) {
-  const Json object = rule.is_string() ? Json{{"codec", rule}} : rule;
-  if (!object.is_object() || !object.contains("codec")) {
-    return bad_argument(where, " is ", object.dump(),
-                        "; a rule is an object such as {\"codec\": \"quantize\", \"bits\": 4}");
-  }
-  TRY(const std::string codec,
-      word(object, "codec", "", {"keep", "quantize", "cast", "dct-chop", "rebuild"}, where));
+Result<Storing> quantize_rule(const Json& rule) {
   Storing storing;
-  if (codec == "keep" || codec == "rebuild") {
-    RETURN_IF_ERROR(only(object, {"codec"}, where));
-    storing.kind = codec == "keep" ? Storing::Kind::keep : Storing::Kind::rebuild;
-  } else if (codec == "quantize") {
-    RETURN_IF_ERROR(only(object, {"codec", "bits", "group", "rounding"}, where));
-    storing.kind = Storing::Kind::quantize;
-    TRY(const std::int64_t bits, whole(object, "bits", 4, 1, 8, where));
-    if (bits != 1 && bits != 2 && bits != 4 && bits != 8) {
-      return bad_argument(where, ": bits is ", bits, "; there are 1, 2, 4 and 8");
-    }
-    storing.bits = static_cast<int>(bits);
-    RETURN_IF_ERROR(whole(object, "group", 256, 256, 256, where));
-    TRY(const std::string rounding,
-        word(object, "rounding", "nearest", {"nearest", "stochastic"}, where));
-    storing.stochastic = rounding == "stochastic";
-  } else if (codec == "cast") {
-    RETURN_IF_ERROR(only(object, {"codec", "to"}, where));
-    storing.kind = Storing::Kind::cast;
-    TRY(storing.type, word(object, "to", "bf16", {"bf16", "f16", "e4m3", "e5m2"}, where));
-  } else {
-    RETURN_IF_ERROR(only(object, {"codec", "cf"}, where));
-    storing.kind = Storing::Kind::chop;
-    TRY(const std::int64_t cf, whole(object, "cf", 4, 1, 8, where));
-    storing.chop_factor = static_cast<int>(cf);
+  storing.kind = Storing::Kind::quantize;
+  TRY(storing.bits, number_in(rule, "bits", 4));
+  TRY(const int group, number_in(rule, "group", 256));
+  TRY(const std::string rounding, word_in(rule, "rounding", "nearest"));
+  if (storing.bits != 1 && storing.bits != 2 && storing.bits != 4 && storing.bits != 8) {
+    return bad_argument("'bits' is ", storing.bits, "; it must be 1, 2, 4 or 8");
   }
+  if (group != 256) return bad_argument("'group' is ", group, "; emitted code has groups of 256");
+  if (rounding != "nearest" && rounding != "stochastic") {
+    return bad_argument("'rounding' is ", rounding, "; it must be nearest or stochastic");
+  }
+  storing.stochastic = rounding == "stochastic";
   return storing;
+}
+
+Result<Storing> rule_of(const Json& given) {
+  const Json rule = given.is_string() ? Json{{"codec", given}} : given;
+  if (!rule.is_object() || !rule.contains("codec") || !rule["codec"].is_string()) {
+    return bad_argument("a rule is an object such as {\"codec\": \"quantize\", \"bits\": 4}");
+  }
+  const std::string codec = rule["codec"].get<std::string>();
+  Storing storing;
+  if (codec == "keep") return storing;
+  if (codec == "quantize") return quantize_rule(rule);
+  if (codec == "rebuild" || codec == "recompute") {
+    storing.kind = Storing::Kind::rebuild;
+    return storing;
+  }
+  if (codec == "cast") {
+    storing.kind = Storing::Kind::cast;
+    TRY(storing.type, word_in(rule, "to", "bf16"));
+    if (storing.type != "bf16" && storing.type != "f16") {
+      return bad_argument("emitted code casts to bf16 or f16, not to ", storing.type);
+    }
+    return storing;
+  }
+  if (codec == "dct-chop") {
+    storing.kind = Storing::Kind::chop;
+    TRY(storing.chop_factor, number_in(rule, "cf", 4));
+    if (storing.chop_factor < 1 || storing.chop_factor > 8) {
+      return bad_argument("'cf' is ", storing.chop_factor, "; it must be 1 to 8");
+    }
+    return storing;
+  }
+  return bad_argument("emitted code has no codec '", codec,
+                      "'; it has keep, rebuild, quantize, cast and dct-chop");
 }
 
 }  // namespace
 
-Result<Plan> plan_from_json(const std::string& content, const std::string& where,
-                            const std::string& model) {
-  TRY(const Json json, parsed(content, where));
-  RETURN_IF_ERROR(only(
-      json, {"tensorpress_plan", "model", "level", "smallest", "default", "by_name", "prediction"},
-      where));
-  RETURN_IF_ERROR(whole(json, "tensorpress_plan", 1, 1, 1, where));
-  if (json.contains("model") && json.at("model") != model) {
-    return bad_argument(where, " was made for model ", json.at("model").dump(), ", not for '",
-                        model, "'");
+Result<Plan> parse_plan(const std::string& json, const std::string& model) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object()) return bad_argument("it is not a JSON object");
+  TRY(const int version, number_in(object, "tensorpress_plan", 1));
+  if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
+  for (const auto& [key, value] : object.items()) {
+    static const std::vector<std::string_view> kKnown = {
+        "tensorpress_plan", "model",   "level",   "min_bytes",  "exact_2d_bytes",
+        "default",          "by_type", "by_name", "prediction", "batch"};
+    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
+      return bad_argument("a plan has no entry '", key, "'", did_you_mean(key, kKnown));
+    }
   }
-  TRY(const std::string level,
-      word(json, "level", "balanced", {"off", "lossless", "safe", "balanced", "max"}, where));
+  TRY(const std::string made_for, word_in(object, "model", model));
+  if (made_for != model) {
+    return bad_argument("it was made for model '", made_for, "', not for '", model, "'");
+  }
+  TRY(const std::string level, word_in(object, "level", "balanced"));
   TRY(Plan plan, named_plan(level));
-  plan.name = where;
-  if (json.contains("default") && !json.at("default").is_null()) {
-    TRY(plan.fallback, storing_from_json(json.at("default"), text(where, ": default")));
+  if (object.contains("default") && !object["default"].is_null()) {
+    TRY(plan.fallback, rule_of(object["default"]));
+    plan.compact = true;
   }
-  if (json.contains("by_name")) {
-    if (!json.at("by_name").is_object()) return bad_argument(where, ": by_name is not an object");
-    for (const auto& [name, rule] : json.at("by_name").items()) {
-      TRY(plan.by_name[name], storing_from_json(rule, text(where, ": by_name '", name, "'")));
+  for (const auto& [key, member] :
+       {std::pair{"min_bytes", &plan.min_bytes}, {"exact_2d_bytes", &plan.exact_2d_bytes}}) {
+    if (!object.contains(key)) continue;
+    if (!object[key].is_number_unsigned())
+      return bad_argument("'", key, "' is not a number of bytes");
+    *member = object[key].get<std::int64_t>();
+  }
+  if (object.contains("by_type") && !object["by_type"].empty()) {
+    return bad_argument("by_type is for classes of modules; name activations in by_name");
+  }
+  if (object.contains("by_name")) {
+    if (!object["by_name"].is_object()) return bad_argument("by_name is not an object");
+    for (const auto& [name, rule] : object["by_name"].items()) {
+      auto storing = rule_of(rule);
+      if (!storing.ok()) return bad_argument("by_name ", name, ": ", storing.error().message);
+      plan.by_name[name] = std::move(storing).value();
+      plan.compact = true;
     }
   }
   return plan;
@@ -136,8 +125,14 @@ Result<Plan> plan_from_json(const std::string& content, const std::string& where
 
 Result<Plan> read_plan(const std::string& name_or_path, const std::string& model) {
   if (!name_or_path.ends_with(".json")) return named_plan(name_or_path);
-  TRY(const std::string content, read_text(name_or_path));
-  return plan_from_json(content, name_or_path, model);
+  TRY(const auto file, files::open_bytes(name_or_path));
+  if (file->size() > kLargestPlan) return too_large(name_or_path, " is too large for a plan");
+  std::string content(file->size(), '\0');
+  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
+  auto plan = parse_plan(content, model);
+  if (!plan.ok()) return bad_argument("plan ", name_or_path, ": ", plan.error().message);
+  plan->name = name_or_path.substr(name_or_path.find_last_of('/') + 1);
+  return plan;
 }
 
 }  // namespace tensorpress::model

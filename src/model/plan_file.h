@@ -1,5 +1,4 @@
-// Plans from files, as docs/plan.md describes them. Unknown entries, codecs and values are refused
-// by name: a misspelled plan must not train without the compression that somebody asked for.
+// Plans from files, as docs/plan.md describes them.
 #pragma once
 
 #include <string>
@@ -8,10 +7,11 @@
 
 namespace tensorpress::model {
 
-/// Of a name (off, lossless, safe, balanced, max) or of the path of a file ending in .json. A plan
-/// that says which model it is for is refused for another.
+/// A plan by its name (off, lossless, safe, balanced, max) or from a file ending in .json. A file
+/// whose `model` is another than this one is refused.
 Result<Plan> read_plan(const std::string& name_or_path, const std::string& model);
-Result<Plan> plan_from_json(const std::string& content, const std::string& where,
-                            const std::string& model);
+
+/// The same from the text of such a file.
+Result<Plan> parse_plan(const std::string& json, const std::string& model);
 
 }  // namespace tensorpress::model

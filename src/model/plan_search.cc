@@ -21,6 +21,7 @@ struct Candidate {
   ValueId value = kNone;
   bool rebuilt = false;  // in the reference plan
   bool hidden = false;
+  Storing reference = {};  // in that plan, or where it is rebuilt, what else it would be
   std::vector<Storing> options = {};
   std::vector<Footprint> changes = {};  // of each option, against the reference plan
   std::vector<ValueId> released = {};   // hidden kept: what can then not be rebuilt
@@ -85,12 +86,20 @@ class Search {
     TRY(const auto stashes, decide(graph_, reference_, options_.lowering.sizes));
     for (ValueId id = 0; id < stashes.size(); ++id) {
       const Stash& stash = stashes[id];
-      if (!stash.values || !stash.lossy || stash.how.kind == Storing::Kind::keep) continue;
+      if (!stash.values || stash.tolerance == Tolerance::exact ||
+          stash.how.kind != Storing::Kind::quantize) {
+        continue;
+      }
       Candidate candidate{.value = id, .rebuilt = stash.rebuilt};
       candidate.hidden = graph_.values[id].role == Role::hidden;
-      Storing keep;
-      candidate.options.push_back(keep);
-      for (const Storing& level : storing_levels()) candidate.options.push_back(level);
+      candidate.reference = stash.how;
+      candidate.options.emplace_back();  // keep
+      for (const Storing& level : storing_levels()) {
+        // What a smooth function of enters the gradients is not stored in two bits.
+        const bool coarse = level.kind == Storing::Kind::quantize && level.bits < 4;
+        if (stash.tolerance == Tolerance::smooth && coarse) continue;
+        candidate.options.push_back(level);
+      }
       if (stash.rebuilt) {
         Storing rebuild;
         rebuild.kind = Storing::Kind::rebuild;
@@ -128,9 +137,6 @@ class Search {
   Result<void> measure() {
     TRY(base_, footprint(reference_));
     const Footprint nothing{.bytes = std::vector<std::int64_t>(base_.bytes.size()), .saved = 0};
-    Storing four = reference_.fallback;
-    Storing eight = four;
-    eight.bits = 8;
     // What a rebuilt value holds when it is stored, for the kept hidden values below.
     std::map<ValueId, Footprint> stored_rebuilt;
     for (Candidate& candidate : candidates_) {
@@ -138,21 +144,24 @@ class Search {
       const auto size = [&](const Storing& storing) {
         return static_cast<double>(stored_bytes(storing, type, options_.lowering.sizes));
       };
-      Footprint at_four = nothing;
+      const Storing& one = candidate.reference;
+      Storing other = one;
+      other.bits = one.bits == 8 ? 4 : 8;
+      Footprint at_one = nothing;
       if (candidate.rebuilt) {
-        TRY(at_four, change_by(candidate, four));
-        stored_rebuilt[candidate.value] = at_four;
+        TRY(at_one, change_by(candidate, one));
+        stored_rebuilt[candidate.value] = at_one;
       }
-      TRY(const Footprint at_eight, change_by(candidate, eight));
+      TRY(const Footprint at_other, change_by(candidate, other));
       for (const Storing& option : candidate.options) {
         if (option.kind == Storing::Kind::rebuild) {
           candidate.changes.push_back(nothing);
         } else if (option.kind == Storing::Kind::keep) {
           candidate.changes.emplace_back();  // below
         } else {
-          const double span = size(eight) - size(four);
-          const double share = span > 0 ? (size(option) - size(four)) / span : 0;
-          candidate.changes.push_back(between(at_four, at_eight, share));
+          const double span = size(other) - size(one);
+          const double share = span != 0 ? (size(option) - size(one)) / span : 0;
+          candidate.changes.push_back(between(at_one, at_other, share));
         }
       }
     }
@@ -276,6 +285,8 @@ class Search {
 
   planner::Request request() const {
     planner::Request request;
+    // Equal times of equal tensors make the last percent of a proof endless.
+    request.search = {.relative_gap = 2e-3, .nodes = 200, .seconds = 3};
     request.limits.lowest_score = budget_.min_score;
     request.limits.mean_score = budget_.mean_score;
     if (budget_.peak_bytes || budget_.ratio) {

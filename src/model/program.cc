@@ -57,14 +57,20 @@ void Program::find_lifetimes() {
     std::map<std::size_t, std::size_t> last;
     for (std::size_t i = 0; i < lines->size(); ++i) {
       Line& line = (*lines)[i];
-      for (const std::size_t id : line.defines) local[variables[id].name] = id;
+      const auto read = [&](std::size_t id) {
+        if (std::find(line.reads.begin(), line.reads.end(), id) == line.reads.end()) {
+          line.reads.push_back(id);
+        }
+        last[id] = i;
+      };
+      // Names are read before they are given anew: x = x + y reads the old x.
       for (const std::string& name : names_in(line.code)) {
         const auto found = local.find(name);
-        if (found == local.end()) continue;
-        if (std::find(line.reads.begin(), line.reads.end(), found->second) == line.reads.end()) {
-          line.reads.push_back(found->second);
-        }
-        last[found->second] = i;
+        if (found != local.end()) read(found->second);
+      }
+      for (const std::size_t id : line.defines) {
+        local[variables[id].name] = id;
+        last[id] = i;
       }
     }
     for (const auto& [id, i] : last) {

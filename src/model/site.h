@@ -49,6 +49,8 @@ class Site {
   std::string parameter(std::string_view local) const;
   /// A fresh variable of this node: "layer1_0_bn1_mean".
   std::string local(std::string_view suffix) const;
+  /// The number of the node, for seeds.
+  NodeId number() const { return node_; }
 
   // --- lines ---
   /// `name = expression`. `scratch`: bytes that the expression takes besides, while it runs.
@@ -65,8 +67,13 @@ class Site {
   // --- forward ---
   /// Nobody needs the memory of input i after this line, so that it may be overwritten.
   bool may_overwrite(std::size_t i = 0) const;
+  /// The plan wants exact compact forms: seeds for masks, small indices.
+  bool compact() const;
   /// Keeps a small variable for backward, exactly, under NODE.suffix.
   void save(std::string_view suffix, const std::string& variable);
+  /// The same for an expression that makes something of `packed_bytes`.
+  void save_packed(std::string_view suffix, const std::string& expression,
+                   std::int64_t packed_bytes);
   /// The plan stores the hidden output. Define it as output `hidden()`, call store_hidden(), and
   /// then its memory may be overwritten if that returned true.
   bool split() const;
@@ -79,6 +86,10 @@ class Site {
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
   std::string signs(std::size_t j = 0);
+  /// Bits a value of the stored hidden output if it is quantized and the package packs, else 0; and
+  /// where it is stored. For functions that unpack it themselves, piece by piece.
+  int hidden_bits() const;
+  std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
   /// No other gradient shares the memory of grad(j), so that it may be overwritten.
   bool may_overwrite_grad(std::size_t j = 0) const;

@@ -114,6 +114,7 @@ std::string to_text(const TensorType& type) {
 }
 
 std::int64_t bytes(const TensorType& type, const Sizes& sizes) {
+  if (type.sparse) return 0;  // as many as it has entries; it is always the caller's
   return elements(type.shape, sizes) * bytes_of(type.element);
 }
 

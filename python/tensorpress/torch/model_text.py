@@ -330,7 +330,7 @@ class _Writer:
             used = not equals or owned or any(each in read for each in names.split(", "))
             if used:
                 kept.append(line)
-                read.update(re.findall(r"\w+", made if equals else line))
+                read.update(re.findall(r"\b\w+\b(?!\()", made if equals else line))
         self.lines = kept[::-1]
 
 

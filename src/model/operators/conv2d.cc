@@ -61,7 +61,7 @@ class Conv2d final : public Operator {
   }
 
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {{Need::Of::input, 0}};
+    return {need_input(0, Tolerance::linear)};
   }
 
   void forward(Site& s) const override {

@@ -30,7 +30,7 @@ class CrossEntropy final : public Operator {
   }
 
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {{Need::Of::input, 1, false, false}};
+    return {need_input(1, Tolerance::exact)};
   }
 
   void forward(Site& s) const override {

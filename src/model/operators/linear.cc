@@ -43,7 +43,7 @@ class Linear final : public Operator {
   }
 
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {{Need::Of::input, 0}};
+    return {need_input(0, Tolerance::linear)};
   }
 
   void forward(Site& s) const override {

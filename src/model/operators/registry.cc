@@ -7,18 +7,70 @@
 
 namespace tensorpress::model {
 
-const Operator &conv2d_operator(), &cross_entropy_operator(), &flatten_operator(),
-    &linear_operator(), &relu_operator();
+const Operator &adaptive_avg_pool2d_operator(), &add_operator(), &attention_operator(),
+    &avg_pool2d_operator(), &batch_norm_operator(), &bce_with_logits_operator(), &cat_operator(),
+    &chunk_operator(), &conv2d_operator(), &conv_transpose2d_operator(), &cross_entropy_operator(),
+    &div_operator(), &dropout_operator(), &elu_operator(), &embedding_operator(),
+    &flatten_operator(), &gelu_operator(), &gelu_tanh_operator(), &group_norm_operator(),
+    &l1_loss_operator(), &layer_norm_operator(), &leaky_relu_operator(), &linear_operator(),
+    &local_response_norm_operator(), &log_softmax_operator(), &matmul_operator(),
+    &max_pool2d_operator(), &mean_operator(), &mse_loss_operator(), &mul_operator(),
+    &nll_loss_operator(), &pad_operator(), &relu_operator(), &relu6_operator(), &reshape_operator(),
+    &rms_norm_operator(), &scale_operator(), &shift_operator(), &sigmoid_operator(),
+    &silu_operator(), &softmax_operator(), &softplus_operator(), &spmm_operator(), &sub_operator(),
+    &tanh_operator(), &transpose_operator(), &upsample_operator();
 
 namespace {
 
 using Access = const Operator& (*)();
 constexpr std::array kOperators = std::to_array<Access>({
+    adaptive_avg_pool2d_operator,
+    add_operator,
+    attention_operator,
+    avg_pool2d_operator,
+    batch_norm_operator,
+    bce_with_logits_operator,
+    cat_operator,
+    chunk_operator,
     conv2d_operator,
+    conv_transpose2d_operator,
     cross_entropy_operator,
+    div_operator,
+    dropout_operator,
+    elu_operator,
+    embedding_operator,
     flatten_operator,
+    gelu_operator,
+    gelu_tanh_operator,
+    group_norm_operator,
+    l1_loss_operator,
+    layer_norm_operator,
+    leaky_relu_operator,
     linear_operator,
+    local_response_norm_operator,
+    log_softmax_operator,
+    matmul_operator,
+    max_pool2d_operator,
+    mean_operator,
+    mse_loss_operator,
+    mul_operator,
+    nll_loss_operator,
+    pad_operator,
     relu_operator,
+    relu6_operator,
+    reshape_operator,
+    rms_norm_operator,
+    scale_operator,
+    shift_operator,
+    sigmoid_operator,
+    silu_operator,
+    softmax_operator,
+    softplus_operator,
+    spmm_operator,
+    sub_operator,
+    tanh_operator,
+    transpose_operator,
+    upsample_operator,
 });
 
 }  // namespace

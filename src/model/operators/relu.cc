@@ -22,11 +22,11 @@ class Relu final : public Operator {
   }
 
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {{Need::Of::output, 0, true}};
+    return {need_signs(0)};
   }
 
   std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {{Need::Of::input, 0}, {Need::Of::output, 0, true}};
+    return {need_input(0, Tolerance::linear), need_signs(0)};
   }
 
   void forward(Site& s) const override {

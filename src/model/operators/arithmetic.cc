@@ -1,0 +1,184 @@
+// add, sub, mul, div of two tensors with broadcasting; scale(x, factor, divisor) and shift(x,
+// offset) by numbers. Sums keep nothing: the gradient goes through. Products keep their factors.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+/// The shape of both together, aligned at the last dimension.
+Result<Shape> broadcast(const TensorType& a, const TensorType& b) {
+  Shape shape(std::max(a.shape.size(), b.shape.size()), dim(1));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Dim first = i < a.shape.size() ? a.shape[a.shape.size() - 1 - i] : dim(1);
+    const Dim second = i < b.shape.size() ? b.shape[b.shape.size() - 1 - i] : dim(1);
+    if (first != second && first != dim(1) && second != dim(1)) {
+      return bad_argument(to_text(a), " and ", to_text(b), " do not fit together");
+    }
+    shape[shape.size() - 1 - i] = first == dim(1) ? second : first;
+  }
+  return shape;
+}
+
+class Binary : public Operator {
+ public:
+  Binary(const char* name, const char* sign) : signature_{name, 2, 2}, sign_(sign) {}
+  const Signature& signature() const override { return signature_; }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& a = arguments.inputs[0];
+    const TensorType& b = arguments.inputs[1];
+    if (a.element != b.element || !is_floating(a.element) || a.sparse || b.sparse) {
+      return bad_argument("both tensors must be floating and of one type, but are ", to_text(a),
+                          " and ", to_text(b));
+    }
+    TRY(Shape shape, broadcast(a, b));
+    return Inferred{{{a.element, std::move(shape)}}};
+  }
+
+  void forward(Site& s) const override {
+    const bool same = s.view().input(0).type == s.view().output().type;
+    if (same && s.may_overwrite(0) && adds()) {
+      s.define_output_in(0, s.in(0),
+                         text(s.in(0), sign_[0] == '+' ? ".add_(" : ".sub_(", s.in(1), ")"));
+      return;
+    }
+    s.define_output(0, text(s.in(0), " ", sign_, " ", s.in(1)));
+  }
+
+ protected:
+  bool adds() const { return sign_[0] == '+' || sign_[0] == '-'; }
+
+  /// The gradient of input i, summed over the dimensions that it was repeated over.
+  static void give_summed(Site& s, std::size_t i, const std::string& expression) {
+    if (!s.wants(i)) return;
+    if (s.view().input(i).type == s.view().output().type) {
+      if (expression == s.grad()) {
+        s.give_shared(i, expression, expression);
+      } else {
+        s.give(i, expression);
+      }
+    } else {
+      s.give(i,
+             text("(", expression, ").sum_to_size(", to_python(s.view().input(i).type.shape), ")"));
+    }
+  }
+
+ private:
+  Signature signature_;
+  const char* sign_;
+};
+
+class Sum final : public Binary {
+ public:
+  using Binary::Binary;
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  void backward(Site& s) const override {
+    give_summed(s, 0, s.grad());
+    give_summed(s, 1, signature().name[0] == 's' ? text("-", s.grad()) : s.grad());
+  }
+};
+
+class Product final : public Binary {
+ public:
+  using Binary::Binary;
+  std::vector<Need> needs(const NodeView& node, bool /*split*/) const override {
+    std::vector<Need> needs;
+    if (node.input(1).needs_gradient) needs.push_back(need_input(0, Tolerance::linear));
+    if (node.input(0).needs_gradient) needs.push_back(need_input(1, Tolerance::linear));
+    return needs;
+  }
+  void backward(Site& s) const override {
+    if (s.wants(0)) give_summed(s, 0, text(s.grad(), " * ", s.in(1)));
+    if (s.wants(1)) give_summed(s, 1, text(s.grad(), " * ", s.in(0)));
+  }
+};
+
+class Quotient final : public Binary {
+ public:
+  using Binary::Binary;
+  std::vector<Need> needs(const NodeView& node, bool /*split*/) const override {
+    std::vector<Need> needs{need_input(1, Tolerance::exact)};
+    if (node.input(1).needs_gradient) needs.push_back(need_input(0, Tolerance::linear));
+    return needs;
+  }
+  void backward(Site& s) const override {
+    if (s.wants(0)) give_summed(s, 0, text(s.grad(), " / ", s.in(1)));
+    if (s.wants(1)) {
+      const std::string b = s.in(1);
+      give_summed(s, 1, text("-", s.grad(), " * ((", s.in(0), " / ", b, ") / ", b, ")"));
+    }
+  }
+};
+
+/// One tensor and a number.
+class ByNumber final : public Operator {
+ public:
+  explicit ByNumber(bool scales) : scales_(scales) {}
+  const Signature& signature() const override {
+    static const Signature kScale{
+        "scale",
+        1,
+        1,
+        {{"factor", AttributeKind::number, true}, {"divisor", AttributeKind::number, false}}};
+    static const Signature kShift{"shift", 1, 1, {{"offset", AttributeKind::number, true}}};
+    return scales_ ? kScale : kShift;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    if (!is_floating(arguments.inputs[0].element)) {
+      return bad_argument("the tensor must be floating, but is ", to_text(arguments.inputs[0]));
+    }
+    if (arguments.attributes.has("divisor") && arguments.attributes.number("divisor") == 0) {
+      return bad_argument("division by zero");
+    }
+    return Inferred{{arguments.inputs[0]}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  void forward(Site& s) const override { s.define_output(0, applied(s, s.in())); }
+  void backward(Site& s) const override {
+    if (scales_) {
+      s.give(0, applied(s, s.grad()));
+    } else {
+      s.give_shared(0, s.grad(), s.grad());
+    }
+  }
+
+ private:
+  std::string applied(Site& s, const std::string& x) const {
+    if (!scales_) return text(x, " + ", s.attributes().number("offset"));
+    if (s.attributes().has("divisor")) return text(x, " / ", s.attributes().number("divisor"));
+    return text(x, " * ", s.attributes().number("factor"));
+  }
+  bool scales_;
+};
+
+}  // namespace
+
+const Operator& add_operator() {
+  static const Sum kOperator("add", "+");
+  return kOperator;
+}
+const Operator& sub_operator() {
+  static const Sum kOperator("sub", "-");
+  return kOperator;
+}
+const Operator& mul_operator() {
+  static const Product kOperator("mul", "*");
+  return kOperator;
+}
+const Operator& div_operator() {
+  static const Quotient kOperator("div", "/");
+  return kOperator;
+}
+const Operator& scale_operator() {
+  static const ByNumber kOperator(true);
+  return kOperator;
+}
+const Operator& shift_operator() {
+  static const ByNumber kOperator(false);
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,118 @@
+// conv_transpose2d(x, channels, kernel, stride = 1, padding = 0, output_padding = 0, groups = 1,
+// dilation = 1, bias = true). Backward reads x for the weight's gradient; it may be lossy.
+#include "base/errors.h"
+#include "model/operators/windows.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class ConvTranspose2d final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "conv_transpose2d",
+        1,
+        1,
+        {{"channels", AttributeKind::integer, true},
+         {"kernel", AttributeKind::integers, true},
+         {"stride", AttributeKind::integers, false, std::int64_t{1}},
+         {"padding", AttributeKind::integers, false, std::int64_t{0}},
+         {"output_padding", AttributeKind::integers, false, std::int64_t{0}},
+         {"groups", AttributeKind::integer, false, std::int64_t{1}},
+         {"dilation", AttributeKind::integers, false, std::int64_t{1}},
+         {"bias", AttributeKind::flag, false, true}}};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const Attributes& attributes = arguments.attributes;
+    RETURN_IF_ERROR(expect_images(x));
+    TRY(const Pair kernel, window_pair(attributes, "kernel", 1));
+    TRY(const Pair stride, window_pair(attributes, "stride", 1));
+    TRY(const Pair padding, window_pair(attributes, "padding", 0));
+    TRY(const Pair extra, window_pair(attributes, "output_padding", 0));
+    TRY(const Pair dilation, window_pair(attributes, "dilation", 1));
+    const std::int64_t groups = attributes.integer("groups");
+    const std::int64_t in = x.shape[1].factor;
+    const std::int64_t out = attributes.integer("channels");
+    if (out < 1 || out > (1 << 24)) return bad_argument("'channels' is ", out);
+    if (groups < 1 || in % groups != 0 || out % groups != 0) {
+      return bad_argument("'groups' is ", groups, ", which does not divide ", in, " and ", out,
+                          " channels");
+    }
+    TensorType y = x;
+    y.shape[1] = dim(out);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (extra[i] >= std::max(stride[i], dilation[i])) {
+        return bad_argument("'output_padding' must be below stride or dilation");
+      }
+      const std::int64_t size = (x.shape[i + 2].factor - 1) * stride[i] - 2 * padding[i] +
+                                dilation[i] * (kernel[i] - 1) + extra[i] + 1;
+      if (size < 1) return bad_argument("nothing remains of ", to_text(x));
+      y.shape[i + 2] = dim(size);
+    }
+    Inferred inferred{{y}};
+    inferred.parameters.push_back(
+        {"weight",
+         {x.element, {dim(in), dim(out / groups), dim(kernel[0]), dim(kernel[1])}},
+         kaiming_init()});
+    if (attributes.flag("bias")) {
+      inferred.parameters.push_back({"bias",
+                                     {x.element, {dim(out)}},
+                                     fan_in_bias_init(out / groups * kernel[0] * kernel[1])});
+    }
+    return inferred;
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::linear)};
+  }
+
+  void forward(Site& s) const override {
+    const Attributes& a = s.attributes();
+    s.define_output(0, text("F.conv_transpose2d(", s.in(), ", ", s.parameter("weight"), ", ",
+                            s.parameter("bias"), ", ", list_text(a.integers("stride", 2)), ", ",
+                            list_text(a.integers("padding", 2)), ", ",
+                            list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"),
+                            ", ", list_text(a.integers("dilation", 2)), ")"));
+  }
+
+  void backward(Site& s) const override {
+    const Attributes& a = s.attributes();
+    const bool bias = s.wants_parameter("bias");
+    const TensorType& weight = s.view().parameter("weight")->type;
+    const std::int64_t channels = a.integer("channels");
+    std::vector<Definition> made;
+    made.push_back({s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type});
+    made.push_back({s.grad_name_of_parameter("weight"), weight});
+    made.push_back(
+        {bias ? s.grad_name_of_parameter("bias") : "_", {weight.element, {dim(channels)}}});
+    s.define_all(
+        made,
+        text("aten.convolution_backward(", s.grad(), ", ", s.in(), ", ", s.parameter("weight"),
+             ", ", bias ? list_text({channels}) : "None", ", ", list_text(a.integers("stride", 2)),
+             ", ", list_text(a.integers("padding", 2)), ", ", list_text(a.integers("dilation", 2)),
+             ", True, ", list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"),
+             ", [", s.wants() ? "True" : "False", ", True, ", bias ? "True" : "False", "])"));
+    s.give_parameter("weight", made[1].name);
+    if (bias) s.give_parameter("bias", made[2].name);
+    if (s.wants()) s.give(0, made[0].name);
+  }
+
+  double flops(const NodeView& node, const Sizes& sizes) const override {
+    const Shape& weight = node.parameter("weight")->type.shape;
+    return 2.0 * static_cast<double>(elements(node.input(0).type.shape, sizes)) *
+           static_cast<double>(weight[1].factor * weight[2].factor * weight[3].factor);
+  }
+};
+
+}  // namespace
+
+const Operator& conv_transpose2d_operator() {
+  static const ConvTranspose2d kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

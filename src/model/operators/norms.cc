@@ -1,0 +1,226 @@
+// layer_norm(x, eps), group_norm(x, groups, eps), rms_norm(x, eps). As batch_norm, layer_norm may
+// store its normalized values instead of x, and its output is rebuilt from them; the deviations are
+// kept.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class LayerNorm final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "layer_norm", 1, 1, {{"eps", AttributeKind::number, false, 1e-5}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    if (x.shape.size() < 2 || !is_floating(x.element) || !x.shape.back().known()) {
+      return bad_argument("the input must be floating [..., features], but is ", to_text(x));
+    }
+    Inferred inferred{{x}};
+    inferred.parameters = {{"weight", {x.element, {x.shape.back()}}, "init.ones_({})"},
+                           {"bias", {x.element, {x.shape.back()}}, "init.zeros_({})"}};
+    inferred.hidden = {x};
+    return inferred;
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool split) const override {
+    if (split) return {need_output(1, Tolerance::linear)};
+    return {need_input(0, Tolerance::exact)};
+  }
+  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool split) const override {
+    if (split) return {need_output(1, Tolerance::linear)};
+    return {};
+  }
+  void forward(Site& s) const override {
+    const TensorType& x = s.view().input(0).type;
+    TensorType row = x;
+    row.shape.back() = dim(1);
+    const std::string mean = s.local("mean");
+    const std::string rstd = s.local("rstd");
+    const bool split = s.split();
+    const std::string result = split ? s.out(s.hidden()) : s.out();
+    s.define_all({{result, x}, {mean, row}, {rstd, row}},
+                 text("aten.native_layer_norm(", s.in(), ", ", features(s), ", ",
+                      split ? "None, None" : weights(s), ", ", s.attributes().number("eps"), ")"));
+    s.save("rstd", rstd);
+    if (split) {
+      affine(s, result, s.store_hidden());
+    } else {
+      s.save("mean", mean);
+    }
+  }
+  void rebuild(Site& s) const override {
+    const std::string normal = s.out(s.hidden());
+    affine(s, normal, s.may_overwrite_out(s.hidden()));
+  }
+  void backward(Site& s) const override {
+    const TensorType& weight = s.view().parameter("weight")->type;
+    const std::vector<Definition> made = {
+        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
+        {s.grad_name_of_parameter("weight"), weight},
+        {s.grad_name_of_parameter("bias"), weight}};
+    const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
+    if (s.split()) {
+      s.define_all(made, text("layer_norm_backward(", s.grad(), ", ", s.out(s.hidden()), ", ",
+                              features(s), ", ", s.saved("rstd"), ", ", weights(s), mask));
+    } else {
+      s.define_all(
+          made, text("aten.native_layer_norm_backward(", s.grad(), ", ", s.in(), ", ", features(s),
+                     ", ", s.saved("mean"), ", ", s.saved("rstd"), ", ", weights(s), mask));
+    }
+    s.give_parameter("weight", made[1].name);
+    s.give_parameter("bias", made[2].name);
+    if (s.wants()) s.give(0, made[0].name);
+  }
+  double flops(const NodeView& node, const Sizes& sizes) const override {
+    return 7.0 * static_cast<double>(elements(node.output().type.shape, sizes));
+  }
+
+ private:
+  static std::string features(const Site& s) {
+    return text("[", s.view().output().type.shape.back().factor, "]");
+  }
+  static std::string weights(const Site& s) {
+    return text(s.parameter("weight"), ", ", s.parameter("bias"));
+  }
+  static void affine(Site& s, const std::string& normal, bool in_place) {
+    const std::string call =
+        text("torch.addcmul(", s.parameter("bias"), ", ", normal, ", ", s.parameter("weight"));
+    if (in_place) {
+      s.define_output_in(0, normal, text(call, ", out=", normal, ")"));
+    } else {
+      s.define_output(0, text(call, ")"));
+    }
+  }
+};
+
+class GroupNorm final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "group_norm",
+        1,
+        1,
+        {{"groups", AttributeKind::integer, true}, {"eps", AttributeKind::number, false, 1e-5}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const std::int64_t groups = arguments.attributes.integer("groups");
+    if (x.shape.size() < 3 || !is_floating(x.element) || !x.shape[1].known() || groups < 1 ||
+        x.shape[1].factor % groups != 0) {
+      return bad_argument(to_text(x), " does not have channels in ", groups, " groups");
+    }
+    Inferred inferred{{x}};
+    inferred.parameters = {{"weight", {x.element, {x.shape[1]}}, "init.ones_({})"},
+                           {"bias", {x.element, {x.shape[1]}}, "init.zeros_({})"}};
+    return inferred;
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::smooth)};
+  }
+  void forward(Site& s) const override {
+    const TensorType& x = s.view().input(0).type;
+    const TensorType row{x.element, {x.shape[0], dim(s.attributes().integer("groups"))}};
+    const std::string mean = s.local("mean");
+    const std::string rstd = s.local("rstd");
+    s.define_all(
+        {{s.out(), x}, {mean, row}, {rstd, row}},
+        text("aten.native_group_norm(", s.in(), ", ", s.parameter("weight"), ", ",
+             s.parameter("bias"), ", ", geometry(s), ", ", s.attributes().number("eps"), ")"));
+    s.save("mean", mean);
+    s.save("rstd", rstd);
+  }
+  void backward(Site& s) const override {
+    const TensorType& weight = s.view().parameter("weight")->type;
+    const std::vector<Definition> made = {
+        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
+        {s.grad_name_of_parameter("weight"), weight},
+        {s.grad_name_of_parameter("bias"), weight}};
+    s.define_all(made,
+                 text("aten.native_group_norm_backward(", s.grad(), ", ", s.in(), ", ",
+                      s.saved("mean"), ", ", s.saved("rstd"), ", ", s.parameter("weight"), ", ",
+                      geometry(s), ", [", s.wants() ? "True" : "False", ", True, True])"));
+    s.give_parameter("weight", made[1].name);
+    s.give_parameter("bias", made[2].name);
+    if (s.wants()) s.give(0, made[0].name);
+  }
+
+ private:
+  static std::string geometry(const Site& s) {
+    const Shape& x = s.view().input(0).type.shape;
+    const auto area = product(x, 2, x.size());
+    return text(to_text(x[0]), ", ", x[1].factor, ", ", area ? to_text(*area) : "1", ", ",
+                s.attributes().integer("groups"));
+  }
+};
+
+/// y = x rstd w, with rstd = 1 / sqrt(mean(x^2) + eps).
+class RmsNorm final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "rms_norm", 1, 1, {{"eps", AttributeKind::number, false, 1e-6}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    if (x.shape.size() < 2 || !is_floating(x.element) || !x.shape.back().known()) {
+      return bad_argument("the input must be floating [..., features], but is ", to_text(x));
+    }
+    Inferred inferred{{x}};
+    inferred.parameters = {{"weight", {x.element, {x.shape.back()}}, "init.ones_({})"}};
+    return inferred;
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::smooth)};
+  }
+  void forward(Site& s) const override {
+    TensorType row = s.view().input(0).type;
+    row.shape.back() = dim(1);
+    const std::string rstd = s.local("rstd");
+    const std::int64_t scratch = bytes(s.view().input(0).type, s.sizes());
+    s.define({rstd, row},
+             text("torch.rsqrt(", s.in(), ".pow(2).mean(-1, keepdim=True) + ",
+                  s.attributes().number("eps"), ")"),
+             scratch);
+    s.define_output(0, text(s.in(), " * ", rstd, " * ", s.parameter("weight")), scratch);
+    s.save("rstd", rstd);
+  }
+  void backward(Site& s) const override {
+    const TensorType& type = s.view().input(0).type;
+    const std::string normal = s.local("normal");
+    const std::string inner = s.local("inner");
+    const std::int64_t scratch = bytes(type, s.sizes());
+    const std::int64_t features = type.shape.back().factor;
+    s.define({normal, type}, text(s.in(), " * ", s.saved("rstd")));
+    s.give_parameter("weight",
+                     text("(", s.grad(), " * ", normal, ").reshape(-1, ", features, ").sum(0)"),
+                     scratch);
+    if (!s.wants()) return;
+    s.define({inner, type}, text(s.grad(), " * ", s.parameter("weight")));
+    s.give(0,
+           text("(", inner, " - ", normal, " * (", inner, " * ", normal,
+                ").mean(-1, keepdim=True)) * ", s.saved("rstd")),
+           2 * scratch);
+  }
+};
+
+}  // namespace
+
+const Operator& layer_norm_operator() {
+  static const LayerNorm kOperator;
+  return kOperator;
+}
+const Operator& group_norm_operator() {
+  static const GroupNorm kOperator;
+  return kOperator;
+}
+const Operator& rms_norm_operator() {
+  static const RmsNorm kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,201 @@
+// max_pool2d, avg_pool2d, adaptive_avg_pool2d. Maximum pooling keeps which element of its window
+// won: PyTorch 8 bytes an output, a compact plan 2 to 8 bits. Averages keep nothing.
+#include "base/errors.h"
+#include "model/operators/windows.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class MaxPool final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{"max_pool2d",
+                                      1,
+                                      1,
+                                      {{"kernel", AttributeKind::integers, true},
+                                       {"stride", AttributeKind::integers, false},
+                                       {"padding", AttributeKind::integers, false, std::int64_t{0}},
+                                       {"ceil_mode", AttributeKind::flag, false, false}}};
+    return kSignature;
+  }
+
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    RETURN_IF_ERROR(expect_images(x));
+    TRY(const Pair kernel, window_pair(arguments.attributes, "kernel", 1));
+    Pair stride = kernel;
+    if (arguments.attributes.has("stride")) {
+      TRY(stride, window_pair(arguments.attributes, "stride", 1));
+    }
+    TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
+    TensorType y = x;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
+      TRY(const std::int64_t size,
+          window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1,
+                        arguments.attributes.flag("ceil_mode")));
+      y.shape[i + 2] = dim(size);
+    }
+    return Inferred{{y}};
+  }
+
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+
+  void forward(Site& s) const override {
+    const TensorType& y = s.view().output().type;
+    const std::string index = s.local("index");
+    s.define_all({{s.out(), y}, {index, {Element::i64, y.shape}}},
+                 text("aten.max_pool2d_with_indices(", s.in(), ", ", window(s), ")"));
+    if (const int bits = index_bits(s); bits > 0) {
+      const std::int64_t count = elements(y.shape, s.sizes());
+      s.save_packed("index", text("pack_window(", index, ", ", bits, ", ", geometry(s), ")"),
+                    (count * bits + 7) / 8);
+    } else {
+      s.save("index", index);
+    }
+  }
+
+  void backward(Site& s) const override {
+    const TensorType& y = s.view().output().type;
+    std::string index = s.saved("index");
+    if (const int bits = index_bits(s); bits > 0) {
+      const std::string made = s.local("index");
+      s.define({made, {Element::i64, y.shape}}, text("unpack_window(", index, ", ", bits, ", ",
+                                                     to_python(y.shape), ", ", geometry(s), ")"));
+      index = made;
+    }
+    // Of the input only the shape is read.
+    s.give(0, text("aten.max_pool2d_with_indices_backward(", s.grad(), ", ", s.grad(),
+                   ".new_empty(()).expand", to_python(s.view().input(0).type.shape), ", ",
+                   window(s), ", ", index, ")"));
+  }
+
+  double flops(const NodeView& node, const Sizes& sizes) const override {
+    const Pair kernel = node.attributes().integers("kernel", 2);
+    return static_cast<double>(elements(node.output().type.shape, sizes)) *
+           static_cast<double>(kernel[0] * kernel[1]);
+  }
+
+ private:
+  static Pair stride_of(const Attributes& attributes) {
+    return attributes.integers(attributes.has("stride") ? "stride" : "kernel", 2);
+  }
+  static std::string window(const Site& s) {
+    const Attributes& a = s.attributes();
+    return text(list_text(a.integers("kernel", 2)), ", ", list_text(stride_of(a)), ", ",
+                list_text(a.integers("padding", 2)), ", [1, 1], ",
+                a.flag("ceil_mode") ? "True" : "False");
+  }
+  /// Width of the input, then kernel, stride and padding.
+  static std::string geometry(const Site& s) {
+    const Attributes& a = s.attributes();
+    return text(s.view().input(0).type.shape[3].factor, ", ", list_text(a.integers("kernel", 2)),
+                ", ", list_text(stride_of(a)), ", ", list_text(a.integers("padding", 2)));
+  }
+  /// For a place in the window, or 0 for PyTorch's own indices.
+  static int index_bits(const Site& s) {
+    const Pair kernel = s.attributes().integers("kernel", 2);
+    const std::int64_t places = kernel[0] * kernel[1];
+    if (!s.compact() || places > 256) return 0;
+    return places <= 2 ? 1 : places <= 4 ? 2 : places <= 16 ? 4 : 8;
+  }
+};
+
+class AvgPool final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "avg_pool2d",
+        1,
+        1,
+        {{"kernel", AttributeKind::integers, true},
+         {"stride", AttributeKind::integers, false},
+         {"padding", AttributeKind::integers, false, std::int64_t{0}}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    RETURN_IF_ERROR(expect_images(x));
+    TRY(const Pair kernel, window_pair(arguments.attributes, "kernel", 1));
+    Pair stride = kernel;
+    if (arguments.attributes.has("stride")) {
+      TRY(stride, window_pair(arguments.attributes, "stride", 1));
+    }
+    TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
+    TensorType y = x;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
+      TRY(const std::int64_t size,
+          window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1, false));
+      y.shape[i + 2] = dim(size);
+    }
+    return Inferred{{y}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  void forward(Site& s) const override {
+    s.define_output(0, text("F.avg_pool2d(", s.in(), ", ", window(s), ")"));
+  }
+  void backward(Site& s) const override {
+    s.give(0,
+           text("aten.avg_pool2d_backward(", s.grad(), ", ", s.grad(), ".new_empty(()).expand",
+                to_python(s.view().input(0).type.shape), ", ", window(s), ", False, True, None)"));
+  }
+
+ private:
+  static std::string window(const Site& s) {
+    const Attributes& a = s.attributes();
+    return text(list_text(a.integers("kernel", 2)), ", ",
+                list_text(a.integers(a.has("stride") ? "stride" : "kernel", 2)), ", ",
+                list_text(a.integers("padding", 2)));
+  }
+};
+
+class AdaptiveAvgPool final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "adaptive_avg_pool2d", 1, 1, {{"size", AttributeKind::integers, false, std::int64_t{1}}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    RETURN_IF_ERROR(expect_images(arguments.inputs[0]));
+    TRY(const Pair size, window_pair(arguments.attributes, "size", 1));
+    TensorType y = arguments.inputs[0];
+    y.shape[2] = dim(size[0]);
+    y.shape[3] = dim(size[1]);
+    return Inferred{{y}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  void forward(Site& s) const override {
+    s.define_output(0, text("F.adaptive_avg_pool2d(", s.in(), ", ",
+                            list_text(s.attributes().integers("size", 2)), ")"));
+  }
+  /// An average over everything is PyTorch's mean.
+  void backward(Site& s) const override {
+    const Shape& x = s.view().input(0).type.shape;
+    if (s.attributes().integers("size", 2) == Pair{1, 1}) {
+      s.give(0, text(s.grad(), ".expand", to_python(x), " / ", x[2].factor * x[3].factor));
+    } else {
+      s.give(0, text("aten._adaptive_avg_pool2d_backward(", s.grad(), ", ", s.grad(),
+                     ".new_empty(()).expand", to_python(x), ")"));
+    }
+  }
+};
+
+}  // namespace
+
+const Operator& max_pool2d_operator() {
+  static const MaxPool kOperator;
+  return kOperator;
+}
+const Operator& avg_pool2d_operator() {
+  static const AvgPool kOperator;
+  return kOperator;
+}
+const Operator& adaptive_avg_pool2d_operator() {
+  static const AdaptiveAvgPool kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

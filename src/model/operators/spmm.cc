@@ -1,0 +1,74 @@
+// spmm(a, x, reduce = "sum"): a sparse matrix in compressed rows times a dense one; "mean" divides
+// each row by its number of entries. Sums and means need only the matrix, which the caller has; the
+// gradient of x is the transposed product.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Spmm final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "spmm", 2, 2, {{"reduce", AttributeKind::word, false, std::string("sum")}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& a = arguments.inputs[0];
+    const TensorType& x = arguments.inputs[1];
+    const std::string& reduce = arguments.attributes.word("reduce");
+    if (reduce != "sum" && reduce != "mean" && reduce != "max") {
+      return bad_argument("'reduce' is \"", reduce, "\"; there are \"sum\", \"mean\" and \"max\"");
+    }
+    if (!a.sparse || x.sparse || x.shape.size() != 2 || a.shape[1] != x.shape[0] ||
+        a.element != x.element) {
+      return bad_argument("a csr matrix and a dense one are multiplied, not ", to_text(a), " and ",
+                          to_text(x));
+    }
+    return Inferred{{{x.element, {a.shape[0], x.shape[1]}}}};
+  }
+  std::vector<Need> needs(const NodeView& node, bool /*split*/) const override {
+    std::vector<Need> needs{need_input(0, Tolerance::exact)};
+    if (sums(node.attributes())) return needs;
+    needs.push_back(need_input(1, Tolerance::linear));
+    return needs;
+  }
+  void forward(Site& s) const override {
+    if (sums(s.attributes())) {
+      s.define_output(0, text("torch.sparse.mm(", s.in(0), ", ", s.in(1), ")"));
+      return;
+    }
+    const std::string winner = s.local("winner");
+    const bool max = s.attributes().word("reduce") == "max";
+    s.define_all({{s.out(), s.view().output().type},
+                  {winner, {Element::i64, max ? s.view().output().type.shape : Shape{dim(0)}}}},
+                 text("aten._sparse_mm_reduce_impl(", s.in(0), ", ", s.in(1), ", \"",
+                      s.attributes().word("reduce"), "\")"));
+    s.save("winner", winner);
+  }
+  void backward(Site& s) const override {
+    if (sums(s.attributes())) {
+      s.give(1, text("torch.sparse.mm(", s.in(0), ".t(), ", s.grad(), ")"));
+      return;
+    }
+    const std::string made = s.grad_name_of(1);
+    s.define_all(
+        {{"_", {}}, {made, s.view().input(1).type}},
+        text("aten._sparse_mm_reduce_impl_backward(", s.in(0), ", ", s.grad(), ", ", s.in(1),
+             ", \"", s.attributes().word("reduce"), "\", ", s.saved("winner"), ", [False, True])"));
+    s.give(1, made);
+  }
+
+ private:
+  static bool sums(const Attributes& attributes) { return attributes.word("reduce") == "sum"; }
+};
+
+}  // namespace
+
+const Operator& spmm_operator() {
+  static const Spmm kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,230 @@
+#include "model/site.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/errors.h"
+#include "model/lowering.h"
+
+namespace tensorpress::model {
+
+NodeView Site::view() const {
+  return {lowering_.graph_, lowering_.graph_.nodes[node_]};
+}
+
+const Sizes& Site::sizes() const {
+  return lowering_.options_.sizes;
+}
+
+std::string Site::in(std::size_t i) {
+  const ValueId id = view().node.inputs[i];
+  const Value& value = lowering_.graph_.values[id];
+  if (mode_ != Mode::forward) return lowering_.decode(id);
+  if (value.role == Role::parameter) return text("P[\"", value.name, "\"]");
+  return lowering_.name_of_value(id);
+}
+
+std::string Site::out(std::size_t j) {
+  const ValueId id = view().node.outputs[j];
+  if (mode_ == Mode::backward) return lowering_.decode(id);
+  const bool other = mode_ == Mode::rebuild && lowering_.graph_.values[id].role == Role::hidden;
+  return other ? lowering_.decode(id) : lowering_.name_of_value(id);
+}
+
+std::string Site::parameter(std::string_view local) const {
+  const Value* value = view().parameter(local);
+  if (value == nullptr) return "None";
+  return value->role == Role::buffer ? text("B.get(\"", value->name, "\")")
+                                     : text("P[\"", value->name, "\"]");
+}
+
+std::string Site::local(std::string_view suffix) const {
+  return lowering_.python_name(text(view().node.name, "_", suffix));
+}
+
+void Site::define(const Definition& variable, const std::string& expression, std::int64_t scratch) {
+  define_all({variable}, expression, scratch);
+}
+
+void Site::define_all(const std::vector<Definition>& variables, const std::string& expression,
+                      std::int64_t scratch) {
+  std::string names;
+  for (const Definition& each : variables) names += text(names.empty() ? "" : ", ", each.name);
+  lowering_.add_line(text(names, " = ", expression), scratch, variables,
+                     mode_ == Mode::backward ? Memory::Kind::gradient : Memory::Kind::activation);
+}
+
+void Site::define_output(std::size_t j, const std::string& expression, std::int64_t scratch) {
+  const ValueId id = view().node.outputs[j];
+  define({lowering_.name_of_value(id), view().output(j).type}, expression, scratch);
+  if (mode_ == Mode::rebuild) lowering_.overwritable_.insert(lowering_.name_of_value(id));
+}
+
+void Site::define_output_in(std::size_t j, const std::string& shares,
+                            const std::string& expression) {
+  const ValueId id = view().node.outputs[j];
+  define({lowering_.name_of_value(id), view().output(j).type, shares}, expression);
+  if (mode_ == Mode::rebuild && lowering_.overwritable_.contains(shares)) {
+    lowering_.overwritable_.insert(lowering_.name_of_value(id));
+  }
+}
+
+void Site::line(const std::string& code, std::int64_t scratch) {
+  lowering_.add_line(code, scratch, {}, Memory::Kind::activation);
+}
+
+bool Site::may_overwrite(std::size_t i) const {
+  const ValueId id = view().node.inputs[i];
+  const Value& value = lowering_.graph_.values[id];
+  if (mode_ == Mode::rebuild) return may_overwrite_in(i);
+  if (value.role != Role::activation || !lowering_.last_use(id, node_)) return false;
+  if (std::count(value.consumers.begin(), value.consumers.end(), node_) != 1) return false;
+  const auto& outputs = lowering_.graph_.outputs;
+  if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return false;
+  const std::size_t memory = lowering_.memory_of(lowering_.value_names_[id]);
+  return memory != kNone && lowering_.holders_[memory] == 1;
+}
+
+bool Site::compact() const {
+  return lowering_.options_.compact;
+}
+
+void Site::save(std::string_view suffix, const std::string& variable) {
+  lowering_.keep(text(view().node.name, ".", suffix), variable, 8, variable);
+}
+
+void Site::save_packed(std::string_view suffix, const std::string& expression,
+                       std::int64_t packed_bytes) {
+  lowering_.keep(text(view().node.name, ".", suffix), {}, packed_bytes, expression);
+}
+
+bool Site::split() const {
+  return is_split(lowering_.graph_, lowering_.stashes_, node_);
+}
+
+std::size_t Site::hidden() const {
+  return view().node.outputs.size() - 1;
+}
+
+bool Site::store_hidden() {
+  const ValueId id = view().node.outputs[hidden()];
+  lowering_.store_values(id, lowering_.name_of_value(id));
+  return lowering_.stashes_[id].how.kind != Storing::Kind::keep;
+}
+
+std::string Site::saved(std::string_view suffix) const {
+  return stored_name(text(view().node.name, ".", suffix));
+}
+
+bool Site::only_signs(std::size_t j) const {
+  return lowering_.stashes_[view().node.outputs[j]].stores_signs();
+}
+
+std::string Site::signs(std::size_t j) {
+  return stored_name(view().output(j).name + ".signs");
+}
+
+int Site::hidden_bits() const {
+  const Stash& stash = lowering_.stashes_[view().node.outputs[hidden()]];
+  const bool packed = stash.how.kind == Storing::Kind::quantize && lowering_.options_.native;
+  return split() && packed ? stash.how.bits : 0;
+}
+
+std::string Site::stored_hidden() const {
+  return stored_name(view().output(hidden()).name);
+}
+
+std::string Site::grad(std::size_t j) {
+  const ValueId id = view().node.outputs[j];
+  std::string& name = lowering_.gradient_names_[id];
+  if (name.empty()) {
+    name = lowering_.python_name("d_" + view().output(j).name);
+    define({name, view().output(j).type},
+           text("gradient.new_zeros(", to_python(view().output(j).type.shape), ")"));
+  }
+  return name;
+}
+
+bool Site::may_overwrite_grad(std::size_t j) const {
+  const std::string& name = lowering_.gradient_names_[view().node.outputs[j]];
+  const std::size_t memory = lowering_.memory_of(name);
+  return memory != kNone && lowering_.holders_[memory] == 1 &&
+         view().node.outputs[j] != lowering_.graph_.loss;
+}
+
+bool Site::may_overwrite_in(std::size_t i) const {
+  const ValueId id = view().node.inputs[i];
+  const auto found = lowering_.decoded_.find(id);
+  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
+         !lowering_.kept_decoded_.contains(id);
+}
+
+bool Site::may_overwrite_out(std::size_t j) const {
+  const ValueId id = view().node.outputs[j];
+  const auto found = lowering_.decoded_.find(id);
+  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
+         !lowering_.kept_decoded_.contains(id);
+}
+
+bool Site::fits_in_grad() const {
+  const auto in = elements(view().input(0).type.shape, sizes());
+  return in <= elements(view().output(0).type.shape, sizes());
+}
+
+std::string Site::shaped_as_in() {
+  const Shape& in = view().input(0).type.shape;
+  const Shape& out = view().output(0).type.shape;
+  if (in == out) return grad();
+  const std::optional<Dim> each = product(in, 1, in.size());
+  return text(grad(), ".reshape(-1)[:", to_text(in[0]), " * ", each ? each->factor : 1, "].view",
+              to_python(in));
+}
+
+bool Site::wants(std::size_t i) const {
+  return view().input(i).needs_gradient;
+}
+
+bool Site::wants_parameter(std::string_view local) const {
+  const Value* value = view().parameter(local);
+  return value != nullptr && value->needs_gradient;
+}
+
+void Site::give(std::size_t i, const std::string& expression, std::int64_t scratch) {
+  if (!wants(i)) return;
+  lowering_.contribute(view().node.inputs[i], expression, {}, scratch);
+}
+
+void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
+  if (!wants(i)) return;
+  lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+}
+
+void Site::give_parameter(std::string_view local, const std::string& expression,
+                          std::int64_t scratch) {
+  for (const auto& [name, id] : view().node.parameters) {
+    if (name == local && lowering_.graph_.values[id].needs_gradient) {
+      lowering_.contribute(id, expression, {}, scratch);
+    }
+  }
+}
+
+std::string Site::grad_name_of(std::size_t i) {
+  const ValueId id = view().node.inputs[i];
+  std::string& name = lowering_.gradient_names_[id];
+  if (lowering_.contributions_[id] > 0) return local("more");
+  if (name.empty()) name = lowering_.python_name("d_" + lowering_.graph_.values[id].name);
+  return name;
+}
+
+std::string Site::grad_name_of_parameter(std::string_view local_name) {
+  for (const auto& [each, id] : view().node.parameters) {
+    if (each != local_name) continue;
+    std::string& name = lowering_.gradient_names_[id];
+    if (lowering_.contributions_[id] > 0) return local(text("d_", local_name));
+    if (name.empty()) name = lowering_.python_name("d_" + lowering_.graph_.values[id].name);
+    return name;
+  }
+  return "_";
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,232 @@
+"""Every operator's emitted gradient is autograd's: bit by bit in float, and to rounding in double.
+
+A case is lines of model text that make y of h, and the same in PyTorch from the parameters P.
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from emitted import emit
+
+IMAGES = "N, 4, 9, 8"
+ROWS = "N, 6"
+TOKENS = "N, 5, 12"
+
+
+def conv(**options):
+    return lambda P, h: F.conv2d(h, P["c.weight"], P.get("c.bias"), **options)
+
+
+def turned(**options):
+    return lambda P, h: F.conv_transpose2d(h, P["c.weight"], P.get("c.bias"), **options)
+
+
+def attended(causal):
+    def reference(P, h):
+        q, k, v = (t.unflatten(2, (2, 2)).transpose(1, 2) for t in h.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return y.transpose(1, 2).flatten(2)
+
+    return reference
+
+
+CASES = {
+    "conv2d": (IMAGES, "y = c: conv2d(h, 6, 3)", conv()),
+    "conv2d strided": (
+        IMAGES,
+        "y = c: conv2d(h, 6, [3, 2], stride = [2, 1], padding = [1, 0], dilation = [1, 2], bias = false)",
+        conv(stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
+    ),
+    "conv2d in groups": (
+        IMAGES,
+        "y = c: conv2d(h, 8, 3, padding = 2, groups = 4)",
+        conv(padding=2, groups=4),
+    ),
+    "conv2d 1x1": (IMAGES, "y = c: conv2d(h, 3, 1)", conv()),
+    "conv_transpose2d": (
+        IMAGES,
+        "y = c: conv_transpose2d(h, 6, 3, stride = 2, padding = 1, output_padding = 1)",
+        turned(stride=2, padding=1, output_padding=1),
+    ),
+    "conv_transpose2d in groups": (
+        IMAGES,
+        "y = c: conv_transpose2d(h, 6, 2, groups = 2, dilation = 2, bias = false)",
+        turned(groups=2, dilation=2),
+    ),
+    "linear": (ROWS, "y = c: linear(h, 7)", lambda P, h: F.linear(h, P["c.weight"], P["c.bias"])),
+    "linear of tokens": (
+        TOKENS,
+        "y = c: linear(h, 7)",
+        lambda P, h: F.linear(h, P["c.weight"], P["c.bias"]),
+    ),
+    "linear of tokens without bias": (
+        TOKENS,
+        "y = c: linear(h, 7, false)",
+        lambda P, h: F.linear(h, P["c.weight"]),
+    ),
+    "matmul": (
+        ROWS,
+        "param c: f32[6, 4] = 0.5\ny = matmul(h, c)",
+        lambda P, h: h @ P["c"],
+    ),
+    "matmul of a turned matrix": (
+        ROWS,
+        "y = matmul(transpose(h, 0, 1), h)",
+        lambda P, h: h.t() @ h,
+    ),
+    "bmm": (TOKENS, "y = matmul(transpose(h, 1, 2), h)", lambda P, h: h.transpose(1, 2) @ h),
+    "bmm transposed": (
+        TOKENS,
+        "a, b = chunk(h, 2)\ny = matmul(a, b, transposed = true)",
+        lambda P, h: h.chunk(2, -1)[0] @ h.chunk(2, -1)[1].transpose(1, 2),
+    ),
+    "batch_norm": (
+        IMAGES,
+        "y = c: batch_norm(h)",
+        lambda P, h: F.batch_norm(h, None, None, P["c.weight"], P["c.bias"], True),
+    ),
+    "batch_norm of rows": (
+        ROWS,
+        "y = c: batch_norm(h)",
+        lambda P, h: F.batch_norm(h, None, None, P["c.weight"], P["c.bias"], True),
+    ),
+    "layer_norm": (
+        TOKENS,
+        "y = c: layer_norm(h)",
+        lambda P, h: F.layer_norm(h, (12,), P["c.weight"], P["c.bias"]),
+    ),
+    "group_norm": (
+        IMAGES,
+        "y = c: group_norm(h, 2)",
+        lambda P, h: F.group_norm(h, 2, P["c.weight"], P["c.bias"]),
+    ),
+    "rms_norm": (
+        TOKENS,
+        "y = c: rms_norm(h)",
+        lambda P, h: F.rms_norm(h, (12,), P["c.weight"], 1e-6),
+    ),
+    "relu": (IMAGES, "y = relu(h)", lambda P, h: F.relu(h)),
+    "leaky_relu": (IMAGES, "y = leaky_relu(h)", lambda P, h: F.leaky_relu(h)),
+    "relu6": (IMAGES, "y = relu6(h * 4)", lambda P, h: F.relu6(h * 4)),
+    "gelu": (TOKENS, "y = gelu(h)", lambda P, h: F.gelu(h)),
+    "gelu_tanh": (TOKENS, "y = gelu_tanh(h)", lambda P, h: F.gelu(h, approximate="tanh")),
+    "silu": (TOKENS, "y = silu(h)", lambda P, h: F.silu(h)),
+    "sigmoid": (TOKENS, "y = sigmoid(h)", lambda P, h: torch.sigmoid(h)),
+    "tanh": (TOKENS, "y = tanh(h)", lambda P, h: torch.tanh(h)),
+    "elu": (TOKENS, "y = elu(h)", lambda P, h: F.elu(h)),
+    "softplus": (TOKENS, "y = softplus(h)", lambda P, h: F.softplus(h)),
+    "softmax": (TOKENS, "y = softmax(h)", lambda P, h: F.softmax(h, -1)),
+    "log_softmax": (IMAGES, "y = log_softmax(h, 1)", lambda P, h: F.log_softmax(h, 1)),
+    "attention": (
+        TOKENS,
+        "q, k, v = chunk(h, 3)\ny = attention(q, k, v, 2)",
+        attended(False),
+    ),
+    "causal attention": (
+        TOKENS,
+        "q, k, v = chunk(h, 3)\ny = attention(q, k, v, 2, causal = true)",
+        attended(True),
+    ),
+    "max_pool2d": (IMAGES, "y = max_pool2d(h, 2)", lambda P, h: F.max_pool2d(h, 2)),
+    "max_pool2d overlapping": (
+        IMAGES,
+        "y = max_pool2d(h, 3, stride = 2, padding = 1, ceil_mode = true)",
+        lambda P, h: F.max_pool2d(h, 3, 2, 1, ceil_mode=True),
+    ),
+    "avg_pool2d": (
+        IMAGES,
+        "y = avg_pool2d(h, 3, 2, 1)",
+        lambda P, h: F.avg_pool2d(h, 3, 2, 1),
+    ),
+    "adaptive_avg_pool2d": (
+        IMAGES,
+        "y = adaptive_avg_pool2d(h)",
+        lambda P, h: F.adaptive_avg_pool2d(h, 1),
+    ),
+    "adaptive_avg_pool2d of 4x3": (
+        IMAGES,
+        "y = adaptive_avg_pool2d(h, [4, 3])",
+        lambda P, h: F.adaptive_avg_pool2d(h, (4, 3)),
+    ),
+    "upsample": (IMAGES, "y = upsample(h)", lambda P, h: F.interpolate(h, scale_factor=2)),
+    "upsample bilinear": (
+        IMAGES,
+        'y = upsample(h, 3, "bilinear")',
+        lambda P, h: F.interpolate(h, scale_factor=3, mode="bilinear", align_corners=False),
+    ),
+    "pad": (IMAGES, "y = pad(h, [1, 0, 2, 3])", lambda P, h: F.pad(h, (1, 0, 2, 3))),
+    "cat": (
+        IMAGES,
+        "y = cat([relu(h), h, tanh(h)])",
+        lambda P, h: torch.cat([F.relu(h), h, torch.tanh(h)], 1),
+    ),
+    "add used thrice": (
+        ROWS,
+        "y = h + tanh(h) + sigmoid(h) + h",
+        lambda P, h: h + torch.tanh(h) + torch.sigmoid(h) + h,
+    ),
+    "sub and scale": (ROWS, "y = h * 3 - tanh(h) / 7", lambda P, h: h * 3 - torch.tanh(h) / 7),
+    "mul": (ROWS, "y = h * sigmoid(h)", lambda P, h: h * torch.sigmoid(h)),
+    "div": (ROWS, "y = h / (sigmoid(h) + 1)", lambda P, h: h / (torch.sigmoid(h) + 1)),
+    "broadcast": (
+        TOKENS,
+        "param c: f32[5, 1] = 0.5\ny = h * c + c",
+        lambda P, h: h * P["c"] + P["c"],
+    ),
+    "views": (
+        TOKENS,
+        "y = transpose(reshape(flatten(h), [0, 3, -1]), 1, 2)",
+        lambda P, h: h.flatten(1).view(-1, 3, 20).transpose(1, 2),
+    ),
+    "mean": (TOKENS, "y = mean(h, [1])", lambda P, h: h.mean(1)),
+    "local_response_norm": (
+        IMAGES,
+        "y = local_response_norm(h, 3, alpha = 0.5)",
+        lambda P, h: F.local_response_norm(h, 3, alpha=0.5),
+    ),
+}
+
+# By formulas of our own, or where autograd chooses the order of a product by the strides of its
+# factors: they agree to rounding.
+ROUNDED = {"rms_norm", "local_response_norm", "matmul of a turned matrix"}
+
+
+def compare(tmp_path, case, dtype, *options):
+    shape, lines, reference = CASES[case]
+    # The square of y: its own gradient is y's, so that nothing else has to be declared.
+    text = (
+        f"input x: f32[{shape}]\nparam w: f32[{shape.split(', ', 1)[1]}] = 0.5\n"
+        f"h = x * w\n{lines}\nloss mean(flatten(y * y, 0), 0)\n"
+    )
+    step = emit(tmp_path, text, *options).Step().to(dtype)
+    generator = torch.Generator().manual_seed(7)
+    for parameter in step.parameters():
+        parameter.data += 0.3 * torch.randn(parameter.shape, generator=generator).to(dtype)
+    sizes = [int(part) if part.isdigit() else 3 for part in shape.split(", ")]
+    x = torch.randn(sizes, generator=generator).to(dtype)
+    P = {n: p.detach().clone().requires_grad_() for n, p in step.named_parameters()}
+    y = reference(P, x * P["w"])
+    loss = (y * y).flatten().mean(0)
+    loss.backward()
+    step_loss = step(x)
+    step.backward()
+    return (step_loss, loss.detach()), {
+        name: (parameter.grad, P[name].grad) for name, parameter in step.named_parameters()
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_is_autograds_bit_by_bit(tmp_path, case):
+    losses, gradients = compare(tmp_path, case, torch.float32)
+    for name, (mine, other) in {"loss": losses, **gradients}.items():
+        if case in ROUNDED:
+            torch.testing.assert_close(mine, other)
+        else:
+            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_is_autograds_in_double(tmp_path, case):
+    losses, gradients = compare(tmp_path, case, torch.float64)
+    for name, (mine, other) in {"loss": losses, **gradients}.items():
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12, msg=name)

@@ -1,0 +1,117 @@
+// What waits for the backward pass: how many tensors, how many bytes, and the predicted peak.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/elaborate.h"
+#include "model/emit.h"
+#include "model/plan_file.h"
+
+namespace tensorpress::model {
+namespace {
+
+const Sizes kSizes = {{"N", 10}};
+
+/// conv, batch_norm, relu, conv: one lossy tensor and one bit a value in between.
+const std::string kConvNormConv =
+    "input x: f32[N, 16, 16, 16]\ntarget y: f32[N, 16, 16, 16]\n"
+    "h = a: conv2d(x, 16, 3, padding = 1, bias = false)\n"
+    "h = relu(n: batch_norm(h))\n"
+    "h = b: conv2d(h, 16, 3, padding = 1, bias = false)\n"
+    "loss mse_loss(h, y)\n";
+constexpr std::int64_t kMap = 10 * 16 * 16 * 16 * 4;
+
+Program program_of(const std::string& text, const Plan& plan) {
+  const auto graph = elaborate(SourceText("m.tpm", text));
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  auto program = lower(*graph, plan, {.sizes = kSizes});
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  return std::move(program).value();
+}
+
+TEST(ModelPlan, OffKeepsWhatAutogradKeepsOnce) {
+  const Program program = program_of(kConvNormConv, plan_off());
+  // x and y are the caller's; a is batch_norm's input, relu's output is also b's input.
+  EXPECT_EQ(program.stored.at("a"), kMap);
+  EXPECT_EQ(program.stored.at("relu"), kMap);
+  EXPECT_FALSE(program.stored.contains("n"));
+  EXPECT_EQ(program.stored.at("n.mean"), 16 * 4);
+}
+
+TEST(ModelPlan, NormalizedValuesAndSignsReplaceTwoMaps) {
+  const Program program = program_of(kConvNormConv, named_plan("balanced").value());
+  EXPECT_EQ(program.stored.at("n.normalized"), kMap / 8 + kMap / 4 / 256 * 4);
+  EXPECT_EQ(program.stored.at("relu.signs"), kMap / 4 / 8);
+  EXPECT_FALSE(program.stored.contains("a"));
+  EXPECT_FALSE(program.stored.contains("relu"));
+  EXPECT_FALSE(program.stored.contains("n.mean"));
+}
+
+TEST(ModelPlan, ViewsAndSumsStoreNothing) {
+  const Program program = program_of(
+      "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
+      "h = flatten(reshape(h + h, [0, 2, 1024]))\nh = b: linear(h, 2048)\nloss mse_loss(h, y)\n",
+      plan_off());
+  // The input of b is a view of the sum, which is stored once; a's result is not stored at all.
+  EXPECT_TRUE(program.stored.contains("add"));
+  EXPECT_FALSE(program.stored.contains("a"));
+  EXPECT_FALSE(program.stored.contains("flatten"));
+}
+
+TEST(ModelPlan, DropoutKeepsASeedOnly) {
+  const std::string text =
+      "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
+      "h = dropout(h)\nloss mse_loss(h, y)\n";
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout.noise"), 10 * 2048 * 4);
+  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout.noise"));
+}
+
+TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
+  const std::string text =
+      "input x: f32[N, 16, 16, 16]\ntarget y: f32[N, 16, 8, 8]\n"
+      "h = max_pool2d(a: conv2d(x, 16, 3, padding = 1), 2)\nloss mse_loss(h, y)\n";
+  const std::int64_t outputs = 10 * 16 * 8 * 8;
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d.index"), outputs * 8);
+  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d.index"),
+            outputs / 4);
+}
+
+TEST(ModelPlan, PredictedPeakOfALinearChainIsCountedByHand) {
+  // Widths of 256 at N = 10; the largest moment is in backward at layer b: its input, the gradients
+  // of its output and input, its weight's gradient, and everything that the caller holds.
+  const Program program = program_of(
+      "input x: f32[N, 256]\ntarget y: f32[N, 256]\nh = a: linear(x, 256, false)\n"
+      "h = b: linear(h, 256, false)\nloss mse_loss(h, y)\n",
+      plan_off());
+  const std::int64_t row = 10 * 256 * 4;
+  const std::int64_t weight = 256 * 256 * 4;
+  std::int64_t peak = 0;
+  for (const Moment& moment : program.moments()) peak = std::max(peak, moment.total);
+  // At a: both weight gradients, x and y (the caller's), d_a.
+  EXPECT_EQ(peak, 2 * weight + 3 * row);
+}
+
+TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
+  const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
+  ASSERT_TRUE(graph.ok());
+  const auto refusal = [&](const std::string& json) {
+    const auto plan = parse_plan(json, "model");
+    if (!plan.ok()) return plan.error().message;
+    const auto program = lower(*graph, *plan, {.sizes = kSizes});
+    return program.ok() ? std::string("accepted") : program.error().message;
+  };
+  EXPECT_NE(refusal(R"({"by_name": {"nobody": {"codec": "keep"}}})").find("made for another model"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"model": "other"})").find("made for model 'other'"), std::string::npos);
+  EXPECT_NE(refusal(R"({"by_name": {"b": {"codec": "quantize"}}})").find("unsound"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 3}}})").find("'bits' is 3"),
+      std::string::npos);
+  EXPECT_NE(refusal(R"({"levle": "max"})").find("did you mean level?"), std::string::npos);
+  EXPECT_NE(refusal("[1").find("not a JSON object"), std::string::npos);
+  EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
+}
+
+}  // namespace
+}  // namespace tensorpress::model

@@ -1,0 +1,135 @@
+// Model texts: what they become, and how mistakes in them are shown.
+#include <gtest/gtest.h>
+
+#include "model/elaborate.h"
+#include "model/operator.h"
+
+namespace tensorpress::model {
+namespace {
+
+const std::string kInputs = "input x: f32[N, 3, 8, 8]\ntarget y: i64[N]\n";
+
+Result<Graph> graph_of(const std::string& text) {
+  return elaborate(SourceText("m.tpm", text));
+}
+
+std::string mistake(const std::string& text) {
+  const auto graph = graph_of(text);
+  return graph.ok() ? "no mistake" : graph.error().message;
+}
+
+std::vector<std::string> parameter_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.parameters) names.push_back(graph.values[id].name);
+  return names;
+}
+
+TEST(ModelText, InstancePathsMakeTheNamesOfParameters) {
+  const auto graph =
+      graph_of(kInputs +
+               "block unit(x, channels)\n"
+               "  return relu(conv: conv2d(x, channels, 3, padding = 1, bias = false))\n"
+               "end\n"
+               "h = stem: unit(x, 4)\n"
+               "repeat i in 0..2\n"
+               "  h = layers.{i + 1}: unit(h, 4)\n"
+               "end\n"
+               "loss cross_entropy(fc: linear(flatten(h), 10), y)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(parameter_names(*graph),
+            (std::vector<std::string>{"stem.conv.weight", "layers.1.conv.weight",
+                                      "layers.2.conv.weight", "fc.weight", "fc.bias"}));
+  EXPECT_EQ(to_text(graph->values[graph->parameters[3]].type), "f32[10, 256]");
+}
+
+TEST(ModelText, SharedInstancesHaveOneSetOfParameters) {
+  const auto graph = graph_of(
+      "input a: f32[N, 4]\ninput b: f32[N, 4]\n"
+      "u = side: linear(a, 4)\nv = share side: linear(b, 4)\nloss mse_loss(u, v)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->parameters.size(), 2U);
+  EXPECT_EQ(graph->nodes[0].parameters, graph->nodes[1].parameters);
+}
+
+TEST(ModelText, TiedParametersHaveTwoNames) {
+  const auto graph = graph_of(
+      "input t: i64[N]\ntarget y: i64[N]\nh = wte: embedding(t, 7, 4)\n"
+      "h = head: linear(h, 7, bias = false, weight = @wte.weight)\nloss cross_entropy(h, y)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->parameters.size(), 1U);
+  ASSERT_EQ(graph->aliases.size(), 1U);
+  EXPECT_EQ(graph->aliases[0].first, "head.weight");
+}
+
+TEST(ModelText, ConditionsAndArithmeticAreDecidedWhenTheTextIsRead) {
+  const auto graph = graph_of(kInputs +
+                              "width = 2 * 3 + 8 // 4\n"
+                              "if width == 8 and not false\n  h = a: conv2d(x, width, 1)\n"
+                              "else\n  h = b: conv2d(x, 1, 1)\nend\n"
+                              "loss cross_entropy(fc: linear(flatten(h), 10), y)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(parameter_names(*graph)[0], "a.weight");
+}
+
+TEST(ModelText, MistakesShowLineColumnAndCaret) {
+  EXPECT_EQ(mistake(kInputs + "h = con2d(x, 64, 3)\n"),
+            "m.tpm:3:5: there is no operator or block 'con2d'; did you mean conv2d?\n"
+            "  3 | h = con2d(x, 64, 3)\n"
+            "    |     ^");
+  EXPECT_EQ(mistake(kInputs + "h = relu(x\n"),
+            "m.tpm:3:11: expected ',' or ')'\n"
+            "  3 | h = relu(x\n"
+            "    |           ^");
+}
+
+TEST(ModelText, EveryKindOfMistakeIsNamed) {
+  const auto contains = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(mistake(text).find(part), std::string::npos) << mistake(text);
+  };
+  const std::string rest = "loss cross_entropy(fc: linear(flatten(h), 10), y)\n";
+  contains(kInputs + "h = c: conv2d(z, 4, 3)\n", "'z' is not defined before this line");
+  contains(kInputs + "h = conv2d(x, 4, 3)\n" + rest, "has parameters and needs a name");
+  contains(kInputs + "h = c: conv2d(x, 4, 9)\n" + rest, "a window of 9 does not fit into 8");
+  contains(kInputs + "h = c: conv2d(x, 4, 3, groups = 2)\n" + rest, "'groups' is 2");
+  contains(kInputs + "h = c: conv2d(x, 4, 3)\nh = c: conv2d(h, 4, 3)\n" + rest,
+           "there is already a 'c'");
+  contains(kInputs + "h = share c: conv2d(x, 4, 3)\n" + rest, "to share");
+  contains(kInputs + "h = x\n" + rest + rest, "there is already a 'fc'");
+  contains(kInputs + "h = x\nunused = relu(x)\n" + rest, "the result of 'relu' is never used");
+  contains(kInputs + "input z: f32[N]\nh = x\n" + rest, "input 'z' is never used");
+  contains(kInputs + "input x: f32[N]\n", "there is already a 'x'");
+  contains(kInputs + "h = x\n", "has no loss");
+  contains(kInputs + "loss cross_entropy(flatten(x), y)\n", "does not depend on any parameter");
+  contains(
+      "block a(x)\n  return b(x)\nend\nblock b(x)\n  return a(x)\nend\n" + kInputs + "h = a(x)\n",
+      "a block cannot contain itself: a -> b -> a");
+  contains(kInputs + "h = x + y\n", "must be floating and of one type");
+  contains("input x: f31[N]\n", "'f31' is not an element type");
+  contains(kInputs + "repeat i in 0..3\n", "has no 'end'");
+  contains(kInputs + "end\n", "this 'end' closes nothing");
+  contains(kInputs + "h = relu(x, kernel = 3)\n", "relu has no argument 'kernel'");
+  contains(kInputs + "h = c: conv2d(x, kernel = 3)\n", "conv2d needs 'channels'");
+  contains(kInputs + "n = 9223372036854775807 + 1\n", "does not fit in 64 bits");
+}
+
+TEST(ModelText, HostileTextIsAnErrorAndNotACrash) {
+  EXPECT_NE(mistake("h = " + std::string(100000, '(') + "\n").find("characters"),
+            std::string::npos);
+  EXPECT_NE(mistake("h = " + std::string(1000, '(') + "\n").find("brackets"), std::string::npos);
+  EXPECT_NE(mistake("repeat i in 0..9000000000000\nn = i\nend\n").find("steps"), std::string::npos);
+  std::string nested;
+  for (int i = 0; i < 100; ++i) nested += "if true\n";
+  EXPECT_NE(mistake(nested).find("bodies are open"), std::string::npos);
+  EXPECT_NE(mistake(std::string("h = \"\x01\x1b[31m", 10)).find("m.tpm:1"), std::string::npos);
+}
+
+TEST(ModelText, AHundredThousandLinesAreRead) {
+  std::string text = kInputs + "h = x\n";
+  for (int i = 0; i < 100000; ++i) text += "n = 1 + 2  # a line\n";
+  text += "loss cross_entropy(fc: linear(flatten(h), 10), y)\n";
+  const auto graph = graph_of(text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+}
+
+}  // namespace
+}  // namespace tensorpress::model
