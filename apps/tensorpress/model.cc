@@ -145,7 +145,8 @@ Action declare(CLI::App& app) {
       ->add_option("--optimizer", emit->optimizer, "sgd or adam: update inside the backward pass")
       ->check(CLI::IsMember({"sgd", "adam"}));
 
-  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app)};
+  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app),
+                                         declare_model_cost(app)};
   return [=] {
     for (const auto& [verb, action] : others) {
       if (verb->parsed()) return action();
