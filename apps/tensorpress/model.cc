@@ -170,7 +170,8 @@ Action declare(CLI::App& app) {
                      "also write NAME_check.py, which compares with numerical gradients");
   emit_app->add_flag("--diff", emit->diff, "print what changes against the plan off");
 
-  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app)};
+  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app),
+                                         declare_model_cost(app)};
   return [=] {
     for (const auto& [verb, action] : others) {
       if (verb->parsed()) return action();

@@ -13,6 +13,7 @@ namespace tensorpress::cli {
 
 /// A verb below `tensorpress model`: a file that defines a function and its line in model.cc.
 using ModelVerb = std::pair<CLI::App*, Action>;
+ModelVerb declare_model_cost(CLI::App& app);
 ModelVerb declare_model_plan(CLI::App& app);
 ModelVerb declare_model_profile(CLI::App& app);
 

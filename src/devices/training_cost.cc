@@ -206,19 +206,25 @@ double largest_batch(const Device& device, Workload workload, const TrainingSetu
 }
 
 Result<TrainingCost> best_split(const Device& device, const Workload& workload, std::size_t devices,
-                                bool compress, std::size_t stages, std::size_t replicas) {
-  constexpr std::size_t kMostDevices = 4096;
+                                bool compress, Parallel parallel, std::size_t micro_batches) {
+  constexpr std::size_t kMostDevices = 4096, kMostMicroBatches = 64;
   if (devices < 1 || devices > kMostDevices) {
     return bad_argument(devices, " devices; 1 to ", kMostDevices, " can be searched");
   }
+  const auto wanted = [&](std::size_t stages, std::size_t replicas) {
+    if (parallel == Parallel::pipeline) return replicas == 1;
+    if (parallel == Parallel::data) return stages == 1;
+    return parallel == Parallel::any || (stages > 1 && replicas > 1);
+  };
   std::optional<TrainingCost> best;
   std::optional<Error> last;
   std::optional<TrainingCost> unfit;
-  for (std::size_t tried = 1; tried <= devices; ++tried) {
-    if (devices % tried != 0 || (stages != 0 && tried != stages)) continue;
-    if (replicas != 0 && devices / tried != replicas) continue;
-    for (std::size_t micro = 1; micro <= 64; micro *= 2) {
-      const TrainingSetup setup{tried, devices / tried, micro, compress, Stash::where_it_fits};
+  for (std::size_t stages = 1; stages <= devices; ++stages) {
+    if (devices % stages != 0 || !wanted(stages, devices / stages)) continue;
+    const std::size_t first = micro_batches == 0 ? 1 : micro_batches;
+    const std::size_t most = micro_batches == 0 ? kMostMicroBatches : micro_batches;
+    for (std::size_t micro = first; micro <= most; micro *= 2) {
+      const TrainingSetup setup{stages, devices / stages, micro, compress, Stash::where_it_fits};
       auto cost = training_cost(device, workload, setup);
       if (!cost.ok()) {
         last = cost.error();
@@ -240,7 +246,7 @@ Result<TrainingCost> best_split(const Device& device, const Workload& workload, 
                         devices, " ", device.name, ": ", unfit->reasons.front(), "; ", advice);
   }
   if (last) return *last;
-  return bad_argument(devices, " devices cannot be split into ", stages, " stages");
+  return bad_argument(devices, " devices cannot be several stages of several replicas; 4 can");
 }
 
 }  // namespace tensorpress::devices

@@ -76,10 +76,19 @@ Result<TrainingCost> training_cost(const Device& device, const Workload& workloa
 /// stage.
 std::vector<std::size_t> balanced_stages(const std::vector<double>& seconds, std::size_t stages);
 
-/// The fastest of all splits of `devices` into stages and replicas, with 1 to 64 micro-batches,
-/// that fits. `stages` or `replicas` not 0: fixed. An error says the largest batch that would fit.
+enum class Parallel : std::uint8_t {
+  any,
+  pipeline,  // one replica
+  data,      // one stage
+  mixed,     // several of both
+};
+
+/// The fastest of all splits of `devices` into stages and replicas that fits, with 1 to 64
+/// micro-batches, or `micro_batches` if that is not 0. An error says the largest batch that would
+/// fit.
 Result<TrainingCost> best_split(const Device& device, const Workload& workload, std::size_t devices,
-                                bool compress, std::size_t stages = 0, std::size_t replicas = 0);
+                                bool compress, Parallel parallel = Parallel::any,
+                                std::size_t micro_batches = 0);
 
 /// Largest batch for which `setup` fits, 0 if not even one sample does.
 double largest_batch(const Device& device, Workload workload, const TrainingSetup& setup);

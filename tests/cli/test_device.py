@@ -190,3 +190,11 @@ def test_the_guide_s_examples_print_what_it_says(tmp_path, command, expected):
     environment = {**os.environ, "PATH": path}
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.stdout + done.stderr == expected
+
+
+@pytest.mark.parametrize("name", ["dct-chop", "training"])
+def test_the_committed_table_is_what_the_program_prints(tensorpress, name):
+    printed = tensorpress("reproduce", name, "--markdown").out.decode().splitlines()
+    rows = [line for line in printed if line.startswith("| ")]
+    committed = (ROOT / "docs" / "reproduction.md").read_text().splitlines()
+    assert len(rows) > 5 and set(rows) <= set(committed)
