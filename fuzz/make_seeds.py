@@ -2,8 +2,8 @@
 
     python3 fuzz/make_seeds.py
 
-Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any needs none: ./dev fuzz and
-the replay give it tests/golden itself. Needs nothing but Python.
+Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any has few: ./dev fuzz and the
+replay give it tests/golden itself. Needs nothing but Python.
 """
 
 import json
@@ -23,6 +23,12 @@ def sections(stream: bytes):
         kind, flags, _, size, _ = struct.unpack_from("<4sIQQQ", stream, at)
         yield kind, flags, stream[at + 32 : at + 32 + size]
         at += 32 + -(-size // 8) * 8
+
+
+def decode_any():
+    whole = (GOLDEN / "raw_scalar.tpz").read_bytes()
+    yield "prologue", whole[:16]
+    yield "twice", whole + whole
 
 
 def decode_chunk():
@@ -99,6 +105,7 @@ def netcdf_notes():
 
 
 SEEDS = {
+    "decode_any": decode_any,
     "decode_chunk": decode_chunk,
     "roundtrip": tensors,
     "isa_threads_diff": tensors,
