@@ -12,6 +12,10 @@ struct SubVerb {
 };
 
 constexpr SubVerb kSubVerbs[] = {
+    {"run", "a field through ceresz2 or ceresz: stream, cycles, GB/s", declare_wafer_run},
+    {"heatmap", "how long each PE works (CereSZ-II, Figure 8): svg, png, or html",
+     declare_wafer_heatmap},
+    {"trace", "tasks and wavelets of a small mesh, for Perfetto", declare_wafer_trace},
     {"offsets", "the offset computation by itself (CereSZ-II, Table II)", declare_wafer_offsets},
 };
 
@@ -38,7 +42,10 @@ Action declare(CLI::App& app) {
 
 Verb wafer_verb() {
   return {"wafer", "run ceresz2, ceresz and the offset computation on a simulated wafer",
-          "  tensorpress wafer offsets --mesh 100x50\n", declare};
+          "  tensorpress wafer run wind.npy --rel 1e-4 --mesh 512x512 --verify\n"
+          "  tensorpress wafer offsets --mesh 100x50\n"
+          "  tensorpress wafer heatmap wind.npy --rel 1e-4 -o cycles.html\n",
+          declare};
 }
 
 }  // namespace tensorpress::cli

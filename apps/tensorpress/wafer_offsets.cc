@@ -5,7 +5,7 @@
 #include "json_output.h"
 #include "tensor_options.h"
 #include "wafer/programs/offsets.h"
-#include "wafer_options.h"
+#include "wafer_field_options.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -21,16 +21,9 @@ struct Options {
   bool json = false;
 };
 
-Result<std::optional<OffsetOrder>> order_of(const std::string& name) {
-  if (name == "auto") return std::optional<OffsetOrder>();
-  if (name == "column") return std::optional(OffsetOrder::column);
-  if (name == "row") return std::optional(OffsetOrder::row);
-  return bad_argument("--order ", name, "; it is column, row, or auto for the paper's rule");
-}
-
 Result<ExitStatus> run(const Options& options) {
   TRY(const MeshSize mesh, parse_mesh(options.mesh));
-  TRY(const auto order, order_of(options.order));
+  TRY(const auto order, parse_order(options.order));
   if (options.observer != "origin" && options.observer != "makespan") {
     return bad_argument("--observer ", options.observer,
                         "; it is origin (one PE's own counter) or makespan (the whole mesh)");

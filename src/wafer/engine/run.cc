@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <system_error>
 #include <thread>
+#include <tuple>
 
 #include "base/errors.h"
 #include "tensorpress/wafer/wafer.h"
@@ -17,7 +19,7 @@ using engine::Message;
 using engine::Plan;
 using engine::Strip;
 
-/// All wait for all. Waiting is short, so it spins, and gives way if the others have no core.
+/// All wait for all. Waiting is short, so it spins, and sleeps if the others have no core.
 class Barrier {
  public:
   explicit Barrier(std::size_t count) : count_(count) {}
@@ -27,14 +29,16 @@ class Barrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
       arrived_.store(0, std::memory_order_relaxed);
       round_.store(round + 1, std::memory_order_release);
+      round_.notify_all();
       return;
     }
     for (unsigned spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-      if (spins > 200) std::this_thread::yield();
+      if (spins > kSpins) round_.wait(round, std::memory_order_acquire);
     }
   }
 
  private:
+  static constexpr unsigned kSpins = 2000;
   const std::size_t count_;
   std::atomic<std::size_t> arrived_{0};
   std::atomic<std::size_t> round_{0};
@@ -85,6 +89,31 @@ struct Crew {
   }
 };
 
+/// Every strip on a thread of its own, the first on the caller's. None begins before all are there.
+Result<void> work_together(Crew& crew) {
+  const std::size_t count = crew.strips.size();
+  Barrier barrier(count);
+  enum : int { kWait, kGo, kGiveUp };
+  std::atomic<int> signal{kWait};
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < count; ++i) {
+    try {
+      threads.emplace_back([&crew, &barrier, &signal, i] {
+        signal.wait(kWait);
+        if (signal.load() == kGo) crew.work(i, barrier);
+      });
+    } catch (const std::system_error&) {
+      signal.store(kGiveUp);
+      signal.notify_all();
+      return too_large("the system gives no ", count, " threads; ask for fewer");
+    }
+  }
+  signal.store(kGo);
+  signal.notify_all();
+  crew.work(0, barrier);
+  return {};
+}
+
 std::vector<std::uint32_t> strip_borders(std::uint32_t height, std::size_t threads) {
   const auto count =
       static_cast<std::uint32_t>(std::clamp<std::size_t>(threads, 1, std::max(height, 1u)));
@@ -124,14 +153,7 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   }
   const std::size_t count = crew.strips.size();
   for (auto& slots : crew.slots) slots.resize(count);
-  Barrier barrier(count);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < count; ++i) {
-      threads.emplace_back([&crew, &barrier, i] { crew.work(i, barrier); });
-    }
-    crew.work(0, barrier);
-  }
+  RETURN_IF_ERROR(work_together(crew));
   for (const auto& strip : crew.strips) {
     if (!strip->failure().empty()) return bad_argument(strip->failure());
   }
@@ -141,7 +163,17 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   }
   std::vector<std::string> waiting;
   constexpr std::size_t kListed = 6;
-  for (const auto& strip : crew.strips) strip->list_waiting(waiting, kListed);
+  for (const auto& strip : crew.strips) strip->list_waiting_pes(waiting, kListed);
+  // These come in the order of the strips, so they are sorted: the same words for any threads.
+  std::vector<std::string> further;
+  for (const auto& strip : crew.strips) {
+    strip->list_waiting_host(further, SIZE_MAX);
+    strip->list_waiting_chains(further, SIZE_MAX);
+  }
+  std::ranges::sort(further);
+  for (std::string& sentence : further) {
+    if (waiting.size() < kListed) waiting.push_back(std::move(sentence));
+  }
   if (!waiting.empty()) {
     std::string list;
     for (const std::string& sentence : waiting) list += text(list.empty() ? "" : "; ", sentence);

@@ -164,11 +164,14 @@ bool Strip::try_forward(std::uint32_t pe, const Wavelet& wavelet, unsigned& take
     if (plan_.outstanding(pe, way, wavelet.color) >= capacity(way)) return false;  // until a credit
     const PeState& state = plan_.pes[pe];
     const std::uint64_t lands = cycle_ + machine().ramp;
-    if (way == kRamp && lands >= state.ramp_down_from && lands <= state.ramp_down_until) {
-      fail(text("a wavelet of color ", unsigned{plan_.color_of[wavelet.color]}, " came to ",
-                place_name(plan_.at(pe)),
-                " while it received words of an edge input that "
-                "promises to be alone; leave `alone` out"));
+    const bool to_receiver =
+        way == kRamp && lands >= state.ramp_down_from && lands <= state.ramp_down_until;
+    const bool among_dealt = way == state.dealt_way && cycle_ < state.dealt_until;
+    const bool among_collected = way == state.collected_way && cycle_ >= state.collected_from;
+    if (to_receiver || among_dealt || among_collected) {
+      fail(pe, text("a wavelet of color ", unsigned{plan_.color_of[wavelet.color]}, " came to ",
+                    place_name(plan_.at(pe)),
+                    " in the way of words that promise to be alone; leave `alone` out"));
       return false;
     }
   }
@@ -298,7 +301,7 @@ std::uint64_t Strip::clock_offset(std::uint32_t pe) const {
   return mixed >> 40;
 }
 
-void Strip::list_waiting(std::vector<std::string>& sentences, std::size_t limit) {
+void Strip::list_waiting_pes(std::vector<std::string>& sentences, std::size_t limit) {
   for (std::uint32_t pe = first_pe_; pe < end_pe_ && sentences.size() < limit; ++pe) {
     const PeState& state = plan_.pes[pe];
     const auto color_name = [&](unsigned color) {
@@ -325,11 +328,17 @@ void Strip::list_waiting(std::vector<std::string>& sentences, std::size_t limit)
           text(name, " has task ", unsigned{tasks_[state.tasks].task}, " that cannot start"));
     }
   }
+}
+
+void Strip::list_waiting_host(std::vector<std::string>& sentences, std::size_t limit) const {
   for (const Injection& injection : injections_) {
     if (injection.next >= injection.input->words.size() || sentences.size() >= limit) continue;
     sentences.push_back(text("the host cannot send color ", unsigned{injection.input->color},
                              " into ", place_name(injection.input->pe)));
   }
+}
+
+void Strip::list_waiting_chains(std::vector<std::string>& sentences, std::size_t limit) const {
   for (const Chain& chain : plan_.chains) {
     if (chain.deals || !owns(chain.pes.front())) continue;
     for (std::size_t i = 0; i < chain.waiting.size(); ++i) {

@@ -85,8 +85,11 @@ class Strip {
 
   /// What went wrong, if something did: the run must stop.
   const std::string& failure() const { return failure_; }
-  /// Adds to `sentences` who waits for what, at most `limit` of them.
-  void list_waiting(std::vector<std::string>& sentences, std::size_t limit);
+  /// Adds to `sentences` who waits for what, until there are `limit`: the PEs and their routers,
+  /// then the host, then the turns of chains.
+  void list_waiting_pes(std::vector<std::string>& sentences, std::size_t limit);
+  void list_waiting_host(std::vector<std::string>& sentences, std::size_t limit) const;
+  void list_waiting_chains(std::vector<std::string>& sentences, std::size_t limit) const;
   void add_to(Report& report) const;
 
   // --- What a running task asks for (pe.cc) ---
@@ -145,8 +148,11 @@ class Strip {
   EdgeOutput& edge_output(std::uint32_t pe, Port port, unsigned color);
   void deliver(std::uint32_t pe, std::uint64_t cycle, const Event& event);
   bool owns(std::uint32_t pe) const { return pe >= first_pe_ && pe < end_pe_; }
-  void fail(std::string sentence) {
-    if (failure_.empty()) failure_ = std::move(sentence);
+  /// Of several failures in a cycle, that of the first PE is told: the same for any strips.
+  void fail(std::uint32_t pe, std::string sentence) {
+    if (!failure_.empty() && failed_pe_ <= pe) return;
+    failure_ = std::move(sentence);
+    failed_pe_ = pe;
   }
 
   // --- Trains (trains.cc) ---
@@ -191,6 +197,7 @@ class Strip {
   std::vector<TraceEvent> trace_;
   std::array<StageReport, kStages> stages_ = {};
   std::string failure_;
+  std::uint32_t failed_pe_ = 0;
   std::uint64_t hops_ = 0, sent_ = 0, copied_ = 0, received_ = 0, task_count_ = 0, event_count_ = 0;
   std::uint64_t bits_read_ = 0, bits_written_ = 0;
 };

@@ -59,8 +59,15 @@ void Strip::deal(std::uint32_t number) {
   Chain& chain = plan_.chains[injection.chain];
   const std::size_t trains = injection.input->words.size() / injection.input->advance_every;
   for (std::size_t place = 0; place < std::min(trains, chain.pes.size()); ++place) {
-    if (!deal_one(chain, *injection.input, place)) return;
+    if (!deal_one(chain, *injection.input, place)) break;
     injection.next += injection.input->advance_every;
+  }
+  // Until the last of them has passed, each link is theirs.
+  const std::size_t dealt = injection.next / injection.input->advance_every;
+  for (std::size_t place = 0; place + 1 < dealt; ++place) {
+    PeState& state = plan_.pes[chain.pes[place]];
+    state.dealt_way = static_cast<std::uint8_t>(opposite(chain.down));
+    state.dealt_until = cycle_ + injection.next + (place + 1) * machine().hop;
   }
 }
 
@@ -108,11 +115,11 @@ void Strip::collect(std::uint32_t pe, const Send& send) {
   const auto place = static_cast<std::size_t>(std::ranges::find(chain.pes, pe) - chain.pes.begin());
   const Color color = plan_.color_of[send.color];
   if (place == chain.pes.size()) {
-    fail(no_route(pe, color));
+    fail(pe, no_route(pe, color));
     return;
   }
   if (send.then != kNoTask || state.outbox != kNil) {
-    fail(not_alone(pe, color));
+    fail(pe, not_alone(pe, color));
     return;
   }
   auto& waiting = chain.waiting[place].emplace_back();
@@ -123,7 +130,14 @@ void Strip::collect(std::uint32_t pe, const Send& send) {
   } else {
     waiting.words.assign(send.words, send.words + send.count);
   }
+  if (state.dealt_way == static_cast<std::uint8_t>(chain.down) &&
+      waiting.ready + machine().ramp < state.dealt_until) {
+    fail(pe, not_alone(pe, color));
+    return;
+  }
   state.ramp_up_until = waiting.ready + send.count;
+  state.collected_way = static_cast<std::uint8_t>(chain.down);
+  state.collected_from = std::min(state.collected_from, waiting.ready + machine().ramp);
   collect_turns(chain);
 }
 

@@ -31,20 +31,18 @@ class BlockCosts {
         base_(calibration[uniform ? "ceresz2_block" : "ceresz2_block_base"]),
         bit_(uniform ? 0 : calibration["ceresz2_bit"]),
         transpose_(transpose ? calibration["transpose"] : 0),
-        fixed_(32 * calibration["ceresz_fixed"]),
+        ceresz_(calibration["ceresz_base"]),
         plane_(calibration["ceresz_plane"]),
         decode2_(calibration["ceresz2_decode"]),
         decode_(calibration["ceresz_decode"]) {}
 
-  /// CereSZ-II's block of so many bits.
+  /// CereSZ-II's block of so many bits, its first word included.
   StageCycles ceresz2(std::uint32_t bits) const {
     const double coding = base_ + bit_ * bits;
     return of(coding + transpose_ * coding);
   }
   /// CereSZ's block of so many planes; a raw block is copied.
-  StageCycles ceresz(unsigned planes) const {
-    return of(static_cast<double>(quantize_ + predict_) + fixed_ + plane_ * planes);
-  }
+  StageCycles ceresz(unsigned planes) const { return of(ceresz_ + plane_ * planes); }
   std::uint64_t decode_ceresz2(std::uint32_t bits) const {
     return scaled(ceresz2(bits).total(), decode2_);
   }
@@ -66,7 +64,7 @@ class BlockCosts {
   }
 
   std::uint64_t quantize_, predict_;
-  double base_, bit_, transpose_, fixed_, plane_, decode2_, decode_;
+  double base_, bit_, transpose_, ceresz_, plane_, decode2_, decode_;
 };
 
 }  // namespace tensorpress::wafer::programs

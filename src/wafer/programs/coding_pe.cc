@@ -117,7 +117,7 @@ StageCycles CodingPe::code_ceresz2(std::uint64_t number) {
     further_.push_back(static_cast<std::uint32_t>(position));
     further_.push_back(std::bit_cast<std::uint32_t>(values[i]));
   }
-  return plan_.costs.ceresz2(load_le<std::uint32_t>(coded.bytes.data()));
+  return plan_.costs.ceresz2(32 * coded.words);
 }
 
 StageCycles CodingPe::code_ceresz(std::uint64_t number) {

@@ -116,7 +116,7 @@ class DecodingPe final : public PeProgram {
       ceresz2::CodedBlock<float> block;
       std::ranges::copy(part.bytes, block.bytes.begin());
       bad_ = bad_ || !ceresz2::decode_block<float>(block, plan_.quantizer, *plan_.book, values);
-      return plan_.costs.decode_ceresz2(load_le<std::uint32_t>(block.bytes.data()));
+      return plan_.costs.decode_ceresz2(static_cast<std::uint32_t>(8 * part.bytes.size()));
     }
     ceresz::CodedBlock<float> block;
     block.width = part.width;

@@ -175,6 +175,10 @@ Result<void> name_stages(Layout& layout) {
   return layout.stage_name(kDecodeStage, "decoding");
 }
 
+Result<MeshRun> compress_once(std::span<const float> values, double bound,
+                              const ceresz2::Codebook& book, const Calibration& calibration,
+                              const MeshOptions& options);
+
 }  // namespace
 
 MeshSize2 mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height) {
@@ -192,6 +196,19 @@ MeshSize2 mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t heig
 Result<MeshRun> compress_on_mesh(std::span<const float> values, double bound,
                                  const ceresz2::Codebook& book, const Calibration& calibration,
                                  const MeshOptions& options) {
+  auto run = compress_once(values, bound, book, calibration, options);
+  if (run.ok() || !options.run.trains || run.error().code != ErrorCode::bad_argument) return run;
+  // With costs of almost nothing, words in and offsets may get in each other's way.
+  MeshOptions slower = options;
+  slower.run.trains = false;
+  return compress_once(values, bound, book, calibration, slower);
+}
+
+namespace {
+
+Result<MeshRun> compress_once(std::span<const float> values, double bound,
+                              const ceresz2::Codebook& book, const Calibration& calibration,
+                              const MeshOptions& options) {
   MeshRun run;
   TRY(CodingPlan plan, make_plan(values, bound, book, calibration, options, run));
   if (options.mapping == Mapping::ceresz_three) {
@@ -261,4 +278,5 @@ Result<MeshRun> compress_on_mesh(std::span<const float> values, double bound,
   return run;
 }
 
+}  // namespace
 }  // namespace tensorpress::wafer::programs

@@ -27,9 +27,8 @@ namespace tensorpress::wafer::programs {
 
 enum class Mapping : std::uint8_t { ceresz2, ceresz, ceresz_three };
 enum class MeshIo : std::uint8_t { edge, sram };
-/// Where the words go is found out on the mesh as the paper does it, by the host, or by every PE
-/// asking the ones before it (decoupled look-back).
-enum class OffsetsBy : std::uint8_t { mesh, host, look_back };
+/// Where the words go is found out on the mesh as the paper does it, or by the host.
+enum class OffsetsBy : std::uint8_t { mesh, host };
 
 /// Stages of work in a report.
 enum : Stage { kQuantizeStage = 1, kPredictStage, kEncodeStage, kOffsetStage, kDecodeStage };

@@ -39,11 +39,10 @@ class OffsetsPe final : public PeProgram {
   std::uint64_t begin_ = 0, end_ = 0;
 };
 
-}  // namespace
-
-Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
-                               std::optional<OffsetOrder> order,
-                               std::span<const std::uint32_t> lengths, const RunOptions& options) {
+Result<OffsetsRun> run_once(std::uint32_t width, std::uint32_t height,
+                            std::optional<OffsetOrder> order,
+                            std::span<const std::uint32_t> lengths, const RunOptions& options,
+                            const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, height));
   OffsetsRun run;
   run.order = order.value_or(choose_order(width, height));
@@ -64,6 +63,7 @@ Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
     RETURN_IF_ERROR(layout.edge_input(std::move(input)));
   }
   TRY(run.report, wafer::run(layout, options));
+  if (inspect) inspect(layout, run.report);
   const auto program = [&](PeAt pe) { return static_cast<const OffsetsPe*>(layout.program(pe)); };
   run.origin_cycles = program({0, 0})->cycles();
   // The first PE is launched after a hop and the ramp; its task begins then.
@@ -78,6 +78,20 @@ Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
     }
   }
   return run;
+}
+
+}  // namespace
+
+Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
+                               std::optional<OffsetOrder> order,
+                               std::span<const std::uint32_t> lengths, const RunOptions& options,
+                               const Inspect& inspect) {
+  auto run = run_once(width, height, order, lengths, options, inspect);
+  if (run.ok() || !options.trains) return run;
+  // Where a short line's scan overtakes the launch, the launch is not alone: wavelet by wavelet.
+  RunOptions slower = options;
+  slower.trains = false;
+  return run_once(width, height, order, lengths, slower, inspect);
 }
 
 }  // namespace tensorpress::wafer::programs

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,11 +25,14 @@ struct OffsetsRun {
   Report report;
 };
 
+/// Sees the layout and its report, for traces.
+using Inspect = std::function<void(const Layout& layout, const Report& report)>;
+
 /// `lengths` in the order of the blocks (OffsetPlan::number_of); missing ones are 0. Without
 /// `order`, the paper's rule decides.
 Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
                                std::optional<OffsetOrder> order,
                                std::span<const std::uint32_t> lengths,
-                               const RunOptions& options = {});
+                               const RunOptions& options = {}, const Inspect& inspect = {});
 
 }  // namespace tensorpress::wafer::programs

@@ -65,7 +65,7 @@ class PipelinePe final : public PeProgram {
     for (std::size_t i = 0; i < kBlockValues; ++i) {
       out_[2 + i] = holds ? quanta[i] : std::bit_cast<std::uint32_t>(values[i]);
     }
-    work(pe, plan_.costs.ceresz(0).quantize, kQuantizeStage);
+    work(pe, plan_.costs.ceresz(0).total() / 2, kQuantizeStage);
     pass_on(pe);
   }
   void predict(Pe& pe) {
@@ -84,8 +84,8 @@ class PipelinePe final : public PeProgram {
       for (auto& code : block) code = ceresz::zigzag(code);
       out_[0] = static_cast<std::uint32_t>(ceresz::width_of_block(block));
       std::ranges::copy(block, out_.begin() + 2);
-      const StageCycles costs = plan_.costs.ceresz(0);
-      cycles = costs.predict + costs.encode;  // with sign and maximum
+      const std::uint64_t fixed = plan_.costs.ceresz(0).total();
+      cycles = fixed - fixed / 2;  // with sign and maximum
     }
     work(pe, cycles, kPredictStage);
     sending_ = true;
@@ -102,7 +102,7 @@ class PipelinePe final : public PeProgram {
       planes_.resize(at + width);
       ceresz::planes_of_block(block, static_cast<int>(width), planes_.data() + at);
       widths_.push_back(width);
-      cycles = plan_.costs.ceresz(width).encode - plan_.costs.ceresz(0).encode;
+      cycles = plan_.costs.ceresz(width).total() - plan_.costs.ceresz(0).total();
     } else {
       planes_.insert(planes_.end(), words_.begin() + 2, words_.end());
       widths_.push_back(ceresz::kRawBlock);

@@ -2,8 +2,9 @@
 //
 //   [prequantization] --33 words--> [prediction, sign, maximum] --34 words--> [bit planes]
 //
-// The first word says whether all values hold; of a block that does not, the values themselves are
-// passed on and stored.
+// What does not depend on the planes is divided evenly between the first two. The first word says
+// whether all values hold; of a block that does not, the values themselves are passed on and
+// stored.
 #pragma once
 
 #include "wafer/programs/coding_pe.h"

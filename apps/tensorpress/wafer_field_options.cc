@@ -1,0 +1,65 @@
+#include "wafer_field_options.h"
+
+#include "base/errors.h"
+#include "messages.h"
+
+namespace tensorpress::cli {
+
+using wafer::programs::MeshIo;
+using wafer::programs::OffsetOrder;
+using wafer::programs::OffsetsBy;
+
+Result<std::optional<OffsetOrder>> parse_order(const std::string& name) {
+  if (name == "auto") return std::optional<OffsetOrder>();
+  if (name == "column") return std::optional(OffsetOrder::column);
+  if (name == "row") return std::optional(OffsetOrder::row);
+  return bad_argument("--order ", name, "; it is column, row, or auto for the paper's rule");
+}
+
+void WaferFieldOptions::declare(CLI::App& app) {
+  app.add_option("FIELD", file_, "an f32 field (.npy, or raw with --shape)")->required();
+  app.add_option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
+  app.add_option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
+  app.add_flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
+  app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
+  app.add_option("--offsets", offsets_, "computed on the mesh or left to the host (mesh)");
+  app.add_option("--order", order_, "of the offsets: column, row, or auto (auto)");
+  app.add_flag("--transpose", transpose_, "with the bit transposition that the paper omits");
+  app.add_flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
+  bound_.declare(app);
+  raw_.declare(app);
+  threads_.declare(app, 1);
+  calibration_.declare(app);
+}
+
+Result<wafer::FieldOptions> WaferFieldOptions::options() const {
+  wafer::FieldOptions options;
+  TRY(options.bound, bound_.options());
+  TRY(options.mesh.mapping, wafer::mapping_named(codec_));
+  TRY(const MeshSize mesh, parse_mesh(mesh_));
+  options.mesh.width = mesh.width;
+  options.mesh.height = mesh.height;
+  options.mesh.shrink = !whole_mesh_;
+  if (io_ != "edge" && io_ != "sram") return bad_argument("--io ", io_, "; it is edge or sram");
+  options.mesh.io = io_ == "edge" ? MeshIo::edge : MeshIo::sram;
+  if (offsets_ != "mesh" && offsets_ != "host") {
+    return bad_argument("--offsets ", offsets_, "; it is mesh or host");
+  }
+  options.mesh.offsets = offsets_ == "mesh" ? OffsetsBy::mesh : OffsetsBy::host;
+  TRY(options.mesh.order, parse_order(order_));
+  options.mesh.transpose = transpose_;
+  options.mesh.uniform_cost = uniform_;
+  options.mesh.run.threads = threads_.threads();
+  return options;
+}
+
+Result<wafer::FieldOnWafer> WaferFieldOptions::run(const wafer::Calibration& calibration,
+                                                   const wafer::FieldOptions& options) const {
+  wafer::FieldOptions complete = options;
+  complete.mesh.run.machine = calibration.machine();
+  TRY(const auto raw, raw_.format());
+  TRY(const auto source, about(file_, files::open_tensor(file_, raw, files::Access::random)));
+  return about(file_, wafer::run_field(*source, calibration, complete));
+}
+
+}  // namespace tensorpress::cli

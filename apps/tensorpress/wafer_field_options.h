@@ -1,0 +1,41 @@
+// A field and how it is put onto the wafer: what run, heatmap and trace share.
+#pragma once
+
+#include <string>
+
+#include "bound_options.h"
+#include "tensor_options.h"
+#include "wafer/field/field_on_wafer.h"
+#include "wafer_options.h"
+
+namespace tensorpress::cli {
+
+class WaferFieldOptions {
+ public:
+  void declare(CLI::App& app);
+  const std::string& codec() const { return codec_; }
+  Result<wafer::Calibration> calibration() const { return calibration_.calibration(); }
+  Result<wafer::FieldOptions> options() const;
+  Result<wafer::FieldOnWafer> run(const wafer::Calibration& calibration,
+                                  const wafer::FieldOptions& options) const;
+
+ private:
+  std::string file_;
+  std::string codec_ = "ceresz2";
+  std::string mesh_ = "512x512";
+  std::string io_ = "edge";
+  std::string offsets_ = "mesh";
+  std::string order_ = "auto";
+  bool whole_mesh_ = false;
+  bool transpose_ = false;
+  bool uniform_ = false;
+  BoundOptions bound_;
+  RawFormatOptions raw_;
+  ThreadsOption threads_;
+  CalibrationOption calibration_;
+};
+
+/// "column", "row" or "auto" (absent).
+Result<std::optional<wafer::programs::OffsetOrder>> parse_order(const std::string& name);
+
+}  // namespace tensorpress::cli
