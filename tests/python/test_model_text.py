@@ -106,3 +106,84 @@ def test_unknown_losses_and_inputs_are_refused():
 def test_a_batch_of_one_keeps_its_size():
     text = to_text(nn.Linear(3, 2), torch.zeros(1, 3))
     assert "input input_1: f32[1, 3]" in text
+
+
+class Residual(nn.Module):
+    """Functional calls, a residual, a parameter of its own, in-place ReLU."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn = nn.BatchNorm2d(channels)
+        self.scale = nn.Parameter(torch.rand(channels, 1, 1))
+
+    def forward(self, x):
+        return F.relu(self.bn(self.conv(x)) * self.scale + x, inplace=True)
+
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.blocks = nn.Sequential(Residual(8), Residual(8))
+        self.pool = nn.MaxPool2d(2)
+        self.up = nn.ConvTranspose2d(8, 8, 2, stride=2)
+        self.norm = nn.GroupNorm(2, 16)
+        self.fc = nn.Linear(16, 10)
+
+    def forward(self, x):
+        x = self.blocks(self.stem(x))
+        y = self.up(F.silu(self.pool(x)))
+        x = self.norm(torch.cat([x, y], 1))
+        x = F.adaptive_avg_pool2d(x, 1).flatten(1)
+        return self.fc(0.5 * x - 1)
+
+
+def test_residuals_functional_calls_and_free_parameters(tmp_path):
+    torch.manual_seed(8)
+    text = same_gradients(tmp_path, Images(), torch.randn(4, 3, 8, 8))
+    assert "param scale: f32[8, 1, 1]" in text
+    assert "cat([" in text
+
+
+class Tokens(nn.Module):
+    """Attention as people write it, and a head tied to the embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(20, 16)
+        self.norm = nn.LayerNorm(16)
+        self.qkv = nn.Linear(16, 48)
+        self.out = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 20, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, ids):
+        x = self.table(ids)
+        b, t, f = x.shape
+        q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
+        q, k, v = (each.view(b, t, 4, f // 4).transpose(1, 2) for each in (q, k, v))
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(a.transpose(1, 2).reshape(b, t, f))
+        return self.head(F.gelu(x))
+
+
+def test_attention_and_a_tied_head(tmp_path):
+    torch.manual_seed(9)
+    ids = torch.randint(20, (3, 6))
+    text = same_gradients(tmp_path, Tokens(), ids, loss="mse_loss")
+    assert "attention(chunk_0, chunk_1, chunk_2, 4, causal=true)" in text
+    assert "weight=@table.weight" in text
+
+
+def test_a_module_that_gives_its_loss(tmp_path):
+    class WithLoss(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(6, 6)
+
+        def forward(self, x):
+            return F.mse_loss(torch.tanh(self.fc(x)), x)
+
+    text = same_gradients(tmp_path, WithLoss(), torch.randn(4, 6), loss=None)
+    assert text.rstrip().endswith("loss mse_loss")

@@ -284,7 +284,9 @@ TEST(Planner, PlansAStepAsLongAsResNet50WithASmallGap) {
   const Problem problem = deep_network(160);
   const auto everything = evaluate(problem, Choice(160, 0)).peak_bytes;
   for (const Aim aim : {Aim::seconds, Aim::error}) {
-    const auto plan = solve(problem, {.aim = aim, .limits = {.peak_bytes = everything / 4}});
+    const auto plan = solve(problem, {.aim = aim,
+                                      .limits = {.peak_bytes = everything / 4},
+                                      .search = {.relative_gap = 5e-3, .nodes = 200}});
     ASSERT_TRUE(plan.ok());
     ASSERT_EQ(plan->outcome, Plan::Outcome::planned) << plan->reason;
     EXPECT_LE(plan->evaluation.peak_bytes, everything / 4);

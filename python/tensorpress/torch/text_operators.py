@@ -107,9 +107,20 @@ def writes(*targets: str) -> Callable[[Write], Write]:
     return register
 
 
+BROADCAST = "aten.broadcast_tensors.default"
+
+
 def write(node: Node, writer: Writer) -> Call | Expression | str | None:
     """The text of one operator; None if it makes nothing that anybody reads."""
+    if str(node.target) == BROADCAST:
+        return None  # its parts are looked through
     if node.target is operator.getitem:
+        source: Any = node.args[0]
+        if str(source.target) == BROADCAST:
+            before = source.args[0][node.args[1]]
+            same_shape = str(before.meta["val"].shape) == str(node.meta["val"].shape)
+            refuse_unless(same_shape, "a tensor that is repeated to another shape")
+            return writer.tensor(before)
         return writer.part(*node.args)  # type: ignore[arg-type]
     function = WRITERS.get(str(node.target))
     if function is None:
