@@ -3,6 +3,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorpress EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET tensorpress_wafer)
+  install(TARGETS tensorpress_wafer EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tensorpress DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 foreach(program IN ITEMS tensorpress_program tensorpress_mpi)
   if(TARGET ${program})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <new>
@@ -94,6 +95,8 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
 }  // namespace
 
 int run_program(const Program& program, int argc, const char* const* argv) {
+  // A write beyond `ulimit -f` is then an error with a sentence, and not the end without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parse_and_run(program, argc, argv);
   } catch (const std::bad_alloc&) {

@@ -5,14 +5,18 @@
 
 namespace tensorpress::cli {
 
-Verb bench_verb(), codebook_verb(), compress_verb(), decompress_verb(), demo_verb(), hdf5_verb(),
-    info_verb(), model_verb(), reproduce_verb(), sz3_verb(), verify_verb(), zfp_verb();
+Verb bench_verb(), codebook_verb(), compress_verb(), decompress_verb(), demo_verb(), device_verb(),
+    hdf5_verb(), info_verb(), model_verb(), reproduce_verb(), sz3_verb(), verify_verb(),
+    wafer_verb(), zfp_verb();
 
 namespace {
 
-constexpr std::array kVerbs = {compress_verb,  decompress_verb, info_verb, verify_verb,
-                               bench_verb,     codebook_verb,   hdf5_verb, model_verb,
-                               reproduce_verb, demo_verb,       zfp_verb,  sz3_verb};
+// In the order of the help text.
+constexpr std::array kVerbs = {
+    compress_verb, decompress_verb, info_verb,  verify_verb, bench_verb,
+    codebook_verb, hdf5_verb,       model_verb, device_verb, wafer_verb,
+    demo_verb,     reproduce_verb,  zfp_verb,   sz3_verb,
+};
 
 }  // namespace
 }  // namespace tensorpress::cli

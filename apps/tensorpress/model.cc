@@ -14,6 +14,7 @@
 #include "model/emit.h"
 #include "model/operator.h"
 #include "model/plan_file.h"
+#include "model_options.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -169,7 +170,12 @@ Action declare(CLI::App& app) {
                      "also write NAME_check.py, which compares with numerical gradients");
   emit_app->add_flag("--diff", emit->diff, "print what changes against the plan off");
 
+  const std::vector<ModelVerb> others = {declare_model_plan(app), declare_model_profile(app),
+                                         declare_model_cost(app)};
   return [=] {
+    for (const auto& [verb, action] : others) {
+      if (verb->parsed()) return action();
+    }
     if (check_app->parsed()) return run_check(*check);
     return run_emit(*emit);
   };

@@ -1,149 +1,144 @@
 // tensorpress reproduce: recomputes what the papers print, beside the printed figures.
-#include <array>
 #include <cstdio>
 #include <memory>
 
 #include "base/errors.h"
-#include "benchmark/table4.h"
+#include "device_files.h"
 #include "json_output.h"
-#include "messages.h"
-#include "report/numbers.h"
+#include "report/reproduction.h"
+#include "report/reproduction_page.h"
 #include "tensor_options.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
 namespace {
 
-using benchmark::RatioRange;
-using benchmark::Table4Row;
-using report::fixed;
+using report::ReproductionRow;
+using report::ReproductionTable;
+using report::RowLabel;
 
 struct Options {
   std::string name;
   std::string data;
   ThreadsOption threads;
+  std::string page;
+  bool markdown = false;
   bool json = false;
 };
 
-struct Reproduction {
-  const char* name;
-  const char* summary;
-  const char* needs;
-  Result<ExitStatus> (*run)(const Options& options);
-};
-
-std::string in_words(const std::optional<RatioRange>& range) {
-  if (!range) return "      -       -       -";
-  std::string words;
-  for (const double value : {range->min, range->max, range->avg}) {
-    const std::string number = fixed(value, 2);
-    words += std::string(number.size() < 7 ? 7 - number.size() : 0, ' ') + number + ' ';
-  }
-  words.pop_back();
-  return words;
+Json number_or_null(const std::optional<double>& value) {
+  return value ? to_json(*value) : Json(nullptr);
 }
 
-Json to_json(const std::optional<RatioRange>& range) {
-  if (!range) return nullptr;
-  return {{"min", range->min}, {"max", range->max}, {"avg", range->avg}};
+Json row_to_json(const ReproductionRow& row) {
+  return {{"what", row.what},
+          {"unit", row.unit},
+          {"published", number_or_null(row.published)},
+          {"published_to", number_or_null(row.published_to)},
+          {"ours", number_or_null(row.ours)},
+          {"relative_error", number_or_null(report::relative_error(row))},
+          {"label", report::name_of(row.label)},
+          {"command", row.command},
+          {"note", row.note}};
 }
 
-Json row_to_json(const Table4Row& row) {
-  Json object = {{"data_set", row.data_set},
-                 {"bound", Bound::relative(row.bound).to_string()},
-                 {"codec", row.codec},
-                 {"fields", row.fields},
-                 {"measured_ratio", to_json(row.measured)},
-                 {"published_ratio", to_json(row.published)}};
-  if (!row.cannot.empty()) object["cannot"] = row.cannot;
-  return object;
-}
-
-void print_row(const Table4Row& row) {
-  std::printf("%-12s %-10s %-11s %6zu  %s   %s%s%s\n", row.data_set.c_str(),
-              Bound::relative(row.bound).to_string().c_str(), row.codec.c_str(), row.fields,
-              in_words(row.measured).c_str(), in_words(row.published).c_str(),
-              row.cannot.empty() ? "" : "   ", row.cannot.c_str());
-}
-
-Result<ExitStatus> run_table4(const Options& options) {
-  if (options.data.empty()) {
-    return bad_argument(
-        "table4 needs --data DIR with a folder for each data set of SDRBench (CESM-ATM, HACC, "
-        "Hurricane, NYX, QMCPack, RTM, SCALE), or any of them");
-  }
-  TRY(const auto found, benchmark::find_table4_data(options.data));
-  std::string missing;
-  for (const std::string& name : found.missing) missing += text(missing.empty() ? "" : ", ", name);
-  if (found.data_sets.empty()) {
-    return bad_argument(options.data, " has no folder with fields; missing are ", missing,
-                        " (sdrbench.github.io has them)");
-  }
+Json table_to_json(const ReproductionTable& table) {
   Json rows = Json::array();
-  if (!options.json) {
-    std::puts(
-        "Table IV of CereSZ-II: compression ratios over the fields of a data set\n"
-        "data set     bound      codec       fields  measured here             published\n"
-        "                                               min     max     avg       min     max     "
-        "avg");
-  }
-  for (const auto& data_set : found.data_sets) {
-    for (const std::string& sentence : data_set.skipped) {
-      print_message(text(data_set.name, ": left out: ", sentence));
+  for (const ReproductionRow& row : table.rows) rows.push_back(row_to_json(row));
+  Json errors = Json::object();
+  for (const RowLabel label : {RowLabel::measured, RowLabel::calibrated, RowLabel::predicted}) {
+    if (const auto summary = report::summarize(table, label)) {
+      errors[std::string(report::name_of(label))] = {
+          {"rows", summary->rows}, {"largest", summary->largest}, {"mean", summary->mean}};
     }
-    TRY(const auto measured, benchmark::measure_table4(data_set, options.threads.threads()));
-    for (const Table4Row& row : measured) {
-      if (options.json) {
-        rows.push_back(row_to_json(row));
-      } else {
-        print_row(row);
-      }
-    }
-    std::fflush(stdout);
   }
-  if (options.json) {
-    print_json({{"reproduces", "CereSZ-II, Table IV"}, {"missing", found.missing}, {"rows", rows}},
-               stdout);
-  } else if (!missing.empty()) {
-    std::printf("Not in %s: %s\n", options.data.c_str(), missing.c_str());
-  }
-  return ExitStatus::fine;
+  return {{"reproduces", table.source},
+          {"rows", std::move(rows)},
+          {"errors", std::move(errors)},
+          {"remarks", table.remarks}};
 }
-
-constexpr std::array kReproductions = {
-    Reproduction{"table4", "CereSZ-II, Table IV: ratios of ceresz2, ceresz and cuSZp's format",
-                 "--data DIR with folders of SDRBench", run_table4},
-};
 
 Result<ExitStatus> list(const Options& options) {
   Json all = Json::array();
-  for (const Reproduction& each : kReproductions) {
+  for (const report::Reproduction& each : report::reproductions()) {
     if (options.json) {
       all.push_back({{"name", each.name}, {"summary", each.summary}, {"needs", each.needs}});
-    } else {
-      std::printf("%-10s %s\n           needs %s\n", each.name, each.summary, each.needs);
+      continue;
     }
+    std::printf("%-10s %s\n", std::string(each.name).c_str(), std::string(each.summary).c_str());
+    if (!each.needs.empty()) std::printf("           needs %s\n", std::string(each.needs).c_str());
   }
   if (options.json) print_json(all, stdout);
   return ExitStatus::fine;
 }
 
-Result<ExitStatus> run(const Options& options) {
-  if (options.name.empty()) return list(options);
-  std::string names;
-  for (const Reproduction& each : kReproductions) {
-    if (options.name == each.name) return each.run(options);
-    names += text(names.empty() ? "" : ", ", each.name);
+/// Everything that needs nothing from the user.
+Result<ExitStatus> run_all(const Options& options) {
+  std::vector<ReproductionTable> tables;
+  const bool print = !options.json && !options.markdown;
+  std::string left_out;
+  for (const report::Reproduction& each : report::reproductions()) {
+    if (!each.needs.empty() && (options.data.empty() || !each.needs.starts_with("--data"))) {
+      left_out += text(left_out.empty() ? "" : "; ", each.name, " needs ", each.needs);
+      continue;
+    }
+    RETURN_IF_ERROR(each.run({.data = options.data, .threads = options.threads.threads()},
+                             [&](const ReproductionTable& table) {
+                               tables.push_back(table);
+                               if (print) std::printf("%s\n", report::table_text(table).c_str());
+                             }));
   }
-  return bad_argument("'", options.name, "' cannot be reproduced; there is ", names);
+  if (!options.page.empty()) {
+    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+  }
+  if (options.json) {
+    Json all = Json::array();
+    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
+    print_json({{"tables", std::move(all)}, {"left_out", left_out}}, stdout);
+  } else if (options.markdown) {
+    std::fputs(report::reproductions_markdown(tables, "tensorpress reproduce --markdown").c_str(),
+               stdout);
+  } else if (!left_out.empty()) {
+    std::printf("Left out: %s\n", left_out.c_str());
+  }
+  return ExitStatus::fine;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  if (options.name == "list") return list(options);
+  if (options.name.empty()) return run_all(options);
+  TRY(const report::Reproduction reproduction, report::find_reproduction(options.name));
+  std::vector<ReproductionTable> tables;
+  const auto show = [&](const ReproductionTable& table) {
+    tables.push_back(table);
+    if (options.json || options.markdown) return;
+    std::printf("%s\n", report::table_text(table).c_str());
+    std::fflush(stdout);
+  };
+  RETURN_IF_ERROR(
+      reproduction.run({.data = options.data, .threads = options.threads.threads()}, show));
+  if (!options.page.empty()) {
+    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+  }
+  if (options.markdown) {
+    const std::string command = text("tensorpress reproduce ", options.name, " --markdown");
+    std::fputs(report::reproductions_markdown(tables, command).c_str(), stdout);
+  } else if (options.json) {
+    Json all = Json::array();
+    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
+    print_json({{"name", reproduction.name}, {"tables", std::move(all)}}, stdout);
+  }
+  return ExitStatus::fine;
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "what to reproduce; without it: what there is")
+  app.add_option("NAME", options->name, "what to reproduce, or list; without it: everything")
       ->option_text(" ");
   app.add_option("--data", options->data, "folder with the data")->option_text("DIR");
   options->threads.declare(app);
+  app.add_option("--html", options->page, "write a page with plots")->option_text("FILE");
+  app.add_flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
   app.add_flag("--json", options->json, "print JSON");
   return [options] { return run(*options); };
 }

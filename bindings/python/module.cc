@@ -5,9 +5,11 @@
 #include "base/cpu.h"
 #include "compression.h"
 #include "errors.h"
+#include "packing.h"
 #include "reader.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/version.h"
+#include "window_indices.h"
 
 namespace nb = nanobind;
 
@@ -67,5 +69,7 @@ NB_MODULE(_core, module) {
   module.def("config", &tensorpress::python::config);
   tensorpress::python::define_errors(module);
   tensorpress::python::define_compression(module);
+  tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
+  tensorpress::python::define_window_indices(module);
 }

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "files/byte_files.h"
+#include "files/json_nesting.h"
 
 namespace tensorpress::files {
 namespace {
@@ -63,6 +64,9 @@ Result<CodebookFile> read_codebook(const std::string& path) {
   }
   std::string bytes(static_cast<std::size_t>(source->size()), '\0');
   RETURN_IF_ERROR(source->read_at(0, std::as_writable_bytes(std::span(bytes))));
+  if (json_nesting(bytes) > kDeepestJson) {
+    return bad_argument(path, " is no codebook: lists in lists, more than ", kDeepestJson, " deep");
+  }
   const Json object = Json::parse(bytes, nullptr, false);
   if (!object.is_object()) return bad_argument(path, " is no codebook: it is not a JSON object");
   const auto codec = object.find("codec");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "files/json_nesting.h"
 #include "stream/utf8.h"
 
 namespace tensorpress::files {
@@ -256,6 +257,10 @@ Result<std::optional<NetcdfNotes>> netcdf_notes(std::span<const Attribute> attri
     ++pieces;
   }
   if (pieces == 0) return std::optional<NetcdfNotes>();
+  if (json_nesting(whole) > kDeepestJson) {
+    return corrupt("the attribute 'netcdf' of the stream is damaged: lists in lists, more than ",
+                   kDeepestJson, " deep");
+  }
   try {
     return std::optional(notes_from_json(Json::parse(whole)));
   } catch (const std::exception& error) {

@@ -146,7 +146,7 @@ def test_bench_installs_zfp_only_for_peers_and_configures_a_build_that_lacked_th
     ([], "usage: ./dev VERB"),
     (["bild"], "'bild' is not a verb"),
     (["build", "relase"], "'relase' is not a preset; use release, dev, asan, ubsan or tsan"),
-    (["test", "--fast"], "'--fast' is not an option of test; use --asan, --ubsan or --tsan"),
+    (["test", "--fast"], "'--fast' is not an option of test; use --full, --asan, --ubsan or --tsan"),
 ])
 def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explanation):
     result = house.run(*arguments)

@@ -162,6 +162,16 @@ TEST(CodebookFile, SaysWhatIsWrongWithIt) {
   EXPECT_FALSE(files::read_codebook(directory / "none.json").ok());
 }
 
+TEST(CodebookFile, AMillionListsInListsAreRefusedAndNotTheEndOfTheStack) {
+  const ScratchDirectory directory;
+  constexpr std::size_t kLists = 1'000'000;
+  const std::string content =
+      R"({"codec": )" + std::string(kLists, '[') + std::string(kLists, ']') + "}";
+  const auto book = files::read_codebook(directory.with_file("book.json", content));
+  ASSERT_FALSE(book.ok());
+  EXPECT_NE(book.error().message.find("lists in lists"), std::string::npos) << book.error().message;
+}
+
 /// A data set whose differences are normally distributed.
 benchmark::DeltaDistribution normal_set(const std::string& name, double sigma) {
   benchmark::DeltaDistribution set{.name = name, .counts = DeltaCounts(5000)};

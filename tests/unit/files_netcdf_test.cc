@@ -128,6 +128,40 @@ TEST(NetcdfNotes, LongOnesAreCutIntoPiecesThatAStreamTakes) {
   EXPECT_EQ(**back, notes);
 }
 
+TEST(NetcdfNotes, WholeNumbersThatTheTypeDoesNotHoldAreAnError) {
+  for (const char* const values :
+       {"[300]", "[-129]", "[1.5]", "[\"1\"]", "[18446744073709551615]"}) {
+    const std::string json = std::string(R"({"variable": "a", "type": "f32", "dimensions": [],)") +
+                             R"("attributes": {"flags": {"i8": )" + values + "}}}";
+    const auto notes = netcdf_notes(std::vector<Attribute>{{"netcdf", json}});
+    ASSERT_FALSE(notes.ok()) << values;
+    EXPECT_EQ(notes.error().code, ErrorCode::corrupt) << values;
+  }
+}
+
+TEST(NetcdfNotes, AMillionListsInListsAreRefusedAndNotTheEndOfTheStack) {
+  constexpr std::size_t kLists = 1'000'000;
+  const std::string json =
+      R"({"variable": "x", "type": "f32", "dimensions": [], "attributes": {"a": )" +
+      std::string(kLists, '[') + std::string(kLists, ']') + "}}";
+  std::vector<Attribute> pieces;  // as a stream has to keep them
+  for (std::size_t at = 0; at < json.size(); at += 60000) {
+    pieces.push_back(
+        {at == 0 ? "netcdf" : "netcdf." + std::to_string(pieces.size()), json.substr(at, 60000)});
+  }
+  const auto notes = netcdf_notes(pieces);
+  ASSERT_FALSE(notes.ok());
+  EXPECT_EQ(notes.error().code, ErrorCode::corrupt);
+}
+
+TEST(NetcdfNotes, BracketsInStringsAreNoLists) {
+  NetcdfNotes notes = sample_notes();
+  notes.variable = "\\\"" + std::string(100, '[') + "\\";
+  const auto back = netcdf_notes(to_attributes(notes));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(**back, notes);
+}
+
 TEST(NetcdfNotes, HostileTextIsAnErrorOrNotes) {
   const std::string good = to_attributes(sample_notes()).front().value;
   std::mt19937 random(3);

@@ -57,6 +57,53 @@ TEST(DamagedStream, EveryFlippedBitIsNoticed) {
   }
 }
 
+// Every codec of the registry on three chunks.
+std::vector<Bytes> streams_of_all_codecs() {
+  std::vector<Bytes> streams;
+  for (const CodecInfo& info : codecs()) {
+    CompressOptions options{.chunk_shape = Shape{1, 40}};
+    if (info.error_bounded) options.bound = Bound::absolute(0.25);
+    streams.push_back(packed(ramp(DType::f32, {3, 40}), Codec::make(info.name).value(), options));
+  }
+  return streams;
+}
+
+TEST(DamagedStream, EveryFlippedByteOfEveryCodecIsNoticedAndTheOtherChunksAreStillRead) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    const Tensor whole = samples::read_in_memory(good).value();
+    const std::size_t chunk_bytes = whole.bytes.size() / 3;
+    const auto sections = take_apart(good);
+    const std::uint64_t chunks = samples::load(sections.back().payload, 8, 8);
+    const std::uint64_t foot = samples::load(good, good.size() - 16, 8);
+    for (std::size_t at = 0; at < good.size(); ++at) {
+      Bytes bad = good;
+      bad[at] ^= std::byte{0x41};
+      ASSERT_FALSE(samples::read_in_memory(bad).ok()) << "byte " << at;
+      ASSERT_FALSE(samples::read_as_pipe(bad).ok()) << "byte " << at;
+      std::vector<std::uint64_t> skipped;
+      stream::ReadOptions options;
+      options.skip_corrupt = [&](std::uint64_t number, const Error&) { skipped.push_back(number); };
+      const auto rest = samples::read_as_file(bad, options);
+      ASSERT_EQ(rest.ok(), at >= chunks && at < foot) << "byte " << at;
+      if (!rest.ok()) continue;
+      ASSERT_EQ(skipped.size(), 1u) << "byte " << at;
+      Bytes expected = whole.bytes;
+      std::fill_n(&expected[skipped[0] * chunk_bytes], chunk_bytes, std::byte{0});
+      ASSERT_EQ(rest->bytes, expected) << "byte " << at;
+    }
+  }
+}
+
+TEST(DamagedStream, EveryCutOfEveryCodecIsNoticed) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    for (std::size_t length = 0; length < good.size(); ++length) {
+      for (const auto& result : read_all_ways(std::span(good).first(length))) {
+        ASSERT_FALSE(result.ok()) << length << " of " << good.size() << " bytes";
+      }
+    }
+  }
+}
+
 TEST(DamagedStream, EveryCutIsNoticed) {
   const Bytes good = small_stream();
   for (std::size_t length = 0; length < good.size(); ++length) {

@@ -1,0 +1,28 @@
+// tensorpress device train: the cost of training one of the papers' networks, from its layer table.
+#pragma once
+
+#include <string>
+
+#include "devices/training_cost.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+
+struct TrainOptions {
+  std::string network;
+  std::string device = "ipu";
+  double batch = 256;
+  std::uint64_t cf = 4;
+  bool uncompressed = false;
+  devices::TrainingSetup setup;
+  std::string stash = "fits";
+  std::size_t count = 0;  // with --search
+  bool search = false;
+  bool json = false;
+
+  void declare(CLI::App& app);
+};
+
+Result<ExitStatus> run_device_train(const TrainOptions& options);
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,83 @@
+// tensorpress model cost: what a training step takes on one or many accelerators, with a plan and
+// without.
+#include <memory>
+
+#include "base/errors.h"
+#include "device_files.h"
+#include "model/plan_file.h"
+#include "model/workload.h"
+#include "model_options.h"
+#include "training_report.h"
+
+namespace tensorpress::cli {
+namespace {
+
+struct Options {
+  StepArguments step;
+  std::string plan = "off";
+  std::string device = "ipu";
+  std::size_t count = 1;
+  std::string parallel;
+  std::size_t micro_batches = 0;
+  bool search = false;
+  bool json = false;
+};
+
+Result<devices::Parallel> parallel_of(const Options& options) {
+  constexpr std::pair<const char*, devices::Parallel> kNames[] = {
+      {"pipeline", devices::Parallel::pipeline},
+      {"data", devices::Parallel::data},
+      {"mixed", devices::Parallel::mixed}};
+  if (options.parallel.empty() || options.search) return devices::Parallel::any;
+  for (const auto& [name, parallel] : kNames) {
+    if (options.parallel == name) return parallel;
+  }
+  return bad_argument("--parallel ", options.parallel, " is none of pipeline, data, mixed");
+}
+
+Result<ExitStatus> run(const Options& options) {
+  auto graph = options.step.graph();
+  if (!graph.ok()) return show_mistake(std::move(graph).error());
+  TRY(const model::StepOptions step, options.step.options(*graph));
+  TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
+  TRY(const devices::Device device, open_device(options.device));
+  TRY(const devices::Parallel parallel, parallel_of(options));
+  const auto batch = static_cast<double>(options.step.batch);
+  const auto workload = [&](const model::Plan& chosen) -> Result<devices::Workload> {
+    TRY(const model::Profile profile, model::profile_step(*graph, chosen, step, {}));
+    return model::workload_of(*graph, profile, step, batch);
+  };
+  TRY(const devices::Workload plain, workload(model::plan_off()));
+  TRY(const devices::Workload planned, workload(plan));
+  TRY(const auto baseline, training_baseline(device, plain, devices::Stash::where_it_fits));
+  TRY(const auto cost, devices::best_split(device, planned, options.count, plan.name != "off",
+                                           parallel, options.micro_batches));
+  if (options.json) {
+    Json json = training_to_json(device, planned, cost, baseline);
+    json["plan"] = plan.name;
+    print_json(json, stdout);
+  } else {
+    print_training(device, planned, cost, baseline);
+  }
+  return ExitStatus::fine;
+}
+
+}  // namespace
+
+ModelVerb declare_model_cost(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* const verb =
+      app.add_subcommand("cost", "predict a training step on one or many accelerators");
+  options->step.declare(*verb);
+  verb->add_option("--plan", options->plan,
+                   "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
+  verb->add_option("--device", options->device, "a name, or a .toml file (ipu)");
+  verb->add_option("--ipus,--count", options->count, "devices (1)");
+  verb->add_option("--parallel", options->parallel, "pipeline, data or mixed (the fastest)");
+  verb->add_option("--micro-batches", options->micro_batches, "of a batch (the best of 1 to 64)");
+  verb->add_flag("--search", options->search, "try every split, whatever --parallel says");
+  verb->add_flag("--json", options->json, "print one JSON object");
+  return {verb, [options] { return run(*options); }};
+}
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,40 @@
+// What the verbs on a model's training step have in common: the model, its sizes, the optimizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/step_memory.h"
+#include "verb.h"
+
+namespace tensorpress::cli {
+
+/// A verb below `tensorpress model`: a file that defines a function and its line in model.cc.
+using ModelVerb = std::pair<CLI::App*, Action>;
+ModelVerb declare_model_cost(CLI::App& app);
+ModelVerb declare_model_plan(CLI::App& app);
+ModelVerb declare_model_profile(CLI::App& app);
+
+struct StepArguments {
+  std::string file;
+  std::vector<std::string> sizes;
+  std::int64_t batch = 100;
+  std::string optimizer;
+  std::int64_t state = -1;
+  std::string statistics;
+
+  void declare(CLI::App& app);
+  /// The model, or an error whose text may have several lines.
+  Result<model::Graph> graph() const;
+  Result<model::StepOptions> options(const model::Graph& graph) const;
+};
+
+/// Mistakes in a model's text are shown over several lines, as compilers do.
+Result<ExitStatus> show_mistake(Error error);
+
+/// "2GiB", "500MB", "1.5 GB", "1048576": whole bytes.
+Result<std::int64_t> parse_bytes(const std::string& words, const std::string& option);
+
+}  // namespace tensorpress::cli

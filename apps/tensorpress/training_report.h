@@ -1,0 +1,20 @@
+// What `device train` and `model cost` print: memory of each device, where the time goes, and the
+// speed-up over one device without compression.
+#pragma once
+
+#include "devices/training_cost.h"
+#include "json_output.h"
+
+namespace tensorpress::cli {
+
+/// One device, no compression, activations beside the chip unless they fit.
+Result<devices::TrainingCost> training_baseline(const devices::Device& device,
+                                                const devices::Workload& workload,
+                                                devices::Stash stash);
+
+Json training_to_json(const devices::Device& device, const devices::Workload& workload,
+                      const devices::TrainingCost& cost, const devices::TrainingCost& baseline);
+void print_training(const devices::Device& device, const devices::Workload& workload,
+                    const devices::TrainingCost& cost, const devices::TrainingCost& baseline);
+
+}  // namespace tensorpress::cli

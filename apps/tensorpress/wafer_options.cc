@@ -1,0 +1,48 @@
+#include "wafer_options.h"
+
+#include <charconv>
+
+#include "base/errors.h"
+#include "files/byte_files.h"
+
+namespace tensorpress::cli {
+
+Result<MeshSize> parse_mesh(std::string_view words) {
+  MeshSize mesh;
+  const char* const end = words.data() + words.size();
+  const auto width = std::from_chars(words.data(), end, mesh.width);
+  if (width.ec == std::errc() && width.ptr != end && *width.ptr == 'x') {
+    const auto height = std::from_chars(width.ptr + 1, end, mesh.height);
+    if (height.ec == std::errc() && height.ptr == end) {
+      if (mesh.width < 1 || mesh.height < 1 || mesh.width > wafer::kUsableWidth ||
+          mesh.height > wafer::kUsableHeight) {
+        return bad_argument("a mesh of ", words, " PEs; the wafer has room for 1x1 to ",
+                            wafer::kUsableWidth, "x", wafer::kUsableHeight,
+                            " (width x height) beside what moves data on and off");
+      }
+      return mesh;
+    }
+  }
+  return bad_argument("--mesh ", words, " is no mesh; write width x height, like 100x50");
+}
+
+void CalibrationOption::declare(CLI::App& app) {
+  app.add_option("--calibration", file_, "constants of the machine other than the built-in ones")
+      ->option_text("FILE.json");
+}
+
+Result<wafer::Calibration> CalibrationOption::calibration() const {
+  if (file_.empty()) return wafer::Calibration::standard();
+  TRY(const auto source, files::open_bytes(file_));
+  constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+  if (source->size() > kLargestFile) {
+    return bad_argument(file_, " has ", source->size(), " bytes, too many for a calibration");
+  }
+  std::string words(static_cast<std::size_t>(source->size()), ' ');
+  RETURN_IF_ERROR(source->read_at(0, std::as_writable_bytes(std::span(words))));
+  auto calibration = wafer::Calibration::from_json(words);
+  if (!calibration.ok()) return bad_argument(file_, ": ", calibration.error().message);
+  return calibration;
+}
+
+}  // namespace tensorpress::cli

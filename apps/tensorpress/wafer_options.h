@@ -1,0 +1,36 @@
+// Arguments that the sub-verbs of `tensorpress wafer` share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "verb.h"
+#include "wafer/calibration/calibration.h"
+
+namespace tensorpress::cli {
+
+struct MeshSize {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+/// "100x50" is 100 wide and 50 high, as in the papers' tables.
+Result<MeshSize> parse_mesh(std::string_view words);
+
+/// --calibration FILE.
+class CalibrationOption {
+ public:
+  void declare(CLI::App& app);
+  Result<wafer::Calibration> calibration() const;
+
+ private:
+  std::string file_;
+};
+
+Action declare_wafer_run(CLI::App& app);
+Action declare_wafer_offsets(CLI::App& app);
+Action declare_wafer_heatmap(CLI::App& app);
+Action declare_wafer_trace(CLI::App& app);
+
+}  // namespace tensorpress::cli

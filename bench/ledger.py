@@ -1,0 +1,120 @@
+"""The performance ledger: every figure as a ratio to memcpy in the same run, compared with the committed one.
+
+    ./dev bench --ledger              measure, compare with bench/results/ledger.json, status 1 if something lost over 10 %
+    ./dev bench --ledger --update     ... and write it as the new ledger
+
+A speed in GB/s says as much about the machine and its other users as about us; a share of memcpy, measured in alternation, does
+not. A figure that seems to have lost is measured again, twice, and its best counts. A case is one line in CASES.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LEDGER = ROOT / "bench" / "results" / "ledger.json"
+LOSS = 0.10
+CODECS = {
+    "dense": ["--codec", "dense", "--rel", "1e-3"],
+    "dense fast": ["--codec", "dense", "--effort", "fast", "--rel", "1e-3"],
+    "dense 1e-5": ["--codec", "dense", "--rel", "1e-5"],
+    "ceresz": ["--codec", "ceresz", "--rel", "1e-3"],
+    "ceresz2": ["--codec", "ceresz2", "--rel", "1e-3"],
+    "quantize 4": ["--bits", "4"],
+    "quantize 2 stochastic": ["--bits", "2", "--rounding", "stochastic"],
+    "cast bf16": ["--to", "bf16"],
+    "cast e4m3": ["--to", "e4m3"],
+}
+#: name -> arguments of `tensorpress bench`; FIELD becomes a path.
+CASES = {f"{name}, field": ["FIELD", "--threads", "1", *flags] for name, flags in CODECS.items()}
+CASES["dct-chop, images"] = ["--planes", "256", "--cfs", "2", "4", "7", "--threads", "1", "--no-matmul", "--megabytes", "64"]
+CASES["dct-chop triangle, images"] = [*CASES["dct-chop, images"], "--layout", "triangle"]
+CASES["dct-chop, two threads"] = ["--planes", "256", "--cfs", "4", "--threads", "2", "--no-matmul", "--megabytes", "64"]
+CASES["pack"] = ["--study", "pack", "--megabytes", "16"]
+
+
+def make_field(path: pathlib.Path, planes: int):
+    """A megabyte a plane of waves over noise with a coast, like an ocean model; the same numbers everywhere."""
+    z, y, x = np.meshgrid(np.arange(planes), np.arange(512), np.arange(512), indexing="ij", sparse=True)
+    values = 12 * np.sin(x / 37 + z / 5) * np.cos(y / 53) + 3 * np.sin((x + 2 * y) / 11) + 0.3 * z
+    values = values + 0.02 * np.random.default_rng(10).standard_normal(values.shape)
+    np.save(path, np.where(values < -9, 0, values).astype("f4"))
+
+
+def rows_of(program: str, arguments: list[str], field: pathlib.Path, repetitions: int) -> list[dict]:
+    words = [str(field) if word == "FIELD" else word for word in arguments]
+    argv = [program, "bench", *words, "--json", "--repetitions", str(repetitions)]
+    return json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+
+
+def figures_of(name: str, rows: list[dict]) -> dict[str, float]:
+    """Ratios only: speeds over memcpy's, sizes over the original's."""
+    figures = {}
+    for row in rows:
+        inner = [str(row[key]) for key in ("what", "dtype") if key in row]
+        inner += [f"{key} {row[key]}" for key in ("plane", "cf") if key in row]
+        label = ": ".join([name, *([" ".join(inner)] if inner else [])])
+        for key, value in row.items():
+            if key.endswith("_gb_per_s") and key not in ("memcpy_gb_per_s", "matmul_gb_per_s"):
+                figures[f"{label}, {key.removesuffix('_gb_per_s')} / memcpy"] = value / row["memcpy_gb_per_s"]
+        figures[f"{label}, ratio"] = row["ratio"]
+    return figures
+
+
+def lost(figures: dict[str, float], before: dict[str, float]) -> list[str]:
+    return [name for name, value in figures.items() if name in before and value < (1 - LOSS) * before[name]]
+
+
+def measure(program: str, field: pathlib.Path, before: dict[str, float], repetitions: int) -> dict[str, float]:
+    figures = {}
+    for name, arguments in CASES.items():
+        best = figures_of(name, rows_of(program, arguments, field, repetitions))
+        for _ in range(2):
+            if not lost(best, before):
+                break
+            again = figures_of(name, rows_of(program, arguments, field, repetitions))
+            best = {figure: max(value, again.get(figure, value)) for figure, value in best.items()}
+        figures |= best
+    return figures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="write the new ledger")
+    parser.add_argument("--ledger", type=pathlib.Path, default=LEDGER, help="the ledger to compare with and to write")
+    parser.add_argument("--repetitions", type=int, default=15, help="turns a case; the best counts")
+    parser.add_argument("--planes", type=int, default=24, help="size of the field, in MiB")
+    options = parser.parse_args()
+    program = os.environ.get("TENSORPRESS", str(ROOT / "build" / "bin" / "tensorpress"))
+    committed = json.loads(options.ledger.read_text()) if options.ledger.exists() else {"figures": {}}
+    isa = json.loads(subprocess.run([program, "info", "--json"], check=True, capture_output=True).stdout)["isa"]
+    # Shares of memcpy depend on the instruction set: another one begins a ledger of its own.
+    before = committed["figures"] if committed.get("isa", isa) == isa else {}
+    with tempfile.TemporaryDirectory() as folder:
+        field = pathlib.Path(folder) / "field.npy"
+        make_field(field, options.planes)
+        figures = measure(program, field, before, options.repetitions)
+    losses = lost(figures, before)
+    for name, value in figures.items():
+        change = f"{100 * (value / before[name] - 1):+6.1f} %" if name in before else "     new"
+        print(f"{value:9.4g}  {change}{'  LOST' if name in losses else ''}  {name}")
+    missing = sorted(set(before) - set(figures))
+    for name in missing:
+        print(f"  missing          {name}")
+    if options.update:
+        ledger = {"isa": isa, "machine": platform.machine(), "figures": {name: round(value, 5) for name, value in figures.items()}}
+        options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
+    if losses or missing:
+        print(f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, {len(missing)} are missing", file=sys.stderr)
+    return 1 if losses or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

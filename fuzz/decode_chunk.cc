@@ -1,0 +1,70 @@
+// Arbitrary bytes straight into a codec, without sections and checksums around them: a u16 with the
+// length of a HEAD payload, the HEAD payload, and the payload of its first chunk. An error or a
+// decoded chunk, the same on every instruction set.
+#include "base/bytes.h"
+#include "base/cpu.h"
+#include "codecs/registry.h"
+#include "inputs/must.h"
+#include "inputs/streams.h"
+#include "stream/chunk_grid.h"
+#include "stream/format.h"
+
+namespace tensorpress::fuzz {
+namespace {
+
+constexpr std::uint64_t kMostElements = 16384;
+
+Shape first_chunk(const stream::Header& header) {
+  Shape chunk = header.chunk_shape;
+  for (std::size_t axis = 0; axis < chunk.rank(); ++axis) {
+    chunk[axis] = std::min(chunk[axis], header.shape[axis]);
+  }
+  return chunk;
+}
+
+void decode(const stream::Header& header, const ChunkCodec& codec, const Bytes& payload) {
+  const Shape shape = first_chunk(header);
+  bool first_ok = false;
+  Bytes first;
+  for (const Isa isa : usable_isas()) {
+    ChunkWorkspace workspace(isa);
+    Bytes elements(static_cast<std::size_t>(shape.element_count() * size_of(header.dtype)));
+    const auto view = MutableTensorView::contiguous(elements.data(), header.dtype, shape);
+    const auto done = codec.decompress(payload, view, workspace);
+    if (!done.ok()) must_explain(done.error());
+    if (isa == Isa::scalar) {
+      first_ok = done.ok();
+      first = std::move(elements);
+      continue;
+    }
+    const std::string name = header.codec.name() + " on " + std::string(name_of(isa));
+    must(done.ok() == first_ok, name + " accepts what scalar refuses, or the reverse");
+    must(!first_ok || elements == first, name + " gives other elements than scalar");
+  }
+}
+
+}  // namespace
+}  // namespace tensorpress::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tensorpress;
+  const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+  if (size < 2) return 0;
+  const std::size_t head = std::min<std::size_t>(load_le<std::uint16_t>(bytes.data()), size - 2);
+  const auto header = stream::parse_header(bytes.subspan(2, head));
+  if (!header.ok()) {
+    fuzz::must_explain(header.error());
+    return 0;
+  }
+  const std::uint64_t elements = fuzz::first_chunk(*header).element_count();
+  if (elements == 0 || elements > fuzz::kMostElements) return 0;
+  const auto codec = create_chunk_codec(header->codec);
+  if (!codec.ok()) {
+    fuzz::must_explain(codec.error());
+    return 0;
+  }
+  // A copy of its own, so that a read beyond its end is noticed.
+  const auto payload = bytes.subspan(2 + head);
+  fuzz::decode(*header, **codec, fuzz::Bytes(payload.begin(), payload.end()));
+  return 0;
+}

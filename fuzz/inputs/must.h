@@ -1,0 +1,25 @@
+// What must hold for every input. A fuzzer notices an abort, and its message is the last thing on
+// the screen.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tensorpress/result.h"
+
+namespace tensorpress::fuzz {
+
+inline void must(bool holds, const std::string& fact) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz: this does not hold: %s\n", fact.c_str());
+  std::abort();
+}
+
+/// An error is fine, but it says what is wrong, and it is not our own fault.
+inline void must_explain(const Error& error) {
+  must(!error.message.empty(), "an error has a message");
+  must(error.code != ErrorCode::internal, "no internal error: " + error.message);
+}
+
+}  // namespace tensorpress::fuzz

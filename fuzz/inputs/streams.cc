@@ -1,0 +1,121 @@
+#include "inputs/streams.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/errors.h"
+#include "stream/memory_io.h"
+
+namespace tensorpress::fuzz {
+namespace {
+
+constexpr std::size_t kPrologue = 16, kFrame = 32, kTrailer = 16;
+
+/// Bytes that must be asked for, as in a file.
+class FileLike : public stream::ByteSource {
+ public:
+  explicit FileLike(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<void> read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    return stream::MemorySource(bytes_).read_at(offset, into);
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+/// Bytes that come in order only.
+class PipeLike : public stream::ByteInput {
+ public:
+  explicit PipeLike(std::span<const std::byte> bytes) : left_(bytes) {}
+  Result<std::size_t> read(std::span<std::byte> into) override {
+    const std::size_t count = std::min(into.size(), left_.size());
+    std::copy_n(left_.begin(), count, into.begin());
+    left_ = left_.subspan(count);
+    return count;
+  }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
+Tensor empty_tensor(const StreamInfo& info) {
+  return {.bytes = Bytes(static_cast<std::size_t>(info.bytes_in())),
+          .dtype = info.dtype,
+          .shape = info.shape};
+}
+
+/// The frame's last eight bytes, from the others and the payload.
+void renew_checksum(std::span<std::byte> section, std::size_t payload_bytes) {
+  const auto seed = XXH3_64bits(section.data() + kFrame, payload_bytes);
+  store_le(section.data() + 24,
+           static_cast<std::uint64_t>(XXH3_64bits_withSeed(section.data(), 24, seed)));
+}
+
+bool has_type(std::span<const std::byte> section, std::string_view type) {
+  return std::memcmp(section.data(), type.data(), type.size()) == 0;
+}
+
+}  // namespace
+
+Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
+  return decompress(stream, {.max_bytes = kMostBytes});
+}
+
+Result<Tensor> read_as_file(std::span<const std::byte> stream, const stream::ReadOptions& options) {
+  const FileLike file(stream);
+  TRY(const auto reader, stream::StreamReader::open(file));
+  if (reader.info().bytes_in() > kMostBytes) return too_large("more than a fuzzer allows");
+  Tensor tensor = empty_tensor(reader.info());
+  stream::ViewSink sink(tensor.mutable_view());
+  RETURN_IF_ERROR(reader.read_all(sink, options));
+  return tensor;
+}
+
+Result<Tensor> read_as_pipe(std::span<const std::byte> stream, const stream::ReadOptions& options) {
+  PipeLike pipe(stream);
+  stream::ReadOptions limited = options;
+  limited.max_bytes = kMostBytes;
+  Tensor tensor;
+  const auto make_sink =
+      [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+    tensor = empty_tensor(info);
+    return std::unique_ptr<stream::TensorSink>(
+        std::make_unique<stream::ViewSink>(tensor.mutable_view()));
+  };
+  TRY(const auto info, stream::read_sequentially(pipe, make_sink, limited));
+  return tensor;
+}
+
+Bytes repaired(std::span<const std::byte> stream) {
+  Bytes bytes(stream.begin(), stream.end());
+  std::vector<std::uint64_t> index;
+  std::size_t at = kPrologue, foot = 0;
+  while (at + kFrame + kTrailer <= bytes.size()) {
+    const std::span<std::byte> section = std::span(bytes).subspan(at);
+    const std::uint64_t room = section.size() - kFrame - kTrailer;
+    const std::uint64_t claimed = load_le<std::uint64_t>(section.data() + 16);
+    const auto payload_bytes = static_cast<std::size_t>(std::min(claimed, room));
+    if (has_type(section, "CHNK")) index.insert(index.end(), {at, claimed});
+    if (has_type(section, "FOOT")) {
+      foot = at;
+      for (std::size_t i = 0; i < index.size() && 16 + 8 * i <= payload_bytes; ++i) {
+        store_le(section.data() + kFrame + 8 + 8 * i, index[i]);
+      }
+    }
+    renew_checksum(section, payload_bytes);
+    at += kFrame + (payload_bytes + 7) / 8 * 8;
+  }
+  if (bytes.size() >= kTrailer) {
+    store_le(bytes.data() + bytes.size() - kTrailer, std::uint64_t{foot});
+    std::memcpy(bytes.data() + bytes.size() - 8, "TPZ-END\n", 8);
+  }
+  return bytes;
+}
+
+}  // namespace tensorpress::fuzz

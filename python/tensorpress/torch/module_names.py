@@ -1,0 +1,77 @@
+"""Which module of a model is running: activations are named after it, and plans find them by it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+
+class Running(NamedTuple):
+    name: str  # as in model.named_modules(); the model itself is ""
+    type: str  # the name of its class
+    seen: dict[str, int]  # how often a name was given during this call
+
+
+OUTSIDE = Running("", "", {})
+
+
+def without_wrapper(model: torch.nn.Module) -> torch.nn.Module:
+    """The model inside DistributedDataParallel, DataParallel or torch.compile."""
+    wrappers = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
+    while True:
+        if isinstance(model, wrappers):
+            model = model.module
+        elif hasattr(model, "_orig_mod"):
+            model = model._orig_mod
+        else:
+            return model
+
+
+class ModuleNames:
+    """Follows the calls of a model's modules from `attach` to `detach`."""
+
+    def __init__(self, model: torch.nn.Module, on_forward: Any) -> None:
+        self.model = without_wrapper(model)
+        self._on_forward = on_forward  # called with the model's positional and keyword inputs
+        self._calls: list[Running] = []
+        self._hooks: list[RemovableHandle] = []
+
+    @property
+    def running(self) -> Running:
+        return self._calls[-1] if self._calls else OUTSIDE
+
+    def attach(self) -> None:
+        for name, module in self.model.named_modules():
+            self._hooks.append(self._before(name, module))
+            after = module.register_forward_hook(self._after, always_call=True)
+            self._hooks.append(after)
+
+    def _before(self, name: str, module: torch.nn.Module) -> RemovableHandle:
+        def enter(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+            if module is self.model:
+                self._calls.clear()  # also what an interrupted forward has left
+                self._on_forward(args, kwargs)
+            self._calls.append(Running(name, type(module).__name__, {}))
+
+        return module.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
+
+    def _after(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if self._calls:
+            self._calls.pop()
+
+    def detach(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+        self._calls.clear()
+
+    def name_for(self, what: str) -> str:
+        """'layer1.0.conv1:conv2d', and for the second such value of one call '...:conv2d#2'.
+        Nothing that happens elsewhere in the network changes it."""
+        running = self.running
+        name = f"{running.name}:{what}" if running.name else what
+        running.seen[name] = running.seen.get(name, 0) + 1
+        again = running.seen[name]
+        return name if again == 1 or running is OUTSIDE else f"{name}#{again}"

@@ -1,0 +1,120 @@
+"""Which function saves a tensor for backward, and how much of the tensor its backward looks at.
+
+Saved-tensor hooks see a tensor but not who saves it. `WatchedFunctions` is a torch function mode
+that knows which of PyTorch's functions is running. The tables below then say what is enough for
+backward: 1 bit for a ReLU, the shape for a pooling. A function that no table names keeps its
+tensors exactly: some (amax, maximum, sort) compare them, and values that are nearly the same would
+give a wrong gradient, not one that is nearly right.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+class Need(enum.Enum):
+    VALUES = "values"
+    SIGN = "sign"  # above 0 or not
+    INSIDE = "inside"  # between two limits or not
+    SHAPE = "shape"
+    ZEROS = "zeros"  # where values are exactly 0, beside values of both signs
+    WINDOW = "window"  # which place of a pooling's window
+
+
+# Backward is linear in the saved values (or, for batch_norm, nearly): an unbiased error stays one.
+LINEAR = frozenset(
+    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
+    matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
+)
+# Backward is smooth in the saved values.
+SMOOTH = frozenset(
+    """layer_norm group_norm instance_norm rms_norm local_response_norm normalize
+    gelu silu mish sigmoid logsigmoid tanh softplus
+    scaled_dot_product_attention multi_head_attention_forward glu
+    mul mul_ __mul__ __rmul__ div div_ true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal
+    exp exp_ expm1 sin cos sqrt rsqrt square pow pow_ __pow__ log log1p addcmul addcdiv lerp
+    mse_loss binary_cross_entropy_with_logits""".split()
+)
+# Backward takes the exponential of the saved values, or they are exponentials.
+EXPONENTIAL = frozenset("softmax log_softmax softmin cross_entropy nll_loss logsumexp".split())
+# Smooth on either side of zero: the sign is kept beside the values.
+SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu abs hardshrink softshrink".split())
+SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
+SHAPE_ONLY = frozenset(
+    """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
+    avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
+)
+
+
+class Call(NamedTuple):
+    """One of PyTorch's functions at work, with what it was called with."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def argument(self, position: int, name: str, default: Any) -> Any:
+        if len(self.args) > position:
+            return self.args[position]
+        return self.kwargs.get(name, default)
+
+
+NOBODY = Call("", (), {})
+
+
+def limits_of(call: Call) -> tuple[float, float] | None:
+    """Between what the gradient passes hardtanh and relu6, whose backward asks only that."""
+    if call.name == "relu6":
+        return 0.0, 6.0
+    if call.name in ("hardtanh", "hardtanh_"):
+        low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
+        return (float(low), float(high)) if low < high else None
+    return None
+
+
+def need_of(call: Call, tensor: torch.Tensor) -> Need:
+    if not tensor.is_floating_point():
+        return Need.VALUES
+    if call.name in SIGN_ONLY:
+        # A negative slope turns signs around in the result, which is what the in-place form saves.
+        slope = call.argument(1, "negative_slope", 0.01) if "leaky" in call.name else 0.0
+        return Need.SIGN if slope >= 0 else Need.VALUES
+    if call.name in SHAPE_ONLY:
+        return Need.SHAPE
+    if limits_of(call) is not None:
+        return Need.INSIDE
+    return Need.VALUES
+
+
+class WatchedFunctions(TorchFunctionMode):
+    """Knows the function of PyTorch that is running: `watched.call`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.call = NOBODY
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
+        try:
+            return function(*args, **(kwargs or {}))
+        finally:
+            self.call = outer
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Empty for functions that are not PyTorch's own, which may be called anything."""
+    module = getattr(function, "__module__", None)
+    if module is not None and not module.startswith("torch"):
+        return ""
+    return getattr(function, "__name__", "")

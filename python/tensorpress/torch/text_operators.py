@@ -1,0 +1,581 @@
+"""How each operator of torch.export is written as model text: one function each.
+
+A function gets the operator's arguments by the names of PyTorch's own schema, complete with
+defaults, and gives a `Call`, or the text of a tensor that the result equals. What model text cannot
+say raises `Unsupported` with the reason; `model_text` adds the source line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+
+Node = torch.fx.Node
+
+
+class Unsupported(Exception):
+    """Why an operator has no text."""
+
+
+class Writer(Protocol):
+    """What the functions need of the text that is being written."""
+
+    def tensor(self, node: Any) -> str: ...
+
+    def part(self, node: Any, number: int) -> str: ...
+
+
+@dataclasses.dataclass
+class Call:
+    """`operator(tensors, attributes)`; `parameters` by their names in the operator's module.
+    `inside` is an expression that the call stands in, `parts` how many tensors it makes."""
+
+    operator: str
+    tensors: list[str]
+    attributes: list[str] = dataclasses.field(default_factory=list)
+    parameters: dict[str, Node] = dataclasses.field(default_factory=dict)
+    inside: str = "{}"
+    parts: int = 1
+
+
+@dataclasses.dataclass
+class Expression:
+    """A line that is not a call: `a + b`."""
+
+    text: str
+
+
+class Arguments:
+    """An operator's arguments: `a.stride` as in its schema, `a.tensor("input")` as text."""
+
+    def __init__(self, node: Node, writer: Writer):
+        self.node = node
+        self.writer = writer
+        given = dict(node.kwargs)
+        schema = node.target._schema  # type: ignore[union-attr]
+        for i, argument in enumerate(schema.arguments):
+            value = node.args[i] if i < len(node.args) else given.get(argument.name)
+            if value is None and argument.has_default_value():
+                value = argument.default_value
+            given[argument.name] = value
+        self.given = given
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.given[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def tensor(self, name: str) -> str:
+        return self.writer.tensor(self.given[name])
+
+    @property
+    def name(self) -> str:
+        """"relu" of aten.relu.default."""
+        return self.node.target._schema.name.removeprefix("aten::")  # type: ignore[union-attr]
+
+    def is_parameter(self, name: str) -> bool:
+        given = self.given[name]
+        return isinstance(given, Node) and given.op == "placeholder" and given.name[:2] == "p_"
+
+    def shape(self, name: str) -> list[Any]:
+        return list(self.given[name].meta["val"].shape)
+
+    @property
+    def result(self) -> torch.Tensor:
+        return self.node.meta["val"]
+
+
+Write = Callable[[Arguments], "Call | Expression | str"]
+WRITERS: dict[str, Write] = {}
+
+
+def writes(*targets: str) -> Callable[[Write], Write]:
+    """Registers a function for operators such as "conv2d.default"; their in-place forms follow."""
+
+    def register(function: Write) -> Write:
+        for target in targets:
+            base, _, overload = target.partition(".")
+            WRITERS[f"aten.{target}"] = function
+            WRITERS[f"aten.{base}_.{overload}"] = function
+        return function
+
+    return register
+
+
+def write(node: Node, writer: Writer) -> Call | Expression | str | None:
+    """The text of one operator; None if it makes nothing that anybody reads."""
+    if node.target is operator.getitem:
+        return writer.part(*node.args)  # type: ignore[arg-type]
+    function = WRITERS.get(str(node.target))
+    if function is None:
+        if not node.users:
+            return None
+        raise Unsupported(f"operator {node.target} has no text")
+    return function(Arguments(node, writer))
+
+
+def is_view(node: Node) -> bool:
+    """The result shares memory with an argument."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(
+        each.alias_info is not None and not each.alias_info.is_write for each in schema.arguments
+    )
+
+
+def pair(values: Any) -> str:
+    """3 for [3, 3], else [3, 5]."""
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    if len(values) == 1 or all(each == values[0] for each in values):
+        return str(values[0])
+    return "[" + ", ".join(map(str, values)) + "]"
+
+
+def unless(default: Any, name: str, values: Any) -> list[str]:
+    """`name=values`, left out where it is the default."""
+    text = pair(values)
+    return [] if text == str(default) else [f"{name}={text}"]
+
+
+def listed(values: Any) -> str:
+    return "[" + ", ".join(map(str, values)) + "]"
+
+
+def number(value: Any) -> str:
+    """As model text reads it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unsupported(f"a number is expected where {value!r} stands")
+    if value != value or value in (float("inf"), float("-inf")):
+        raise Unsupported(f"the number {value}")
+    return repr(value)
+
+
+def refuse_unless(allowed: bool, what: str) -> None:
+    if not allowed:
+        raise Unsupported(what)
+
+
+def axis(a: Arguments, value: int, name: str = "self") -> int:
+    """Counted from the front."""
+    return value % len(a.shape(name))
+
+
+# --- Convolutions and matrices --------------------------------------------------------------------
+
+
+def _weighted(a: Arguments, operator_name: str, attributes: list[str]) -> Call:
+    refuse_unless(a.is_parameter("weight"), f"{operator_name} with a computed weight")
+    parameters = {"weight": a.weight}
+    if a.bias is None:
+        attributes = [*attributes, "bias=false"]
+    else:
+        parameters["bias"] = a.bias
+    return Call(operator_name, [a.tensor("input")], attributes, parameters)
+
+
+@writes("conv2d.default", "conv2d.padding")
+def conv2d(a: Arguments) -> Call:
+    channels, _, *kernel = a.shape("weight")
+    padding = a.padding
+    if padding == "valid":
+        padding = 0
+    if padding == "same":
+        reach = [d * (k - 1) for d, k in zip(a.dilation * 2, kernel)]
+        if any(each % 2 for each in reach):
+            raise Unsupported("conv2d with padding='same' pads unevenly here, which")
+        padding = [each // 2 for each in reach]
+    attributes = [str(channels), f"kernel={pair(kernel)}", *unless(1, "stride", a.stride)]
+    attributes += unless(0, "padding", padding) + unless(1, "dilation", a.dilation)
+    return _weighted(a, "conv2d", attributes + unless(1, "groups", a.groups))
+
+
+@writes("conv_transpose2d.input")
+def conv_transpose2d(a: Arguments) -> Call:
+    _, channels, *kernel = a.shape("weight")
+    attributes = [str(channels * a.groups), f"kernel={pair(kernel)}"]
+    attributes += unless(1, "stride", a.stride) + unless(0, "padding", a.padding)
+    attributes += unless(0, "output_padding", a.output_padding) + unless(1, "groups", a.groups)
+    return _weighted(a, "conv_transpose2d", attributes + unless(1, "dilation", a.dilation))
+
+
+@writes("linear.default")
+def linear(a: Arguments) -> Call:
+    if not a.is_parameter("weight"):
+        refuse_unless(a.bias is None, "linear by a computed matrix with a bias")
+        return Call("matmul", [a.tensor("input"), a.tensor("weight")], ["transposed=true"])
+    return _weighted(a, "linear", [str(a.shape("weight")[0])])
+
+
+@writes("matmul.default", "bmm.default", "mm.default")
+def matmul(a: Arguments) -> Call:
+    other = "other" if "other" in a.given else "mat2"
+    left, right = a.shape("self"), a.shape(other)
+    refuse_unless(len(left) == len(right) >= 2, "a product of tensors of different ranks")
+    tensors = [a.tensor("self"), a.tensor(other)]
+    if len(left) <= 3:
+        return Call("matmul", tensors)
+    refuse_unless(left[:-2] == right[:-2], "a product that repeats one side")
+    # Leading axes become one, and come back from it.
+    tensors = [
+        f"reshape({text}, {listed([-1, *shape[-2:]])})"
+        for text, shape in zip(tensors, (left, right))
+    ]
+    back = [-1 if i == 0 else extent for i, extent in enumerate(a.result.shape)]
+    return Call("matmul", tensors, inside=f"reshape({{}}, {listed(back)})")
+
+
+@writes("embedding.default")
+def embedding(a: Arguments) -> Call:
+    refuse_unless(a.is_parameter("weight"), "embedding in a computed table")
+    refuse_unless(a.padding_idx == -1 and not a.sparse, "embedding with padding_idx or sparse")
+    refuse_unless(not a.scale_grad_by_freq, "embedding with scale_grad_by_freq")
+    sizes = [str(each) for each in a.shape("weight")]
+    return Call("embedding", [a.tensor("indices")], sizes, {"weight": a.weight})
+
+
+@writes("scaled_dot_product_attention.default")
+def attention(a: Arguments) -> Call:
+    """Model text has the heads beside each other: [batch, tokens, features]."""
+    refuse_unless(a.attn_mask is None, "attention with a mask other than is_causal")
+    refuse_unless(a.dropout_p == 0, "attention with dropout")
+    refuse_unless(a.scale is None and not a.enable_gqa, "attention with scale or enable_gqa")
+    query = a.shape("query")
+    refuse_unless(len(query) == 4, "attention without an axis of heads")
+    heads, features = query[1], query[3]
+    refuse_unless(a.shape("value")[3] == features, "attention with other features in value")
+    tensors = [_heads_together(a.given[name], a.writer) for name in ("query", "key", "value")]
+    attributes = [str(heads)] + (["causal=true"] if a.is_causal else [])
+    inside = f"transpose(reshape({{}}, [0, 0, {heads}, {features}]), 1, 2)"
+    return Call("attention", tensors, attributes, inside=inside)
+
+
+def _heads_together(node: Node, writer: Writer) -> str:
+    """[batch, heads, tokens, features] as [batch, tokens, heads * features]: where the module made
+    the one from the other, what it made it from."""
+    heads, features = (node.meta["val"].shape[i] for i in (1, 3))
+    if str(node.target) == "aten.transpose.int" and sorted(node.args[1:]) == [1, 2]:  # type: ignore[type-var]
+        apart: Any = node.args[0]
+        whole = apart.args[0] if apart.args else None
+        joined = isinstance(whole, Node) and str(apart.target) in RESHAPES
+        if joined and str(list(whole.meta["val"].shape)) == str(
+            [*apart.meta["val"].shape[:2], heads * features]
+        ):
+            return writer.tensor(whole)
+        return f"reshape({writer.tensor(apart)}, [0, 0, {heads * features}])"
+    return f"reshape(transpose({writer.tensor(node)}, 1, 2), [0, 0, {heads * features}])"
+
+
+RESHAPES = ("aten.view.default", "aten.reshape.default")
+
+
+# --- Normalizations -------------------------------------------------------------------------------
+
+
+def _normalized(a: Arguments, name: str, attributes: list[str]) -> Call:
+    refuse_unless(a.weight is not None and a.bias is not None, f"{name} without weight or bias")
+    parameters = {"weight": a.weight, "bias": a.bias}
+    return Call(name, [a.tensor("input")], attributes, parameters)
+
+
+@writes("batch_norm.default")
+def batch_norm(a: Arguments) -> Call:
+    refuse_unless(bool(a.training), "batch_norm in evaluation (call module.train() first)")
+    refuse_unless(a.running_mean is not None, "batch_norm without running statistics")
+    refuse_unless(a.momentum is not None, "batch_norm with a cumulative average")
+    attributes = unless(1e-05, "eps", a.eps) + unless(0.1, "momentum", a.momentum)
+    return _normalized(a, "batch_norm", attributes)
+
+
+@writes("layer_norm.default")
+def layer_norm(a: Arguments) -> Call:
+    refuse_unless(len(a.normalized_shape) == 1, "layer_norm over several axes")
+    return _normalized(a, "layer_norm", unless(1e-05, "eps", a.eps))
+
+
+@writes("group_norm.default")
+def group_norm(a: Arguments) -> Call:
+    return _normalized(a, "group_norm", [str(a.num_groups), *unless(1e-05, "eps", a.eps)])
+
+
+@writes("rms_norm.default")
+def rms_norm(a: Arguments) -> Call:
+    refuse_unless(len(a.normalized_shape) == 1, "rms_norm over several axes")
+    refuse_unless(a.weight is not None, "rms_norm without weight")
+    eps = torch.finfo(a.result.dtype).eps if a.eps is None else a.eps
+    return Call("rms_norm", [a.tensor("input")], unless(1e-06, "eps", eps), {"weight": a.weight})
+
+
+# --- Element by element ---------------------------------------------------------------------------
+
+
+@writes("relu.default", "relu6.default", "silu.default", "sigmoid.default", "tanh.default")
+def alone(a: Arguments) -> Call:
+    """Operators with one tensor and nothing else."""
+    return Call(a.name.rstrip("_"), [a.tensor("self")])
+
+
+@writes("gelu.default")
+def gelu(a: Arguments) -> Call:
+    return Call("gelu_tanh" if a.approximate == "tanh" else "gelu", [a.tensor("self")])
+
+
+@writes("leaky_relu.default")
+def leaky_relu(a: Arguments) -> Call:
+    refuse_unless(a.negative_slope == 0.01, "leaky_relu with a slope other than 0.01")
+    return Call("leaky_relu", [a.tensor("self")])
+
+
+@writes("elu.default")
+def elu(a: Arguments) -> Call:
+    refuse_unless(a.alpha == a.scale == a.input_scale == 1, "elu with an alpha other than 1")
+    return Call("elu", [a.tensor("self")])
+
+
+@writes("softplus.default")
+def softplus(a: Arguments) -> Call:
+    refuse_unless(a.beta == 1 and a.threshold == 20, "softplus with another beta or threshold")
+    return Call("softplus", [a.tensor("self")])
+
+
+@writes("hardtanh.default")
+def hardtanh(a: Arguments) -> Call:
+    refuse_unless(a.min_val == 0 and a.max_val == 6, "hardtanh other than relu6")
+    return Call("relu6", [a.tensor("self")])
+
+
+@writes("softmax.int", "log_softmax.int")
+def softmax(a: Arguments) -> Call:
+    refuse_unless(a.dtype in (None, a.result.dtype), "softmax into another type")
+    return Call(a.name, [a.tensor("self")], unless(-1, "axis", a.dim))
+
+
+@writes("dropout.default")
+def dropout(a: Arguments) -> Call | str:
+    if not a.train or a.p == 0:
+        return a.tensor("input")
+    return Call("dropout", [a.tensor("input")], unless(0.5, "p", a.p))
+
+
+def _joined(a: Arguments, sign: str) -> Expression:
+    left, right = a.tensor("self"), a.other
+    if isinstance(right, Node):
+        return Expression(f"{left} {sign} {a.tensor('other')}")
+    return Expression(f"{left} {sign} {number(right)}")
+
+
+@writes("add.Tensor", "add.Scalar")
+def add(a: Arguments) -> Expression:
+    refuse_unless(a.alpha == 1, "add with alpha")
+    return _joined(a, "+")
+
+
+@writes("sub.Tensor", "sub.Scalar")
+def sub(a: Arguments) -> Expression:
+    refuse_unless(a.alpha == 1, "sub with alpha")
+    if isinstance(a.other, Node):
+        return _joined(a, "-")
+    return Expression(f"{a.tensor('self')} + {number(-a.other)}")
+
+
+@writes("rsub.Scalar")
+def rsub(a: Arguments) -> Expression:
+    refuse_unless(a.alpha == 1, "rsub with alpha")
+    return Expression(f"-{a.tensor('self')} + {number(a.other)}")
+
+
+@writes("mul.Tensor", "mul.Scalar")
+def mul(a: Arguments) -> Expression:
+    return _joined(a, "*")
+
+
+@writes("div.Tensor", "div.Scalar")
+def div(a: Arguments) -> Expression:
+    return _joined(a, "/")
+
+
+@writes("neg.default")
+def neg(a: Arguments) -> Expression:
+    return Expression(f"-{a.tensor('self')}")
+
+
+@writes("pow.Tensor_Scalar")
+def square(a: Arguments) -> Expression:
+    refuse_unless(a.exponent == 2, f"the power {a.exponent}")
+    return Expression(f"{a.tensor('self')} * {a.tensor('self')}")
+
+
+# --- Windows --------------------------------------------------------------------------------------
+
+
+def _windows(a: Arguments) -> list[str]:
+    stride = a.stride or a.kernel_size
+    attributes = [f"kernel={pair(a.kernel_size)}"]
+    attributes += unless(pair(a.kernel_size), "stride", stride)
+    return attributes + unless(0, "padding", a.padding)
+
+
+@writes("max_pool2d.default")
+def max_pool2d(a: Arguments) -> Call:
+    refuse_unless(pair(a.dilation) == "1", "max_pool2d with dilation")
+    attributes = _windows(a) + (["ceil_mode=true"] if a.ceil_mode else [])
+    return Call("max_pool2d", [a.tensor("self")], attributes)
+
+
+@writes("avg_pool2d.default")
+def avg_pool2d(a: Arguments) -> Call:
+    refuse_unless(not a.ceil_mode and a.divisor_override is None, "avg_pool2d with ceil_mode")
+    padded = pair(a.padding) != "0"
+    refuse_unless(a.count_include_pad or not padded, "avg_pool2d without count_include_pad")
+    return Call("avg_pool2d", [a.tensor("self")], _windows(a))
+
+
+@writes("adaptive_avg_pool2d.default")
+def adaptive_avg_pool2d(a: Arguments) -> Call:
+    return Call("adaptive_avg_pool2d", [a.tensor("self")], unless(1, "size", a.output_size))
+
+
+@writes("upsample_nearest2d.vec", "upsample_bilinear2d.vec")
+def upsample(a: Arguments) -> Call:
+    before, after = a.shape("input")[2:], list(a.result.shape[2:])
+    factor = after[0] // before[0]
+    refuse_unless([each * factor for each in before] == after, "upsample by a broken factor")
+    attributes = unless(2, "factor", factor)
+    if "bilinear" in a.name:
+        attributes += ['mode="bilinear"'] + (["align_corners=true"] if a.align_corners else [])
+    return Call("upsample", [a.tensor("input")], attributes)
+
+
+@writes("pad.default", "constant_pad_nd.default")
+def pad(a: Arguments) -> Call:
+    refuse_unless(a.given.get("mode", "constant") == "constant", "pad with a mode")
+    sides = list(a.pad)
+    refuse_unless(len(sides) <= 4 and min(sides) >= 0, "pad on other than the last two axes")
+    sides += [0] * (4 - len(sides))
+    value = a.value or 0
+    attributes = [listed(sides)] + ([f"value={number(float(value))}"] if value else [])
+    return Call("pad", [a.tensor("self")], attributes)
+
+
+# --- Shapes ---------------------------------------------------------------------------------------
+
+
+def _reshaped(a: Arguments, text: str, before: list[Any], after: list[Any]) -> Call | str:
+    """0 stands for the extent of the input at that place, -1 for what remains."""
+    if before == after:
+        return text
+    wanted = []
+    for i, extent in enumerate(after):
+        if isinstance(extent, int):
+            wanted.append(extent)
+        else:
+            same_place = i < len(before) and str(before[i]) == str(extent)
+            wanted.append(0 if same_place else -1)
+    refuse_unless(wanted.count(-1) <= 1, "a shape with several open extents")
+    return Call("reshape", [text], [listed(wanted)])
+
+
+@writes("view.default", "reshape.default", "unsqueeze.default", "squeeze.dim", "squeeze.dims")
+@writes("_unsafe_view.default")
+def reshape(a: Arguments) -> Call | str:
+    return _reshaped(a, a.tensor("self"), a.shape("self"), list(a.result.shape))
+
+
+@writes("flatten.using_ints")
+def flatten(a: Arguments) -> Call | str:
+    start, end = axis(a, a.start_dim), axis(a, a.end_dim)
+    if start == end:
+        return a.tensor("self")
+    if end == len(a.shape("self")) - 1:
+        return Call("flatten", [a.tensor("self")], unless(1, "from", start))
+    return _reshaped(a, a.tensor("self"), a.shape("self"), list(a.result.shape))
+
+
+@writes("transpose.int", "t.default")
+def transpose(a: Arguments) -> Call:
+    first, second = (0, 1) if a.name == "t" else (axis(a, a.dim0), axis(a, a.dim1))
+    return Call("transpose", [a.tensor("self")], [str(first), str(second)])
+
+
+@writes("permute.default")
+def permute(a: Arguments) -> Expression | str:
+    """As exchanges of two axes."""
+    wanted = [axis(a, each) for each in a.dims]
+    now, text = list(range(len(wanted))), a.tensor("self")
+    for i, each in enumerate(wanted):
+        at = now.index(each)
+        if at != i:
+            text = f"transpose({text}, {i}, {at})"
+            now[i], now[at] = now[at], now[i]
+    return Expression(text) if text != a.tensor("self") else text
+
+
+@writes("cat.default")
+def cat(a: Arguments) -> Call:
+    tensors = [a.writer.tensor(each) for each in a.tensors]
+    where = a.dim % len(a.tensors[0].meta["val"].shape)
+    return Call("cat", [listed(tensors)], unless(1, "axis", where))
+
+
+@writes("chunk.default", "split.Tensor", "split_with_sizes.default")
+def chunk(a: Arguments) -> Call:
+    sizes = [each.shape[axis(a, a.dim)] for each in a.node.meta["val"]]
+    refuse_unless(len(set(map(str, sizes))) == 1 and len(sizes) > 1, "parts of different sizes")
+    attributes = [str(len(sizes)), *unless(-1, "axis", axis(a, a.dim))]
+    return Call("chunk", [a.tensor("self")], attributes, parts=len(sizes))
+
+
+@writes("mean.dim")
+def mean(a: Arguments) -> Call:
+    refuse_unless(a.dim is not None and a.dtype is None, "mean over everything")
+    attributes = [listed(axis(a, each) for each in a.dim)] + (["keep=true"] if a.keepdim else [])
+    return Call("mean", [a.tensor("self")], attributes)
+
+
+@writes("slice.Tensor")
+def whole_slice(a: Arguments) -> str:
+    refuse_unless(str(list(a.result.shape)) == str(a.shape("self")), "a slice")
+    return a.tensor("self")
+
+
+@writes("contiguous.default", "clone.default", "alias.default", "expand_as.default")
+@writes("to.dtype", "_to_copy.default", "expand.default")
+def same(a: Arguments) -> str:
+    unchanged = str(list(a.result.shape)) == str(a.shape("self"))
+    refuse_unless(unchanged, f"{a.name} to another shape")
+    kept = a.result.dtype == a.given["self"].meta["val"].dtype
+    refuse_unless(kept, "a change of type")
+    return a.tensor("self")
+
+
+# --- Losses inside of a module --------------------------------------------------------------------
+
+
+@writes("cross_entropy_loss.default")
+def cross_entropy(a: Arguments) -> Call:
+    plain = a.weight is None and a.reduction == 1 and a.ignore_index == -100
+    refuse_unless(plain and a.label_smoothing == 0, "cross_entropy with options")
+    return Call("cross_entropy", [a.tensor("self"), a.tensor("target")])
+
+
+@writes("nll_loss_nd.default", "nll_loss.default")
+def nll_loss(a: Arguments) -> Call:
+    plain = a.weight is None and a.reduction == 1 and a.ignore_index == -100
+    refuse_unless(plain, "nll_loss with options")
+    return Call("nll_loss", [a.tensor("self"), a.tensor("target")])
+
+
+@writes("mse_loss.default", "l1_loss.default")
+def element_loss(a: Arguments) -> Call:
+    refuse_unless(a.reduction == 1, f"{a.name} that is not a mean")
+    return Call(a.name, [a.tensor("self"), a.tensor("target")])
+
+
+@writes("binary_cross_entropy_with_logits.default")
+def bce_with_logits(a: Arguments) -> Call:
+    plain = a.weight is None and a.pos_weight is None and a.reduction == 1
+    refuse_unless(plain, "binary_cross_entropy_with_logits with options")
+    return Call("bce_with_logits", [a.tensor("self"), a.tensor("target")])

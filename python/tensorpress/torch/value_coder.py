@@ -1,0 +1,194 @@
+"""Storing a value as a wish asks, and bringing it back.
+
+Only what is missing is added: signs beside values that are there, better values instead of worse.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import NamedTuple
+
+import torch
+
+from . import pool_indices
+from .activation_report import Activation
+from .plan import KEEP
+from .saved_by import Need
+from .stored_value import StoredValue
+from .tensor_codecs import Payload, Quantize, TensorCodec, packing_for
+from .wishes import EXACTLY, MASK, Wish
+
+SAMPLE = 1 << 16  # values that an error or a sparsity is taken from, outside measured steps
+
+
+class LastCopy(NamedTuple):
+    of: weakref.ref[StoredValue]
+    copy: torch.Tensor
+
+
+class ValueCoder:
+    """One for a run. `scratch` is the size of the largest copy that was made for backward."""
+
+    def __init__(self, seed: int, portable: bool) -> None:
+        self.scratch = 0
+        self._seed = seed
+        self._portable = portable
+        self._encodings = 0
+        self._last: LastCopy | None = None
+
+    # ---- Storing ----------------------------------------------------------------------------
+
+    def store(
+        self, value: StoredValue, tensor: torch.Tensor, wish: Wish, record: Activation
+    ) -> Wish:
+        """Adds to the value what the wish lacks; the wish that was fulfilled."""
+        if value.kept is not None:
+            return EXACTLY
+        if wish.need is not Need.SHAPE:
+            dense = value.dense(tensor)
+            if wish.need is Need.VALUES:
+                self._store_values(value, tensor, dense, wish, record)
+            if value.kept is None:
+                self._store_exact(value, tensor, dense, wish)
+        record.codec = describe(value)
+        return wish if value.kept is None else EXACTLY
+
+    def _store_exact(
+        self, value: StoredValue, tensor: torch.Tensor, dense: torch.Tensor, wish: Wish
+    ) -> None:
+        packing = packing_for(dense, self._portable)
+        if (wish.need is Need.SIGN or wish.sign) and Need.SIGN not in value.exact:
+            value.exact[Need.SIGN] = packing.sign_pack(dense)
+        if wish.limits is not None and wish.limits not in value.exact:
+            low, high = wish.limits
+            value.exact[wish.limits] = packing.sign_pack((dense > low) & (dense < high))
+        if wish.windows is not None and wish.windows not in value.exact:
+            packed = pool_indices.pack(dense, wish.windows)
+            if packed is None:
+                value.keep(tensor)
+            else:
+                value.exact[wish.windows] = packed
+
+    def _store_values(
+        self,
+        value: StoredValue,
+        tensor: torch.Tensor,
+        dense: torch.Tensor,
+        wish: Wish,
+        record: Activation,
+    ) -> None:
+        wanted = MASK.fidelity if wish.mask else wish.codec.fidelity
+        if value.codec is not None and value.codec.fidelity >= wanted:
+            return
+        codec: TensorCodec = MASK
+        payload = self._encode(MASK, dense) if wish.mask else None
+        if payload is None:
+            codec = wish.codec
+            payload = self._encode(codec, dense) if codec != KEEP else None
+        if payload is None:
+            record.nonfinite += codec not in (KEEP, MASK)
+            value.keep(tensor)
+            record.bytes_lossy += value.bytes_now()
+            return
+        value.codec, value.payload = codec, payload
+        if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
+            value.exact[Need.ZEROS] = packing_for(dense, self._portable).sign_pack(dense == 0)
+        record.bytes_lossy += sum(part.untyped_storage().nbytes() for part in payload)
+
+    def _encode(self, codec: TensorCodec, dense: torch.Tensor) -> Payload | None:
+        self._encodings += 1
+        seed = (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
+        return codec.encode(dense, seed, self._portable)
+
+    # ---- Bringing back ----------------------------------------------------------------------
+
+    def copy_of(self, value: StoredValue, wish: Wish) -> torch.Tensor:
+        """All elements of the value, as far as the wish needs them."""
+        last, self._last = self._last, None  # freed before the next is made
+        if last is not None and last.of() is value and wish.need in (Need.SIGN, Need.VALUES):
+            self._last = last if wish.need is Need.VALUES else None
+            return last.copy
+        del last
+        copy = self._decode(value, wish)
+        self.scratch = max(self.scratch, copy.untyped_storage().nbytes())
+        return copy
+
+    def _decode(self, value: StoredValue, wish: Wish) -> torch.Tensor:
+        if wish.need is Need.SIGN:
+            return self._bits(value, Need.SIGN, value.dtype)
+        if wish.limits is not None:
+            low, high = wish.limits
+            return self._bits(value, wish.limits, value.dtype).mul_(0.5 * (high - low)).add_(low)
+        if wish.windows is not None:
+            return pool_indices.unpack(value.exact[wish.windows], value.dense_shape, wish.windows)
+        assert value.codec is not None
+        signs = value.exact.get(Need.SIGN)
+        shape, dtype = value.dense_shape, value.dtype
+        copy = value.codec.decode(value.payload, shape, dtype, signs, self._portable)
+        if Need.ZEROS in value.exact:
+            copy.masked_fill_(self._bits(value, Need.ZEROS, torch.bool), 0)
+        if signs is not None:
+            self._remember(value, copy)
+        return copy
+
+    def _bits(self, value: StoredValue, key: object, dtype: torch.dtype) -> torch.Tensor:
+        packed = value.exact[key]
+        packing = packing_for(packed, self._portable)
+        return packing.sign_unpack(packed, value.dense_shape, dtype)
+
+    def _remember(self, value: StoredValue, copy: torch.Tensor) -> None:
+        """The backward of a ReLU comes right after that of the function that its result went to,
+        and is content with the same copy. Only inside a backward pass, whose end forgets it."""
+        if torch._C._current_graph_task_id() == -1:
+            return
+        self._last = LastCopy(weakref.ref(value), copy)
+        torch.autograd.Variable._execution_engine.queue_callback(self._forget)
+
+    def _forget(self) -> None:
+        self._last = None
+
+    # ---- Quality ----------------------------------------------------------------------------
+
+    def measure(
+        self, value: StoredValue, tensor: torch.Tensor, record: Activation, everything: bool
+    ) -> None:
+        """Error and sparsity for the record, of all values or of some of them."""
+        assert value.codec is not None
+        some, payload = value.dense(tensor), value.payload
+        if not everything and some.numel() > SAMPLE and value.codec.local:
+            some = some.view(-1)[:SAMPLE]
+            sample = self._encode(value.codec, some)
+            if sample is None:
+                return
+            payload = sample
+        copy = value.codec.decode(payload, some.shape, value.dtype, None, self._portable)
+        difference = (copy.double() - some.double()).abs()
+        norm = float(some.double().norm())
+        record.error = float(difference.norm()) / (norm or 1.0)
+        record.max_error = float(difference.max()) if difference.numel() else 0.0
+        record.sparsity = float((some == 0).double().mean())
+
+
+def describe(value: StoredValue) -> str:
+    """'sign + quantize bits=4'"""
+    if value.kept is not None:
+        return "keep"
+    parts = [_exact_form(key) for key in value.exact]
+    if value.codec is not None:
+        parts.append(value.codec.describe())
+    return " + ".join(parts) or "shape"
+
+
+def _exact_form(key: object) -> str:
+    if isinstance(key, pool_indices.Windows):
+        return f"index in {key.kernel[0]}x{key.kernel[1]}"
+    return str(key.value) if isinstance(key, Need) else "inside"
+
+
+def _zeros_among_both_signs(dense: torch.Tensor) -> bool:
+    """Whether zeros mean something and quantizing would move them: in groups of values above 0
+    they stay by themselves, and single ones are values like others. Asks 512 values."""
+    flat = dense.view(-1)
+    some = flat[:: max(1, flat.numel() // 512)]
+    zeros = int((some == 0).sum())
+    return 20 * zeros >= some.numel() and bool((some < 0).any())

@@ -1,0 +1,3 @@
+// See highway.h beside it.
+#pragma once
+#include "highway.h"

@@ -1,0 +1,348 @@
+#include "model/planner/solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/errors.h"
+#include "model/planner/candidates.h"
+#include "model/planner/memory_rows.h"
+
+namespace tensorpress::model::planner {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Numbers of the program are brought to about this size, where CBC's tolerances of 1e-6 to 1e-9
+// are far below anything that counts.
+constexpr double kScale = 1000;
+// What the second aim counts beside the first.
+constexpr double kSecondWeight = 1e-6;
+
+/// Memory above which a row matters: the limit, or for the smallest peak what no choice is below.
+struct Ceiling {
+  bool is_column = false;  // the peak itself is a column, to be minimized
+  std::int64_t bytes = 0;
+  double unit = 1;
+};
+
+Ceiling ceiling_of(const std::vector<MemoryRow>& rows, const Request& request) {
+  Ceiling ceiling;
+  ceiling.is_column = request.aim == Aim::peak_bytes;
+  ceiling.bytes = request.limits.peak_bytes.value_or(std::numeric_limits<std::int64_t>::max());
+  std::int64_t least = 1;
+  for (const MemoryRow& row : rows) least = std::max(least, row.base_bytes);
+  if (ceiling.is_column) ceiling.bytes = least;
+  ceiling.unit = static_cast<double>(std::max(
+                     std::int64_t{1}, std::min(ceiling.bytes, std::max(least, std::int64_t{1})))) /
+                 kScale;
+  return ceiling;
+}
+
+/// Factors that bring the whole range of an aim to kScale.
+double scale_of(const Problem& problem, const std::vector<Candidate>& candidates, Aim aim) {
+  double sum = 0;
+  double most = 0;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const auto& [activation, option] = candidates[c];
+    most = std::max(most, value_of(problem.activations[activation].options[option], aim));
+    if (c + 1 == candidates.size() || candidates[c + 1].activation != activation) {
+      sum += most;
+      most = 0;
+    }
+  }
+  return sum > 0 ? kScale / sum : 0;
+}
+
+class Builder {
+ public:
+  Builder(const Problem& problem, const std::vector<Candidate>& candidates, const Request& request)
+      : problem_(problem), candidates_(candidates), request_(request) {}
+
+  IntegerProgram build(const std::vector<MemoryRow>& rows) {
+    add_columns();
+    add_one_of_each();
+    add_memory(rows);
+    add_sums();
+    add_conflicts();
+    return std::move(program_);
+  }
+
+ private:
+  const Option& option(std::size_t candidate) const {
+    const Candidate& each = candidates_[candidate];
+    return problem_.activations[each.activation].options[each.option];
+  }
+
+  void add_columns() {
+    const bool peak = request_.aim == Aim::peak_bytes;
+    const double first = peak ? 0 : scale_of(problem_, candidates_, request_.aim);
+    const double second =
+        scale_of(problem_, candidates_, request_.second_aim) * (peak ? 0 : kSecondWeight);
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      Column column;
+      if (first > 0) column.objective += first * value_of(option(c), request_.aim);
+      if (second > 0) column.objective += second * value_of(option(c), request_.second_aim);
+      program_.columns.push_back(column);
+    }
+    if (peak) {
+      program_.columns.push_back({.objective = 1, .lower = 0, .upper = kInfinity, .whole = false});
+    }
+  }
+
+  void add_one_of_each() {
+    for (std::size_t c = 0; c < candidates_.size();) {
+      Row row{.terms = {}, .lower = 1, .upper = 1};
+      const std::size_t activation = candidates_[c].activation;
+      for (; c < candidates_.size() && candidates_[c].activation == activation; ++c) {
+        row.terms.push_back({static_cast<int>(c), 1});
+      }
+      program_.rows.push_back(std::move(row));
+    }
+  }
+
+  void add_memory(const std::vector<MemoryRow>& rows) {
+    const Ceiling ceiling = ceiling_of(rows, request_);
+    for (const MemoryRow& each : rows) {
+      if (each.most_bytes <= ceiling.bytes && !ceiling.is_column) continue;
+      if (each.most_bytes < ceiling.bytes) continue;
+      Row row{.terms = {}, .lower = -kInfinity, .upper = 0};
+      for (const HeldBy& term : each.terms) {
+        row.terms.push_back(
+            {static_cast<int>(term.candidate), static_cast<double>(term.bytes) / ceiling.unit});
+      }
+      if (ceiling.is_column) {
+        row.terms.push_back({static_cast<int>(candidates_.size()), -1});
+        row.upper = -static_cast<double>(each.base_bytes) / ceiling.unit;
+      } else {
+        row.upper = static_cast<double>(ceiling.bytes - each.base_bytes) / ceiling.unit;
+      }
+      program_.rows.push_back(std::move(row));
+    }
+  }
+
+  void add_sums() {
+    if (request_.limits.stored_bytes) {
+      const double unit =
+          static_cast<double>(std::max<std::int64_t>(*request_.limits.stored_bytes, 1)) / kScale;
+      Row row{.terms = {},
+              .lower = -kInfinity,
+              .upper = static_cast<double>(*request_.limits.stored_bytes) / unit};
+      for (std::size_t c = 0; c < candidates_.size(); ++c) {
+        row.terms.push_back(
+            {static_cast<int>(c), static_cast<double>(option(c).stored_bytes) / unit});
+      }
+      program_.rows.push_back(std::move(row));
+    }
+    if (request_.limits.mean_score) {
+      const auto count = static_cast<double>(problem_.activations.size());
+      Row row{.terms = {}, .lower = *request_.limits.mean_score * count, .upper = kInfinity};
+      for (std::size_t c = 0; c < candidates_.size(); ++c) {
+        row.terms.push_back({static_cast<int>(c), option(c).score});
+      }
+      program_.rows.push_back(std::move(row));
+    }
+  }
+
+  void add_conflicts() {
+    std::map<std::pair<std::size_t, std::size_t>, int> column_of;
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      column_of[{candidates_[c].activation, candidates_[c].option}] = static_cast<int>(c);
+    }
+    for (const Conflict& each : problem_.conflicts) {
+      const auto one = column_of.find({each.activation, each.option});
+      const auto other = column_of.find({each.other_activation, each.other_option});
+      if (one == column_of.end() || other == column_of.end()) continue;
+      program_.rows.push_back(
+          {.terms = {{one->second, 1}, {other->second, 1}}, .lower = -kInfinity, .upper = 1});
+    }
+  }
+
+  const Problem& problem_;
+  const std::vector<Candidate>& candidates_;
+  const Request& request_;
+  IntegerProgram program_;
+};
+
+Choice choice_of(const Problem& problem, const std::vector<Candidate>& candidates,
+                 const std::vector<double>& values) {
+  Choice choice(problem.activations.size());
+  std::vector<double> highest(problem.activations.size(), -1);
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const auto& [activation, option] = candidates[c];
+    if (values[c] > highest[activation]) {
+      highest[activation] = values[c];
+      choice[activation] = option;
+    }
+  }
+  return choice;
+}
+
+std::vector<double> start_values(const std::vector<Candidate>& candidates, const Choice& choice) {
+  std::vector<double> values;
+  for (const Candidate& each : candidates) {
+    values.push_back(choice[each.activation] == each.option ? 1 : 0);
+  }
+  return values;
+}
+
+/// One answer of CBC, checked in whole bytes. Its tolerance may let a plan through that is a few
+/// bytes too large; then the limit is lowered by as much and the search repeated.
+Result<Plan> search(const Problem& problem, const std::vector<Candidate>& candidates,
+                    const std::vector<MemoryRow>& rows, const Request& request) {
+  Plan plan;
+  plan.choice = greedy_choice(problem, candidates, request);
+  plan.evaluation = evaluate(problem, plan.choice);
+  const bool start = keeps(plan.evaluation, request.limits);
+  if (start) plan.outcome = Plan::Outcome::planned;
+  Request tightened = request;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    IntegerProgram program = Builder(problem, candidates, tightened).build(rows);
+    if (start && attempt == 0 && request.aim != Aim::peak_bytes) {
+      program.start = start_values(candidates, plan.choice);
+    }
+    TRY(const ProgramSolution solution, minimize(program, request.search));
+    if (solution.status == ProgramSolution::Status::infeasible) {
+      if (!start && attempt == 0) plan.outcome = Plan::Outcome::impossible;
+      return plan;
+    }
+    if (solution.status == ProgramSolution::Status::unknown) return plan;
+    const Choice choice = choice_of(problem, candidates, solution.values);
+    const Evaluation evaluation = evaluate(problem, choice);
+    if (keeps(evaluation, request.limits)) {
+      const bool better =
+          plan.outcome != Plan::Outcome::planned ||
+          value_of(evaluation, request.aim) <= value_of(plan.evaluation, request.aim);
+      if (better) {
+        plan.choice = choice;
+        plan.evaluation = evaluation;
+      }
+      plan.outcome = Plan::Outcome::planned;
+      plan.proven_best = solution.status == ProgramSolution::Status::optimal;
+      const double size = std::max(std::abs(solution.objective), 1e-9);
+      plan.gap = std::max(0.0, (solution.objective - solution.bound) / size);
+      if (plan.proven_best) plan.gap = std::min(plan.gap, request.search.relative_gap);
+      return plan;
+    }
+    if (request.limits.peak_bytes && evaluation.peak_bytes > *request.limits.peak_bytes) {
+      *tightened.limits.peak_bytes -= evaluation.peak_bytes - *request.limits.peak_bytes;
+    }
+    if (request.limits.stored_bytes && evaluation.stored_bytes > *request.limits.stored_bytes) {
+      *tightened.limits.stored_bytes -= evaluation.stored_bytes - *request.limits.stored_bytes;
+    }
+  }
+  return plan;
+}
+
+/// Where many choices reach the same value of the first aim, the best of them by the second: for
+/// the smallest peak nearly everything away from the peak is free to choose.
+Result<Plan> settle_ties(const Problem& problem, const std::vector<Candidate>& candidates,
+                         const std::vector<MemoryRow>& rows, const Request& request, Plan first) {
+  Request again = request;
+  again.aim = request.second_aim;
+  if (request.aim == Aim::peak_bytes) again.limits.peak_bytes = first.evaluation.peak_bytes;
+  if (request.aim == Aim::stored_bytes) again.limits.stored_bytes = first.evaluation.stored_bytes;
+  TRY(Plan second, search(problem, candidates, rows, again));
+  if (second.outcome != Plan::Outcome::planned) return first;
+  second.proven_best = first.proven_best;
+  second.gap = first.gap;
+  return second;
+}
+
+Result<Plan> search_both(const Problem& problem, const std::vector<Candidate>& candidates,
+                         const std::vector<MemoryRow>& rows, const Request& request) {
+  TRY(Plan plan, search(problem, candidates, rows, request));
+  const bool memory = request.aim == Aim::peak_bytes || request.aim == Aim::stored_bytes;
+  if (plan.outcome != Plan::Outcome::planned || !memory || request.aim == request.second_aim) {
+    return plan;
+  }
+  return settle_ties(problem, candidates, rows, request, std::move(plan));
+}
+
+/// The largest pieces at the peak, for people: what would have to shrink.
+std::string what_sets_the_peak(const Problem& problem, const Plan& plan) {
+  const std::size_t at = plan.evaluation.peak_position;
+  std::vector<std::pair<std::int64_t, std::size_t>> pieces;
+  for (std::size_t a = 0; a < plan.choice.size(); ++a) {
+    std::int64_t bytes = 0;
+    for (const Held& held : problem.activations[a].options[plan.choice[a]].held) {
+      if (held.first <= at && at <= held.last) bytes += held.bytes;
+    }
+    if (bytes > 0) pieces.emplace_back(-bytes, a);
+  }
+  std::ranges::sort(pieces);
+  std::string out = text("it is reached at '", problem.positions[at].name, "', where ",
+                         human_bytes(static_cast<std::uint64_t>(problem.positions[at].base_bytes)),
+                         " do not depend on the plan");
+  constexpr std::size_t kShown = 3;
+  for (std::size_t i = 0; i < std::min(kShown, pieces.size()); ++i) {
+    const std::size_t a = pieces[i].second;
+    out += text(i == 0 ? " and " : ", ", "'", problem.activations[a].name, "' (",
+                problem.activations[a].options[plan.choice[a]].name, ") holds ",
+                human_bytes(static_cast<std::uint64_t>(-pieces[i].first)));
+  }
+  return out;
+}
+
+/// The limits are dropped one after the other until a choice exists; it minimizes what was dropped.
+Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candidates,
+                     const std::vector<MemoryRow>& rows, const Request& request, Plan failed) {
+  for (const Aim dropped : {Aim::peak_bytes, Aim::stored_bytes}) {
+    Request relaxed = request;
+    relaxed.aim = dropped;
+    relaxed.second_aim = request.aim == dropped ? request.second_aim : request.aim;
+    const bool peak = dropped == Aim::peak_bytes;
+    if (peak ? !request.limits.peak_bytes : !request.limits.stored_bytes) continue;
+    relaxed.limits.peak_bytes.reset();
+    if (!peak) relaxed.limits.stored_bytes.reset();
+    TRY(Plan plan, search_both(problem, candidates, rows, relaxed));
+    if (plan.outcome != Plan::Outcome::planned) continue;
+    const char* with = peak && request.limits.stored_bytes ? " with the limit on saved bytes" : "";
+    const auto bytes = [](std::int64_t count) {
+      return text(human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))), " (",
+                  count, " bytes)");
+    };
+    plan.reason =
+        peak ? text("a peak of ", bytes(*request.limits.peak_bytes),
+                    " cannot be reached; the smallest possible", with, " is ",
+                    bytes(plan.evaluation.peak_bytes), ": ", what_sets_the_peak(problem, plan))
+             : text("saved activations of ", bytes(*request.limits.stored_bytes),
+                    " cannot be reached; the smallest possible is ",
+                    bytes(plan.evaluation.stored_bytes));
+    plan.outcome = failed.outcome;
+    return plan;
+  }
+  if (request.limits.mean_score) {
+    failed.reason = text("a mean score of ", rounded(*request.limits.mean_score),
+                         " cannot be reached by these activations");
+  } else {
+    failed.reason = "no choice keeps all conflicts apart";
+  }
+  return failed;
+}
+
+}  // namespace
+
+Result<Plan> solve(const Problem& problem, const Request& request) {
+  RETURN_IF_ERROR(validate(problem));
+  for (const auto& score : {request.limits.lowest_score, request.limits.mean_score}) {
+    if (score && !(*score >= 0 && *score <= 1)) {
+      return bad_argument("a score of ", *score, " does not exist; scores are 0...1");
+    }
+  }
+  TRY(const std::vector<Candidate> candidates, candidates_for(problem, request.limits));
+  TRY(const std::vector<MemoryRow> rows, memory_rows(problem, candidates));
+  // What no choice can be below is known before the search.
+  for (const MemoryRow& row : rows) {
+    if (request.limits.peak_bytes && row.base_bytes > *request.limits.peak_bytes) {
+      Plan impossible{.outcome = Plan::Outcome::impossible};
+      return closest(problem, candidates, rows, request, std::move(impossible));
+    }
+  }
+  TRY(Plan plan, search_both(problem, candidates, rows, request));
+  if (plan.outcome == Plan::Outcome::planned) return plan;
+  return closest(problem, candidates, rows, request, std::move(plan));
+}
+
+}  // namespace tensorpress::model::planner

@@ -1,0 +1,50 @@
+// The best choice for every activation under limits, by an integer program: one 0/1 column per
+// option, exactly one option per activation, and one row per position of the step that can reach
+// the limit on the peak (memory_rows.h). What CBC answers is evaluated again in whole bytes, so a
+// plan that is returned keeps its limits exactly.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/planner/integer_program.h"
+#include "model/planner/problem.h"
+
+namespace tensorpress::model::planner {
+
+/// What is minimized. The second aim decides between choices that are equally good.
+enum class Aim { seconds, error, peak_bytes, stored_bytes };
+
+struct Limits {
+  std::optional<std::int64_t> peak_bytes = {};    // at every position
+  std::optional<std::int64_t> stored_bytes = {};  // of all activations together
+  std::optional<double> lowest_score = {};        // of every activation
+  std::optional<double> mean_score = {};
+};
+
+struct Request {
+  Aim aim = Aim::seconds;
+  Aim second_aim = Aim::error;
+  Limits limits = {};
+  SearchLimits search = {};
+};
+
+struct Plan {
+  enum class Outcome {
+    planned,     // within all limits
+    impossible,  // proven; the choice comes as close as anything can
+    undecided,   // the search ended without an answer; the choice is the closest that was seen
+  };
+  Outcome outcome = Outcome::undecided;
+  Choice choice = {};
+  Evaluation evaluation = {};
+  bool proven_best = false;
+  /// How much of the aim's value might still be gained: 0 when proven, 0.01 for one percent.
+  double gap = 0;
+  /// For the two other outcomes: which limit cannot be kept, what is reachable, and what sets it.
+  std::string reason = {};
+};
+
+Result<Plan> solve(const Problem& problem, const Request& request);
+
+}  // namespace tensorpress::model::planner

@@ -1,0 +1,29 @@
+// What a way of waiting costs beside memory: time to pack and unpack, and harm to the gradient.
+//
+// Harm without measurements: for values spread like a normal distribution, whose range in a group
+// of 256 is about 5.5 standard deviations, quantizing to b bits leaves a relative squared error
+// of (5.5 / (2^b - 1))^2 / 12 when rounded to nearest and twice that when rounded stochastically.
+// The score is that of a gradient with this unbiased error, S = 1 / (1 + error / 2); a measured
+// score of the same storing takes its place and gives the error back through the same formula.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/plan.h"
+
+namespace tensorpress::model {
+
+struct StoringCost {
+  double seconds = 0;
+  double error = 0;  // relative and squared
+  double score = 1;
+};
+
+StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
+                         std::optional<double> measured_score);
+
+/// What a plan may choose from besides keeping and rebuilding, largest first.
+std::vector<Storing> storing_levels();
+
+}  // namespace tensorpress::model

@@ -1,0 +1,112 @@
+#include "wafer/calibration/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+
+namespace tensorpress::wafer {
+
+extern const char* const kCalibrationText;  // calibration.json, from the build
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr ConstantKind kKinds[] = {ConstantKind::fact, ConstantKind::derived, ConstantKind::fitted,
+                                   ConstantKind::assumed};
+constexpr double kLargest = 1e12;
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Result<std::vector<Constant>> read(std::string_view text) {
+  const Json file = Json::parse(text, nullptr, false);
+  if (!file.is_object() || !file.contains("constants") || !file["constants"].is_array()) {
+    return bad_argument("a calibration is a JSON object with an array \"constants\"");
+  }
+  std::vector<Constant> constants;
+  for (const Json& entry : file["constants"]) {
+    Constant constant;
+    constant.name = text_of(entry, "name");
+    constant.unit = text_of(entry, "unit");
+    constant.source = text_of(entry, "source");
+    constant.fitted_on = text_of(entry, "fitted_on");
+    const std::string kind = text_of(entry, "kind");
+    const auto known =
+        std::ranges::find(kKinds, kind, [](ConstantKind each) { return name_of(each); });
+    if (constant.name.empty() || known == std::end(kKinds)) {
+      return bad_argument("constant '", constant.name, "' of the calibration is of kind '", kind,
+                          "'; kinds are fact, derived, fitted and assumed");
+    }
+    constant.kind = *known;
+    if (!entry.contains("value") || !entry["value"].is_number()) {
+      return bad_argument("constant '", constant.name, "' of the calibration has no value");
+    }
+    constant.value = entry["value"].get<double>();
+    if (!(constant.value >= 0 && constant.value <= kLargest)) {
+      return bad_argument("constant '", constant.name, "' of the calibration is ", constant.value,
+                          "; it must be 0 to 1e12");
+    }
+    if (constant.kind == ConstantKind::fitted && constant.fitted_on.empty()) {
+      return bad_argument("constant '", constant.name, "' is fitted; say on what in \"fitted_on\"");
+    }
+    constants.push_back(std::move(constant));
+  }
+  return constants;
+}
+
+}  // namespace
+
+std::string_view name_of(ConstantKind kind) {
+  constexpr std::string_view kNames[] = {"fact", "derived", "fitted", "assumed"};
+  return kNames[static_cast<unsigned>(kind)];
+}
+
+Result<Calibration> Calibration::standard() {
+  Calibration calibration;
+  TRY(calibration.constants_, read(kCalibrationText));
+  return calibration;
+}
+
+Result<Calibration> Calibration::from_json(std::string_view text) {
+  TRY(Calibration calibration, standard());
+  TRY(auto own, read(text));
+  for (Constant& constant : own) {
+    const auto slot = std::ranges::find(calibration.constants_, constant.name, &Constant::name);
+    if (slot == calibration.constants_.end()) {
+      return bad_argument("the wafer has no constant '", constant.name, "'");
+    }
+    *slot = std::move(constant);
+  }
+  return calibration;
+}
+
+double Calibration::operator[](std::string_view name) const {
+  const auto slot = std::ranges::find(constants_, name, &Constant::name);
+  return slot == constants_.end() ? 0 : slot->value;
+}
+
+Machine Calibration::machine() const {
+  const auto number = [this](std::string_view name) {
+    return static_cast<std::uint32_t>(std::min(std::round((*this)[name]), 4e9));
+  };
+  Machine machine;
+  machine.hop = number("hop");
+  machine.ramp = number("ramp");
+  machine.issue = number("issue");
+  machine.add = number("add");
+  machine.task_activation = number("task_activation");
+  machine.timestamp = number("timestamp");
+  machine.router_queue = number("router_queue");
+  machine.input_queue = number("input_queue");
+  machine.output_queue = number("output_queue");
+  machine.read_bits = number("read_bits");
+  machine.write_bits = number("write_bits");
+  return machine;
+}
+
+}  // namespace tensorpress::wafer

@@ -1,0 +1,160 @@
+// Words that come in over the edge or leave by it, moved at once where their links are theirs
+// alone. What a train does is written down here in closed form; that it is what the wavelets would
+// have done one by one is what tests/unit/wafer_trains_test.cc shows.
+#include <algorithm>
+
+#include "base/text.h"
+#include "wafer/engine/names.h"
+#include "wafer/engine/strip.h"
+
+namespace tensorpress::wafer::engine {
+
+std::string Strip::no_route(std::uint32_t pe, Color color) const {
+  return text(place_name(plan_.at(pe)), " uses color ", unsigned{color},
+              ", which has no route there");
+}
+
+std::string Strip::not_alone(std::uint32_t pe, Color color) const {
+  return text(place_name(plan_.at(pe)), " sends color ", unsigned{color},
+              " while it sends words to an edge output that promises to be alone; leave `alone` "
+              "out");
+}
+
+void Strip::inject(std::uint32_t number) {
+  Injection& injection = injections_[number];
+  const EdgeInput& input = *injection.input;
+  if (injection.next == 0 && injection.chain != kNoChain) {
+    deal(number);
+    injection.chain = kNoChain;
+    if (injection.next > 0) {  // the rest one by one, if there is one
+      if (injection.next < input.words.size()) {
+        wheel_.push(cycle_ + injection.next, {.word = number, .kind = EventKind::inject});
+      }
+      return;
+    }
+  }
+  if (injection.outstanding >= machine().router_queue) {
+    injection.waits = true;
+    return;
+  }
+  const std::size_t i = injection.next++;
+  ++injection.outstanding;
+  ++sent_;
+  ++hops_;
+  wheel_.push(cycle_ + machine().hop,
+              {.pe = plan_.index(input.pe),
+               .word = input.words[i],
+               .kind = EventKind::to_router,
+               .port = static_cast<std::uint8_t>(input.edge),
+               .color = plan_.dense[input.color],
+               .advance = input.advance_every != 0 && (i + 1) % input.advance_every == 0});
+  if (injection.next < input.words.size()) {
+    wheel_.push(cycle_ + 1, {.word = number, .kind = EventKind::inject});
+  }
+}
+
+// As many trains as find a PE that waits for exactly theirs.
+void Strip::deal(std::uint32_t number) {
+  Injection& injection = injections_[number];
+  Chain& chain = plan_.chains[injection.chain];
+  const std::size_t trains = injection.input->words.size() / injection.input->advance_every;
+  for (std::size_t place = 0; place < std::min(trains, chain.pes.size()); ++place) {
+    if (!deal_one(chain, *injection.input, place)) return;
+    injection.next += injection.input->advance_every;
+  }
+}
+
+// The train of place k leaves the host after k others, crosses the edge and k links, and goes down
+// the ramp.
+bool Strip::deal_one(Chain& chain, const EdgeInput& input, std::size_t place) {
+  const std::uint32_t pe = chain.pes[place];
+  const std::uint32_t length = input.advance_every;
+  const std::uint64_t first =
+      cycle_ + place * length + (place + 1) * machine().hop + machine().ramp;
+  const Operation* const operation = operation_for(pe, chain.color);
+  PeState& state = plan_.pes[pe];
+  if (operation == nullptr || operation->kind != OperationKind::store || operation->ready > first ||
+      operation->done != 0 || operation->count != length) {
+    return false;
+  }
+  state.ramp_down_from = first;
+  state.ramp_down_until = first + length - 1;
+  if (plan_.route(pe, chain.color).count > 1) plan_.position(pe, chain.color) = 1;
+  chain.words[place] += length;
+  sent_ += length;
+  hops_ += (place + 1) * length;
+  wheel_.push(state.ramp_down_until, {.pe = pe,
+                                      .word = static_cast<std::uint32_t>(trains_.size()),
+                                      .kind = EventKind::train,
+                                      .color = chain.color});
+  trains_.push_back({input.words.data() + place * length, length});
+  return true;
+}
+
+void Strip::take_train(std::uint32_t pe, std::uint32_t number, unsigned color) {
+  const Train& train = trains_[number];
+  Operation& operation = *operation_for(pe, color);
+  std::copy_n(train.words, train.count - 1, operation.to);
+  operation.done = train.count - 1;
+  received_ += train.count - 1;
+  consume(pe, operation, train.words[train.count - 1]);
+  wake_now(pe);
+}
+
+void Strip::collect(std::uint32_t pe, const Send& send) {
+  const std::size_t row = pe / plan_.width;
+  Chain& chain = plan_.chains[plan_.collecting[row * plan_.colors + send.color]];
+  PeState& state = plan_.pes[pe];
+  const auto place = static_cast<std::size_t>(std::ranges::find(chain.pes, pe) - chain.pes.begin());
+  const Color color = plan_.color_of[send.color];
+  if (place == chain.pes.size()) {
+    fail(no_route(pe, color));
+    return;
+  }
+  if (send.then != kNoTask || state.outbox != kNil) {
+    fail(not_alone(pe, color));
+    return;
+  }
+  auto& waiting = chain.waiting[place].emplace_back();
+  waiting.ready = std::max(send.ready, state.ramp_up_until);
+  waiting.advance = send.advance;
+  if (send.words == nullptr) {
+    waiting.words.assign(1, send.word);
+  } else {
+    waiting.words.assign(send.words, send.words + send.count);
+  }
+  state.ramp_up_until = waiting.ready + send.count;
+  collect_turns(chain);
+}
+
+// The words of place k go up the ramp, over k links and the edge, after everything before them.
+void Strip::collect_turns(Chain& chain) {
+  while (chain.next < chain.pes.size() && chain.sent < chain.waiting[chain.next].size()) {
+    const std::uint32_t pe = chain.pes[chain.next];
+    Chain::Waiting& waiting = chain.waiting[chain.next][chain.sent++];
+    const std::uint64_t way = machine().ramp + (chain.next + 1) * machine().hop;
+    const std::uint64_t first = std::max(waiting.ready + way, chain.edge_free);
+    const std::size_t count = waiting.words.size();
+    chain.edge_free = first + count;
+    chain.words[chain.next] += count;
+    sent_ += count;
+    received_ += count;
+    hops_ += (chain.next + 1) * count;
+    last_ = std::max(last_, chain.edge_free - 1);
+    EdgeOutput& output = edge_output(chain.pes.front(), chain.down, chain.color);
+    if (output.words.empty()) output.first_cycle = first;
+    output.last_cycle = chain.edge_free - 1;
+    output.words.insert(output.words.end(), waiting.words.begin(), waiting.words.end());
+    if (waiting.advance && plan_.route(pe, chain.color).count > 1) {
+      chain.waiting[chain.next].erase(
+          chain.waiting[chain.next].begin(),
+          chain.waiting[chain.next].begin() + static_cast<std::ptrdiff_t>(chain.sent));
+      ++chain.next;
+      chain.sent = 0;
+    } else {
+      waiting.words = {};
+    }
+  }
+}
+
+}  // namespace tensorpress::wafer::engine

@@ -1,0 +1,66 @@
+#include "wafer/programs/chain.h"
+
+#include "base/errors.h"
+
+namespace tensorpress::wafer::programs {
+
+PeAt step(PeAt from, Port to, std::size_t steps) {
+  const auto n = static_cast<std::uint32_t>(steps);
+  switch (to) {
+    case Port::north:
+      return {from.x, from.y - n};
+    case Port::south:
+      return {from.x, from.y + n};
+    case Port::west:
+      return {from.x - n, from.y};
+    case Port::east:
+      return {from.x + n, from.y};
+    case Port::ramp:
+      break;
+  }
+  return from;
+}
+
+Result<ChainColors> new_chain_colors(Layout& layout, const std::string& name) {
+  ChainColors colors;
+  TRY(colors.even, layout.new_color(name + " even"));
+  TRY(colors.odd, layout.new_color(name + " odd"));
+  return colors;
+}
+
+Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length,
+                         const ChainColors& colors) {
+  const Route send = Route::fixed({Port::ramp}, {to});
+  const Route receive = Route::fixed({opposite(to)}, {Port::ramp});
+  for (std::size_t place = 0; place < length; ++place) {
+    const PeAt pe = step(first, to, place);
+    if (place + 1 < length) RETURN_IF_ERROR(layout.route(pe, colors.out(place), send));
+    if (place > 0) RETURN_IF_ERROR(layout.route(pe, colors.in(place), receive));
+  }
+  return {};
+}
+
+Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color) {
+  const Port inwards = opposite(edge);
+  const Route last = Route::fixed({edge}, {Port::ramp});
+  const Route other{{{{edge}, {Port::ramp}}, {{edge}, {inwards}}}, false};
+  for (std::size_t place = 0; place < length; ++place) {
+    RETURN_IF_ERROR(
+        layout.route(step(first, inwards, place), color, place + 1 < length ? other : last));
+  }
+  return {};
+}
+
+Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
+                              Color color) {
+  const Port inwards = opposite(edge);
+  const Route last = Route::fixed({Port::ramp}, {edge});
+  const Route other{{{{Port::ramp}, {edge}}, {{inwards}, {edge}}}, false};
+  for (std::size_t place = 0; place < length; ++place) {
+    RETURN_IF_ERROR(
+        layout.route(step(first, inwards, place), color, place + 1 < length ? other : last));
+  }
+  return {};
+}
+
+}  // namespace tensorpress::wafer::programs

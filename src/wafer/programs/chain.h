@@ -1,0 +1,40 @@
+// PEs in a line, each of which receives from the one before it and sends to the one after. A
+// router has one route for a color, so neighbours take turns with two colors:
+//
+//   PE 0 --even--> PE 1 --odd--> PE 2 --even--> PE 3
+#pragma once
+
+#include <vector>
+
+#include "tensorpress/wafer/layout.h"
+
+namespace tensorpress::wafer::programs {
+
+struct ChainColors {
+  Color even = 0;
+  Color odd = 0;
+
+  /// What the PE at `place` of the line sends with; it receives with in(place).
+  Color out(std::size_t place) const { return place % 2 == 0 ? even : odd; }
+  Color in(std::size_t place) const { return out(place + 1); }
+};
+
+/// Two colors called `name` even and odd.
+Result<ChainColors> new_chain_colors(Layout& layout, const std::string& name);
+
+/// Routes for `length` PEs from `first` on in the direction of `to`.
+Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length,
+                         const ChainColors& colors);
+
+/// Routes along which words that come in at `edge` are dealt out to the `length` PEs from there
+/// inwards, to one after the other; a wavelet marked `advance` is the last for each.
+Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color);
+/// Routes along which the PEs send their words out at `edge`, one PE after the other; the last
+/// word of each must be marked `advance`.
+Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
+                              Color color);
+
+/// The PE `steps` further.
+PeAt step(PeAt from, Port to, std::size_t steps);
+
+}  // namespace tensorpress::wafer::programs

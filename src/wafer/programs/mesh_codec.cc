@@ -1,0 +1,264 @@
+#include "wafer/programs/mesh_codec.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "base/errors.h"
+#include "codecs/ceresz/chunk_slack.h"
+#include "wafer/programs/coding_pe.h"
+#include "wafer/programs/three_pe.h"
+
+namespace tensorpress::wafer::programs {
+namespace {
+
+constexpr Task kFirstOffsetTask = 2;
+
+/// The PEs of one block: a pipeline is three wide.
+std::uint32_t pes_of(Mapping mapping) {
+  return mapping == Mapping::ceresz_three ? 3 : 1;
+}
+
+Result<CodingPlan> make_plan(std::span<const float> values, double bound,
+                             const ceresz2::Codebook& book, const Calibration& calibration,
+                             const MeshOptions& options, MeshRun& run) {
+  if (values.empty()) return bad_argument("a field without values needs no wafer");
+  if (values.size() > UINT32_MAX - kBlockValues) {
+    return too_large("a field of ", values.size(), " values; positions have 32 bits");
+  }
+  const unsigned slack = ceresz::choose_slack(values, bound);
+  CodingPlan plan{
+      .values = values,
+      .slack = slack,
+      .quantizer = kernels::bitplane::make_quantizer<float>(bound, slack),
+      .book = &book,
+      .costs = BlockCosts(calibration, options.uniform_cost, options.transpose),
+      .mapping = options.mapping,
+      .io = options.io,
+      .mesh_offsets = options.mapping == Mapping::ceresz2 && options.offsets == OffsetsBy::mesh};
+  plan.blocks = (values.size() + kBlockValues - 1) / kBlockValues;
+  run.blocks = plan.blocks;
+  const std::uint32_t each = pes_of(options.mapping);
+  if (options.width < each) {
+    return bad_argument("a pipeline of three PEs does not fit a mesh of ", options.width, "x",
+                        options.height);
+  }
+  const MeshSize2 mesh = options.shrink
+                             ? mesh_for(plan.blocks, options.width / each, options.height)
+                             : MeshSize2{options.width / each, options.height};
+  run.width = mesh.width * each;
+  run.height = mesh.height;
+  const std::uint64_t places = std::uint64_t{mesh.width} * mesh.height;
+  const std::uint64_t rounds = (plan.blocks + places - 1) / places;
+  const std::size_t fixed = plan.fixed_bytes();
+  const std::uint64_t fits = fixed < kSramBytes ? (kSramBytes - fixed) / plan.block_bytes() : 0;
+  if (rounds > fits) {
+    return too_large("the field has ", plan.blocks, " blocks, ", rounds, " for each of ", places,
+                     " places on the ", options.width, "x", options.height,
+                     " mesh, but the SRAM of a PE holds ", fits, ": at most ",
+                     fits * places * kBlockValues,
+                     " values fit; use a larger mesh or a part of the field");
+  }
+  plan.blocks_per_pe = static_cast<std::uint32_t>(rounds);
+  run.blocks_per_pe = plan.blocks_per_pe;
+  return plan;
+}
+
+/// Words for one row, as the host deals them out.
+std::vector<std::uint32_t> row_words(const CodingPlan& plan, const OffsetPlan& numbering,
+                                     std::uint32_t width, std::uint32_t y) {
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t x = 0; x < width; ++x) {
+    if (plan.io == MeshIo::sram) {
+      words.push_back(1);
+      continue;
+    }
+    const std::uint64_t first = numbering.number_of({x, y}) * plan.blocks_per_pe;
+    for (std::uint32_t i = 0; i < plan.blocks_per_pe; ++i) {
+      if (first + i >= plan.blocks) {
+        words.insert(words.end(), kBlockValues, 0);
+        continue;
+      }
+      for (const float value : plan.block(first + i)) {
+        words.push_back(std::bit_cast<std::uint32_t>(value));
+      }
+    }
+  }
+  return words;
+}
+
+/// The parts of all PEs in the order of their blocks, as the stream has them.
+class Assembly {
+ public:
+  explicit Assembly(std::uint64_t places) : outputs_(places) {}
+  void add(std::uint64_t number, const PeOutput& output) { outputs_[number] = output; }
+
+  Result<std::vector<std::byte>> ceresz2(const CodingPlan& plan) const {
+    std::uint64_t words = 0, further = 0;
+    for (const PeOutput& output : outputs_) {
+      words += output.words.size();
+      further += output.further.size();
+    }
+    if (words > UINT32_MAX) return too_large(words, " words do not fit offsets of 32 bits");
+    std::vector<std::byte> payload(8 + 4 * static_cast<std::size_t>(words + further));
+    const std::uint64_t outliers = further / 2;
+    store_le(payload.data(), outliers << 16 | std::uint64_t{32} << 8 | plan.slack);
+    std::byte* position = payload.data() + 8 + 4 * words;
+    std::byte* value = position + 4 * outliers;
+    std::uint64_t before = 0;
+    for (const PeOutput& output : outputs_) {
+      const std::uint64_t offset = plan.mesh_offsets ? output.offset : before;
+      if (offset + output.words.size() > words) {
+        return internal_error("a PE's words go to ", offset, ", beyond all ", words);
+      }
+      std::byte* place = payload.data() + 8 + 4 * offset;
+      for (const std::uint32_t word : output.words) {
+        store_le(place, word);
+        place += 4;
+      }
+      before += output.words.size();
+      for (std::size_t i = 0; i + 1 < output.further.size(); i += 2) {
+        store_le(position, output.further[i]);
+        store_le(value, output.further[i + 1]);
+        position += 4;
+        value += 4;
+      }
+    }
+    return payload;
+  }
+
+  /// slack, widths, planes; the host puts the blocks together, as CereSZ leaves it to.
+  std::vector<std::byte> ceresz(unsigned slack) const {
+    std::vector<std::byte> payload = {static_cast<std::byte>(slack)};
+    for (const PeOutput& output : outputs_) {
+      for (const std::uint32_t width : output.further) {
+        payload.push_back(static_cast<std::byte>(width));
+      }
+    }
+    for (const PeOutput& output : outputs_) {
+      for (const std::uint32_t word : output.words) {
+        const std::size_t at = payload.size();
+        payload.resize(at + 4);
+        store_le(payload.data() + at, word);
+      }
+    }
+    return payload;
+  }
+
+ private:
+  std::vector<PeOutput> outputs_;
+};
+
+/// Cuts what left a row over the west edge into its PEs' parts.
+Result<void> cut_row(const EdgeOutput& row, const OffsetPlan& numbering, std::uint32_t width,
+                     Assembly& assembly) {
+  std::span<const std::uint32_t> rest = row.words;
+  for (std::uint32_t x = 0; x < width; ++x) {
+    if (rest.size() < kMessageHead) return internal_error("row ", row.pe.y, " ends early");
+    const std::size_t words = rest[1], further = rest[2];
+    if (words + further > rest.size() - kMessageHead) {
+      return internal_error("row ", row.pe.y, " ends inside PE ", x);
+    }
+    assembly.add(numbering.number_of({x, row.pe.y}), {rest[0], rest.subspan(kMessageHead, words),
+                                                      rest.subspan(kMessageHead + words, further)});
+    rest = rest.subspan(kMessageHead + words + further);
+  }
+  return {};
+}
+
+Result<void> name_stages(Layout& layout) {
+  RETURN_IF_ERROR(layout.stage_name(kQuantizeStage, "prequantization"));
+  RETURN_IF_ERROR(layout.stage_name(kPredictStage, "Lorenzo prediction"));
+  RETURN_IF_ERROR(layout.stage_name(kEncodeStage, "encoding"));
+  RETURN_IF_ERROR(layout.stage_name(kOffsetStage, "offsets"));
+  return layout.stage_name(kDecodeStage, "decoding");
+}
+
+}  // namespace
+
+MeshSize2 mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height) {
+  if (blocks >= std::uint64_t{width} * height) return {width, height};
+  auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(blocks)));
+  side = std::clamp<std::uint64_t>(side, 1, height);
+  std::uint64_t wide = (blocks + side - 1) / side;
+  if (wide > width) {
+    wide = width;
+    side = (blocks + wide - 1) / wide;
+  }
+  return {static_cast<std::uint32_t>(wide), static_cast<std::uint32_t>(side)};
+}
+
+Result<MeshRun> compress_on_mesh(std::span<const float> values, double bound,
+                                 const ceresz2::Codebook& book, const Calibration& calibration,
+                                 const MeshOptions& options) {
+  MeshRun run;
+  TRY(CodingPlan plan, make_plan(values, bound, book, calibration, options, run));
+  if (options.mapping == Mapping::ceresz_three) {
+    RETURN_IF_ERROR(compress_in_threes(plan, options, run));
+    return run;
+  }
+  TRY(Layout layout, Layout::make(run.width, run.height));
+  RETURN_IF_ERROR(name_stages(layout));
+  run.order = options.order.value_or(choose_order(run.width, run.height));
+  TRY(plan.in, layout.new_color("words in"));
+  TRY(plan.out, layout.new_color("words out"));
+  if (plan.mesh_offsets) {
+    TRY(plan.offsets, plan_offsets(layout, run.order, kFirstOffsetTask, kOffsetStage));
+  } else {
+    const bool columns = run.order == OffsetOrder::column;
+    plan.offsets.order = run.order;
+    plan.offsets.lines = columns ? run.width : run.height;
+    plan.offsets.line_length = columns ? run.height : run.width;
+  }
+  const bool edge = plan.io == MeshIo::edge;
+  if (edge) RETURN_IF_ERROR(layout.edge_output(plan.out, true));
+  for (std::uint32_t y = 0; y < run.height; ++y) {
+    RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, run.width, plan.in));
+    if (edge) RETURN_IF_ERROR(route_collecting(layout, {0, y}, Port::west, run.width, plan.out));
+    RETURN_IF_ERROR(layout.edge_input(
+        {.pe = {0, y},
+         .color = plan.in,
+         .words = row_words(plan, plan.offsets, run.width, y),
+         .advance_every = edge ? plan.blocks_per_pe * static_cast<std::uint32_t>(kBlockValues) : 1,
+         .alone = true}));
+    for (std::uint32_t x = 0; x < run.width; ++x) {
+      const std::uint64_t first =
+          std::min(plan.blocks, plan.offsets.number_of({x, y}) * plan.blocks_per_pe);
+      const auto count = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
+      RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<CodingPe>(plan, first, count)));
+    }
+  }
+  run.sram_bytes = layout.largest_memory();
+  run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
+  TRY(run.report, wafer::run(layout, options.run));
+
+  Assembly assembly(layout.pe_count());
+  if (edge) {
+    for (const EdgeOutput& row : run.report.edge_outputs) {
+      RETURN_IF_ERROR(cut_row(row, plan.offsets, run.width, assembly));
+    }
+  }
+  std::uint64_t began = UINT64_MAX, placed = 0;
+  for (std::uint32_t y = 0; y < run.height; ++y) {
+    for (std::uint32_t x = 0; x < run.width; ++x) {
+      const auto* const pe = static_cast<const CodingPe*>(layout.program({x, y}));
+      if (!edge) assembly.add(plan.offsets.number_of({x, y}), pe->output());
+      run.pe_cycles.push_back(pe->coding_cycles());
+      run.coding_cycles = std::max<std::uint64_t>(run.coding_cycles, pe->coding_cycles());
+      began = std::min(began, pe->began());
+      placed = std::max(placed, pe->placed());
+    }
+  }
+  run.kernel_cycles = placed - began;
+  run.cycles = run.report.cycles;
+  if (plan.mapping == Mapping::ceresz2) {
+    TRY(run.payload, assembly.ceresz2(plan));
+  } else {
+    run.payload = assembly.ceresz(plan.slack);
+  }
+  return run;
+}
+
+}  // namespace tensorpress::wafer::programs

@@ -1,0 +1,44 @@
+"""The performance ledger notices a loss. Speeds come from a program that prints them, so that nothing here depends on the clock."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+ROW = {"ratio": 8.0, "memcpy_gb_per_s": 10.0, "decompress_gb_per_s": 15.0}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """ledger(speed, *arguments): the script with a `tensorpress bench` that compresses at that speed everywhere."""
+
+    def run(speed, *arguments):
+        program = tmp_path / "tensorpress"
+        answer = json.dumps([ROW | {"compress_gb_per_s": speed}])
+        program.write_text(f"#!/bin/sh\ncase $1 in info) echo '{{\"isa\": \"avx2\"}}' ;; *) echo '{answer}' ;; esac\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        argv = [sys.executable, ROOT / "bench" / "ledger.py", "--ledger", tmp_path / "ledger.json", "--planes", "1", *arguments]
+        return subprocess.run(argv, env={**os.environ, "TENSORPRESS": str(program)}, capture_output=True, text=True)
+
+    return run
+
+
+def test_a_loss_of_more_than_a_tenth_is_flagged_and_a_smaller_one_is_not(ledger):
+    assert ledger(10.0, "--update").returncode == 0
+    assert ledger(9.1).returncode == 0
+    done = ledger(8.9)
+    assert done.returncode == 1
+    flagged = [line for line in done.stdout.splitlines() if "LOST" in line]
+    assert flagged and all("compress / memcpy" in line and "decompress" not in line for line in flagged)
+
+
+def test_the_ledger_holds_ratios_to_memcpy(ledger, tmp_path):
+    assert ledger(12.0, "--update").returncode == 0
+    figures = json.loads((tmp_path / "ledger.json").read_text())["figures"]
+    assert figures["dense, field, compress / memcpy"] == 1.2
+    assert figures["dense, field, decompress / memcpy"] == 1.5
+    assert figures["dense, field, ratio"] == 8.0

@@ -1,0 +1,8 @@
+"""dense: a byte that names the predictor, then its own layout."""
+
+from . import interpolation, lorenzo
+
+
+def decode(payload: bytes, chunk, shape, value_type: type, bound: float):
+    decoders = {0: lorenzo.decode, 1: interpolation.decode}
+    return decoders[payload[0]](payload[1:], chunk, shape, value_type, bound)

@@ -1,0 +1,152 @@
+"""Training with compressed activations: real networks, a few steps."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18  # noqa: E402
+from tensorpress.torch import compress_activations  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Transformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(32, 4, 64, activation="gelu", batch_first=True)
+        self.head = nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.head(self.layer(x).mean(1))
+
+
+# Each with the shape of its input.
+NETWORKS = {
+    "alexnet": (alexnet_small, (8, 3, 32, 32)),
+    "resnet": (lambda: resnet18(width=8), (8, 3, 32, 32)),
+    "unet": (lambda: UNet(1, 1, (8, 16, 16, 16)), (2, 1, 64, 64)),
+    "transformer": (Transformer, (8, 24, 32)),
+    "autoencoder": (lambda: Autoencoder(1, (48, 48), (16, 8, 8), 32), (4, 1, 48, 48)),
+}
+
+
+def gradients(model, x, policy=None, **options):
+    """Of a few steps of training, and the run."""
+    model = copy.deepcopy(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    torch.manual_seed(5)  # of dropout
+    run = None if policy is None else compress_activations(model, policy, **options)
+    for _ in range(2):
+        optimizer.zero_grad()
+        if run is None:
+            model(x).square().mean().backward()
+        else:
+            with run:
+                loss = model(x).square().mean()
+            loss.backward()
+        optimizer.step()
+    return [parameter.grad for parameter in model.parameters()], run
+
+
+def distance(ones, others):
+    """Relative, of all gradients together."""
+    difference = sum(float((a - b).square().sum()) for a, b in zip(ones, others, strict=True))
+    return (difference / sum(float(a.square().sum()) for a in ones)) ** 0.5
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_off_gives_the_gradients_of_plain_training_to_the_bit(name):
+    make, shape = NETWORKS[name]
+    model, x = make(), torch.randn(shape)
+    plain, _ = gradients(model, x)
+    off, run = gradients(model, x, "off")
+    assert all(torch.equal(a, b) for a, b in zip(plain, off, strict=True))
+    report = run.report()
+    assert report.stored_bytes == report.saved_bytes > 0
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_exact_forms_alone_change_no_gradient(name):
+    """Signs, masks, shapes and indices are all that backward asks for where they are stored."""
+    make, shape = NETWORKS[name]
+    model, x = make(), torch.randn(shape)
+    plain, _ = gradients(model, x)
+    exact, run = gradients(model, x, "lossless")
+    assert all(torch.equal(a, b) for a, b in zip(plain, exact, strict=True))
+    assert run.report().ratio >= 1
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_levels_store_ever_less_with_gradients_that_stay_near(name):
+    make, shape = NETWORKS[name]
+    model, x = make(), torch.randn(shape)
+    plain, _ = gradients(model, x)
+    ratios = []
+    for level, near in (("safe", 0.05), ("balanced", 0.5), ("max", 3)):
+        found, run = gradients(model, x, level)
+        assert distance(plain, found) < near, level
+        ratios.append(run.report().ratio)
+    assert 1 < ratios[0] < ratios[1] < ratios[2]
+
+
+# ---- Budgets ------------------------------------------------------------------------------------
+
+
+def budget_steps(model, x, **options):
+    with compress_activations(model, **options) as run:
+        for _ in range(3):
+            model(x).square().mean().backward()
+    return run.report()
+
+
+@pytest.mark.parametrize("part", [0.9, 0.5, 0.25, 0.12])
+def test_a_budget_is_kept_from_the_first_step_and_used(part):
+    model, x = resnet18(width=8), torch.randn(16, 3, 32, 32)
+    plain = budget_steps(model, x, policy="off")
+    budget = int(part * plain.saved_bytes)
+    report = budget_steps(model, x, budget=budget)
+    assert 0.6 * budget < report.stored_bytes <= budget
+    assert report.saved_bytes == plain.saved_bytes
+    assert report.as_dict()["budget_bytes"] == budget
+
+
+def test_a_budget_that_is_never_tight_changes_no_gradient():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    plain = copy.deepcopy(model)
+    for _ in range(2):
+        plain.zero_grad()
+        plain(x).square().mean().backward()
+    with compress_activations(model, budget="2GiB"):
+        for _ in range(2):
+            model.zero_grad()
+            model(x).square().mean().backward()
+    pairs = zip(plain.parameters(), model.parameters(), strict=True)
+    assert all(torch.equal(a.grad, b.grad) for a, b in pairs)
+
+
+def test_a_budget_out_of_reach_is_said_and_the_least_is_used():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    with pytest.warns(RuntimeWarning, match="cannot be reached: the least") as warned:
+        report = budget_steps(model, x, budget=1000)
+    assert len(warned) == 1  # not in every step
+    assert any("cannot be reached" in note for note in report.notes)
+    # What is left are parts of groups.
+    assert report.stored_bytes <= 1.02 * budget_steps(model, x, policy="max").stored_bytes
+
+
+def test_a_policy_beside_a_budget_is_the_most_that_is_kept():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    four_bits = budget_steps(model, x, policy="balanced")
+    report = budget_steps(model, x, policy="balanced", budget="2GiB")
+    assert report.stored_bytes == four_bits.stored_bytes

@@ -1,0 +1,116 @@
+"""Adaptive codecs: the target is kept, exact training is not disturbed, divergence is noticed."""
+
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tensorpress.torch import Adaptive
+from tensorpress.torch.adaptive import LADDER, choose_for_score
+
+
+def network():
+    torch.manual_seed(5)
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(0.2),
+        nn.Linear(16 * 64, 10),
+    )
+
+
+def batches(count):
+    generator = torch.Generator().manual_seed(6)
+    for _ in range(count):
+        x = torch.randn(16, 3, 8, 8, generator=generator)
+        yield x, (x.mean((1, 2, 3)) * 40 + 5).clamp(0, 9).long()
+
+
+def losses(model, step, count):
+    torch.manual_seed(7)
+    found = []
+    for x, y in batches(count):
+        found.append(float(step(lambda x=x, y=y: F.cross_entropy(model(x), y))))
+    return found
+
+
+def plain_losses(count):
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+
+    def step(closure):
+        optimizer.zero_grad()
+        loss = closure()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return losses(model, step, count)
+
+
+def test_the_choice_is_as_small_as_any_of_its_mean_score_allows():
+    sizes = {"a": [100, 50, 25], "b": [100, 50, 25], "c": [10, 5, 2]}
+    scores = {"a": [1, 0.9, 0.8], "b": [1, 0.99, 0.95], "c": [1, 0.5, 0.2]}
+    for target in (1.0, 0.99, 0.95, 0.9):
+        choice = choose_for_score(sizes, scores, target, 0.6)
+        mean = sum(scores[name][place] for name, place in choice.items()) / 3
+        assert mean >= target - 1e-9
+        assert choice["c"] == 0  # below the least
+        size = sum(sizes[name][place] for name, place in choice.items())
+        best = min(
+            sum(sizes[name][place] for name, place in zip(sizes, places))
+            for places in itertools.product(range(3), repeat=3)
+            if sum(scores[name][place] for name, place in zip(sizes, places)) / 3 >= target - 1e-9
+            and all(scores[name][place] >= 0.6 for name, place in zip(sizes, places))
+        )
+        assert size == best, target
+
+
+def test_a_target_of_one_trains_as_without():
+    model = network()
+    adaptive = Adaptive(model, target=1.0, every=4, guard_steps=2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    found = losses(model, lambda closure: adaptive.step(optimizer, closure), 6)
+    assert found == plain_losses(6)
+    assert adaptive.fallbacks == 0
+
+
+def test_the_mean_score_stays_at_the_target_and_bytes_are_won():
+    model = network()
+    adaptive = Adaptive(model, target=0.9, every=5, guard_steps=0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    found = losses(model, lambda closure: adaptive.step(optimizer, closure), 6)
+    assert 0.9 <= adaptive.mean_score < 1
+    assert any(place > 0 for place in adaptive.choice.values())
+    assert all(0 <= each <= 1 for row in adaptive.scores.values() for each in row.values())
+    assert found[0] == plain_losses(1)[0]  # forward is exact; only gradients change
+
+
+def test_a_diverging_loss_makes_everything_exact(monkeypatch):
+    model = network()
+    adaptive = Adaptive(model, target=0.9, every=50, guard_steps=2, tolerance=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    train = adaptive._train
+
+    def ruined(optimizer, closure, plan):
+        loss = train(optimizer, closure, plan)
+        return loss if plan == "off" else loss + 1  # as if the codecs had cost a whole unit
+
+    monkeypatch.setattr(adaptive, "_train", ruined)
+    losses(model, lambda closure: adaptive.step(optimizer, closure), 3)
+    assert adaptive.fallbacks == 1
+    assert adaptive.target == pytest.approx(0.95)
+    assert set(adaptive.choice.values()) == {0}
+
+
+def test_senseless_settings_are_refused():
+    for wrong in ({"target": 1.5}, {"least": -1}, {"every": 0}, {"tolerance": float("nan")}):
+        with pytest.raises(ValueError):
+            Adaptive(network(), **wrong)
+    assert [codec.describe() for codec in LADDER[:2]] == ["keep", "quantize bits=8"]

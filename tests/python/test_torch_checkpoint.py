@@ -1,0 +1,767 @@
+"""Compressed checkpoints bring back the structure exactly and every tensor within its bound."""
+
+import collections
+import io
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+import tensorpress  # noqa: E402
+from tensorpress.torch import Checkpoint, load, save  # noqa: E402
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.tpck"
+
+
+class Block(nn.Module):
+    """Convolutions, norms, an embedding tied to the output, a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 48, 3)
+        self.norm = nn.BatchNorm2d(48)
+        self.embedding = nn.Embedding(100, 48)
+        self.attention = nn.MultiheadAttention(48, 4)
+        self.head = nn.Linear(48, 100, bias=False)
+        self.head.weight = self.embedding.weight
+        self.register_buffer("positions", torch.arange(64))
+
+    def forward(self, images, words):
+        x = self.norm(self.conv(images)).relu().mean((2, 3))
+        x = x + self.embedding(words)
+        return self.head(self.attention(x, x, x)[0])
+
+
+def trained(optimizer=torch.optim.Adam, steps=3, **settings):
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    model = Block()
+    optimizer = optimizer(model.parameters(), lr=1e-3, **settings)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        out = model(torch.randn(8, 3, 8, 8), torch.randint(0, 50, (8,)))
+        nn.functional.cross_entropy(out, torch.randint(0, 100, (8,))).backward()
+        optimizer.step()
+    return model, optimizer
+
+
+def tensors_in(value, path=""):
+    """(name, tensor) of everything nested."""
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from tensors_in(each, f"{path}.{key}".lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for at, each in enumerate(value):
+            yield from tensors_in(each, f"{path}.{at}".lstrip("."))
+
+
+def span(tensor):
+    finite = tensor.double()[torch.isfinite(tensor)]
+    return float(finite.max() - finite.min())
+
+
+def bits(tensor):
+    return tensor.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+
+
+# ---- Models and optimizers ----
+
+
+@pytest.mark.parametrize(
+    "optimizer, settings",
+    [
+        (torch.optim.Adam, {"amsgrad": True}),
+        (torch.optim.SGD, {"momentum": 0.9}),
+        (torch.optim.RMSprop, {}),
+        (torch.optim.Adagrad, {}),
+    ],
+)
+def test_a_model_and_its_optimizer_go_on_with_every_tensor_within_its_bound(
+    path, optimizer, settings
+):
+    model, optimizer = trained(optimizer, **settings)
+    before = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 7}
+    report = save(before, path, relative=1e-3)
+    after = load(path)
+    originals, copies = dict(tensors_in(before)), dict(tensors_in(after))
+    assert copies.keys() == originals.keys()
+    for name, original in originals.items():
+        copy = copies[name]
+        assert (copy.dtype, copy.shape) == (original.dtype, original.shape)
+        if original.numel() < 1024 or not original.is_floating_point():
+            assert bits(copy) == bits(original), name
+        else:
+            worst = (copy.double() - original.double()).abs().max()
+            assert worst <= 1e-3 * span(original), name
+    assert report.ratio > 2
+    assert after["epoch"] == 7
+    assert after["model"]._metadata == before["model"]._metadata
+    assert after["optimizer"]["param_groups"] == before["optimizer"]["param_groups"]
+    model.load_state_dict(after["model"])
+    optimizer.load_state_dict(after["optimizer"])
+    optimizer.step()
+    assert all(torch.isfinite(p).all() for p in model.parameters())
+
+
+def test_loading_gives_what_torch_load_gives_when_everything_is_exact(path):
+    model, optimizer = trained()
+    before = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    save(before, path, "exact")
+    torch.save(before, path.with_suffix(".pt"))
+    wanted = torch.load(path.with_suffix(".pt"), weights_only=True)
+    found = load(path)
+    assert type(found["model"]) is type(wanted["model"])
+    assert list(found["model"]) == list(wanted["model"])
+    assert found["optimizer"].keys() == wanted["optimizer"].keys()
+    for (name, a), (other, b) in zip(tensors_in(found), tensors_in(wanted), strict=True):
+        assert name == other and bits(a) == bits(b) and a.stride() == b.stride()
+
+
+def test_second_moments_keep_each_values_own_scale_and_their_sign(path):
+    """Adam divides by the root of these: one that became 0 would make a huge step."""
+    generator = torch.Generator().manual_seed(4)
+    moments = torch.rand(64, 64, generator=generator).pow(12)
+    moments[3] = 0
+    save({"state": {0: {"exp_avg_sq": moments, "running_var": moments}}}, path, relative=1e-2)
+    for name, copy in tensors_in(load(path)):
+        assert ((copy - moments).abs() <= 1e-2 * moments).all(), name
+        assert (copy[3] == 0).all()
+    save({"exp_avg_sq": moments}, path, absolute=1e-2)
+    assert bits(load(path)["exp_avg_sq"]) == bits(moments)
+
+
+def test_values_that_were_not_negative_stay_so_and_zeros_stay_zeros(path):
+    generator = torch.Generator().manual_seed(4)
+    values = torch.randn(100, 100, generator=generator).relu() * 0.01
+    values[0, 0] = 1
+    for settings in ({"relative": 0.05}, {"absolute": 0.05, "codec": "ceresz"}):
+        save({"w": values}, path, **settings)
+        copy = load(path)["w"]
+        assert (copy >= 0).all()
+        assert (copy[values == 0] == 0).all()
+        assert (copy - values).abs().max() <= 0.05
+
+
+@pytest.mark.parametrize("codec", ["dense", "ceresz", "ceresz2"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_bounds_hold_for_every_codec_and_type(path, codec, dtype):
+    weights = torch.randn(50, 60, generator=torch.Generator().manual_seed(2)).to(dtype)
+    weights[1, 2:5] = torch.tensor([math.nan, math.inf, -math.inf])
+    save({"w": weights}, path, codec, relative=0.01)
+    copy = load(path)["w"]
+    finite = torch.isfinite(weights)
+    assert copy.dtype == dtype
+    assert bits(copy[~finite]) == bits(weights[~finite])
+    error = (copy.double() - weights.double())[finite].abs().max()
+    assert 0 < error <= 0.01 * span(weights)
+
+
+def test_codecs_of_a_fixed_rate_are_welcome(path):
+    weights = torch.randn(64, 64)
+    assert (
+        save({"w": weights}, path, "cast", to="bf16").tensors[0].codec == "Codec('cast', to='bf16')"
+    )
+    assert torch.equal(load(path)["w"], weights.bfloat16().float())
+    save({"w": weights}, path, tensorpress.Codec("quantize", bits=8))
+    assert (load(path)["w"] - weights).abs().max() < 8 / 255
+
+
+# ---- Rules by name ----
+
+
+def test_the_first_pattern_that_matches_a_name_decides(path):
+    weights = {name: torch.randn(40, 40) for name in ("first", "second", "third", "fourth")}
+    bounds = {
+        "model.first": "exact",
+        "model.s*": {"absolute": 0.5},
+        "model.*d": tensorpress.Codec("cast", to="f16"),
+    }
+    report = save({"model": weights}, path, relative=1e-2, bounds=bounds)
+    copies = load(path)["model"]
+    assert bits(copies["first"]) == bits(weights["first"])
+    worst = (copies["second"] - weights["second"]).abs().max()
+    assert 0.05 * span(weights["second"]) < worst <= 0.5
+    assert torch.equal(copies["third"], weights["third"].half().float())
+    assert [each.codec.split("(")[0] for each in report.tensors] == ["exact"] + ["Codec"] * 3
+    assert 0 < report.tensors[3].max_rel_error <= 1e-2
+
+
+def test_with_bounds_alone_everything_else_is_exact(path):
+    weights = {"a": torch.randn(40, 40), "b": torch.randn(40, 40), "small": torch.randn(300)}
+    save(weights, path, bounds={"a": {"relative": 1e-2}, "small": {"absolute": 0.3}})
+    copies = load(path)
+    assert bits(copies["b"]) == bits(weights["b"])
+    assert bits(copies["a"]) != bits(weights["a"])
+    assert 0 < (copies["small"] - weights["small"]).abs().max() <= 0.3
+    save(weights, path, bounds={"*": {"absolute": 0.3}})
+    assert bits(load(path)["small"]) == bits(weights["small"])
+
+
+def test_bad_rules_say_what_is_wrong(path):
+    weights = {"a": torch.randn(40, 40)}
+    for settings, message in [
+        ({}, "keeps an error bound and none is given"),
+        (
+            {"relative": 1e-3, "bounds": {"model.b": "exact"}},
+            "'model.b', which is no tensor's name",
+        ),
+        ({"bounds": {"a": 0.1}}, 'say "exact"'),
+        ({"bounds": {"a": {"codec": "brotli"}}}, "there is no codec 'brotli'"),
+        ({"relative": 1e-3, "absolute": 1e-3}, "one bound at a time"),
+        ({"codec": "exact", "relative": 1e-3}, "takes no relative"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            save(weights, path, **settings)
+    assert os.listdir(path.parent) == []
+
+
+# ---- Memory that tensors share ----
+
+
+def test_tied_weights_are_stored_once_and_stay_tied(path):
+    model, _ = trained()
+    report = save(model.state_dict(), path, relative=1e-3)
+    state = load(path)
+    assert state["head.weight"].data_ptr() == state["embedding.weight"].data_ptr()
+    state["head.weight"][0, 0] = 5
+    assert state["embedding.weight"][0, 0] == 5
+    (tied,) = [each for each in report.tensors if len(each.names) == 2]
+    assert tied.names == ["embedding.weight", "head.weight"]
+    unique = {p.data_ptr(): p.nbytes for p in model.state_dict().values()}
+    assert report.bytes_in == sum(unique.values())
+
+
+def test_tied_weights_keep_the_smaller_of_their_bounds(path):
+    weight = torch.randn(40, 40)
+    tied = {"a": weight, "b": weight.T}
+    save(tied, path, bounds={"a": {"absolute": 0.1}, "b": {"absolute": 0.01}})
+    assert (load(path)["a"] - weight).abs().max() <= 0.01
+    save(tied, path, relative=0.1, bounds={"b": "exact"})
+    assert bits(load(path)["a"]) == bits(weight)
+    with pytest.raises(ValueError, match="a and b share memory and have different bounds"):
+        save(tied, path, bounds={"a": {"absolute": 0.1}, "b": {"relative": 0.01}})
+
+
+def test_the_same_tensor_twice_is_the_same_tensor_again(path):
+    weight = nn.Parameter(torch.randn(40, 40))
+    save([weight, {"again": weight}], path, relative=1e-2)
+    first, second = load(path)
+    assert first is second["again"] and isinstance(first, nn.Parameter)
+
+
+def test_views_see_each_others_memory_and_keep_their_own_bounds(path):
+    """A flat buffer with small and large parts: the bound is that of the smallest."""
+    whole = torch.randn(4096, generator=torch.Generator().manual_seed(1))
+    whole[:2048] *= 1e-3
+    before = {"flat": whole, "low": whole[:2048].view(32, 64), "high": whole[2048:].view(64, 32).T}
+    save(before, path, relative=1e-2)
+    after = load(path)
+    for name, tensor in before.items():
+        assert after[name].stride() == tensor.stride()
+        assert (after[name] - tensor).abs().max() <= 1e-2 * span(tensor), name
+    after["low"].zero_()
+    assert (after["flat"][:2048] == 0).all() and (after["high"] != 0).any()
+
+
+def test_a_slice_does_not_carry_the_rest_of_its_storage(path):
+    big = torch.randn(1000, 1000)
+    report = save({"part": big[10:12, ::2]}, path, "exact")
+    assert report.bytes_out < 20_000
+    assert torch.equal(load(path)["part"], big[10:12, ::2])
+    assert load(path)["part"].stride() == (1000, 2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.randn(8, 16, 4, 4).to(memory_format=torch.channels_last),
+        lambda: torch.randn(50, 40).T,
+        lambda: torch.randn(40).expand(50, 40),
+        lambda: torch.randn(1, 50, 1, 40),
+        lambda: torch.randn(2, 2, 2, 2, 2, 2, 2, 2, 2, 2),
+        lambda: torch.randn(60, 60)[::2, 1::3],
+    ],
+    ids=["channels last", "transposed", "expanded", "ones", "ten axes", "steps"],
+)
+def test_strides_come_back(path, make):
+    tensor = make()
+    save({"t": tensor}, path, relative=1e-3)
+    copy = load(path)["t"]
+    assert copy.stride() == tensor.stride()
+    assert (copy - tensor).abs().max() <= 1e-3 * span(tensor)
+
+
+def test_memory_seen_through_two_types_is_exact(path):
+    numbers = torch.randn(2000)
+    save({"floats": numbers, "bits": numbers[1:].view(torch.int32)}, path, relative=1e-2)
+    copies = load(path)
+    assert torch.equal(copies["floats"], numbers)
+    assert torch.equal(copies["bits"], numbers[1:].view(torch.int32))
+    copies["bits"].zero_()
+    assert (copies["floats"][1:] == 0).all() and copies["floats"][0] != 0
+
+
+# ---- Everything that may be in it ----
+
+
+def test_structures_come_back_as_they_were(path):
+    before = {
+        "numbers": [1, -(2**70), 0.1, 1e308, 5e-324, -0.0, True, False, None, 3 + 4j],
+        "texts": ["", "grüße", "\ud800", "$tensor", b"\x00\xff"],
+        "nested": ({"a": (1, [2, (3,)])}, [], {}, (), set(), {1, 2}, frozenset({"x"})),
+        "keys": {0: "int", (1, "a"): "tuple", None: "none", 2.5: "float", True: "bool"},
+        "$tensor": {"$dict": 0},
+        "ordered": collections.OrderedDict([("z", 1), ("a", 2)]),
+        "counter": collections.Counter({30: 2, 60: 1}),
+        "torch": [torch.Size([2, 3]), torch.float8_e4m3fn, torch.device("cuda", 1)],
+        "random": random.Random(3).getstate(),
+    }
+    save(before, path, "exact")
+    after = load(path)
+    assert after == before
+    assert math.copysign(1, after["numbers"][5]) == -1
+    assert [type(each) for each in after["nested"]] == [type(each) for each in before["nested"]]
+    assert type(after["ordered"]) is collections.OrderedDict
+    assert type(after["counter"]) is collections.Counter
+    save([math.nan, math.inf, -math.inf], path, "exact")
+    nan, *infinities = load(path)
+    assert math.isnan(nan) and infinities == [math.inf, -math.inf]
+
+
+def test_tensors_of_every_type_and_of_no_size_come_back(path):
+    kinds = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+    kinds += [torch.complex64, torch.float8_e4m3fn, torch.float8_e5m2, torch.uint16, torch.float16]
+    before = {str(kind): (torch.arange(3000) % 2).to(kind) for kind in kinds}
+    before["scalar"] = torch.tensor(2.5)
+    before["scalar int"] = torch.tensor(7)
+    before["empty"] = torch.empty(0, 5)
+    before["empty int"] = torch.empty(3, 0, dtype=torch.int32)
+    before["conjugate"] = torch.randn(2000, dtype=torch.complex64).conj()
+    save(before, path, relative=1e-3)
+    after = load(path)
+    for name, tensor in before.items():
+        assert after[name].dtype == tensor.dtype and after[name].shape == tensor.shape, name
+        assert bits(after[name]) == bits(tensor.resolve_conj()), name
+
+
+def test_parameters_and_gradients_wanted_come_back(path):
+    before = {
+        "parameter": nn.Parameter(torch.randn(40, 40)),
+        "frozen": nn.Parameter(torch.randn(40, 40), requires_grad=False),
+        "leaf": torch.randn(40, 40, requires_grad=True),
+        "plain": torch.randn(40, 40),
+    }
+    save(before, path, relative=1e-3)
+    for name, tensor in load(path).items():
+        assert type(tensor) is type(before[name]), name
+        assert tensor.requires_grad == before[name].requires_grad, name
+        assert tensor.is_leaf
+
+
+def test_numpy_arrays_and_scalars_come_back(path):
+    before = {"best": np.float64(0.93), "count": np.int32(5), "curve": np.linspace(0, 1, 50)}
+    save(before, path, "exact")
+    after = load(path)
+    assert type(after["best"]) is np.float64 and type(after["count"]) is np.int32
+    assert after["best"] == 0.93 and (after["curve"] == before["curve"]).all()
+
+
+def test_a_whole_training_state_with_a_scheduler_comes_back(path):
+    model, optimizer = trained(torch.optim.SGD, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 3, 9])
+    save({"scheduler": scheduler.state_dict(), "rng": torch.get_rng_state()}, path, "exact")
+    after = load(path)
+    scheduler.load_state_dict(after["scheduler"])
+    assert scheduler.milestones == collections.Counter({3: 2, 9: 1})
+    torch.set_rng_state(after["rng"])
+
+
+class Odd:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (lambda: {"a": [Odd()]}, r"a\.0 is a .*Odd, and a checkpoint holds data only"),
+        (lambda: nn.Linear(2, 2), r"pass its state_dict\(\) instead"),
+        (lambda: {"f": len}, "f is a builtin_function_or_method"),
+        (lambda: {"s": torch.eye(3).to_sparse()}, r"s is a tensor of layout .*to_dense"),
+        (lambda: {"m": torch.empty(3, device="meta")}, "m is on the device meta"),
+        (lambda: {"d": collections.defaultdict(list)}, "d is a collections.defaultdict"),
+        (lambda: {"o": np.array([object()])}, "o is a NumPy array of object"),
+    ],
+)
+def test_what_is_no_data_is_refused_by_its_name(path, value, message):
+    with pytest.raises(TypeError, match=message):
+        save(value(), path, "exact")
+
+
+def test_an_object_that_contains_itself_is_refused(path):
+    loop = {"a": []}
+    loop["a"].append(loop)
+    with pytest.raises(ValueError, match="contains itself"):
+        save(loop, path, "exact")
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        save(deep, path, "exact")
+
+
+# ---- Parts, reports, places ----
+
+
+def test_one_tensor_is_read_without_the_others(path):
+    weights = {f"w{n}": torch.randn(300, 300) for n in range(4)}
+    save({"model": weights, "steps": torch.arange(5)}, path, relative=1e-3)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        damaged = archive.getinfo("streams/1.tpz").header_offset + 5000
+    data[damaged] ^= 1
+    path.write_bytes(data)
+    with Checkpoint(path) as checkpoint:
+        assert checkpoint.names == ("model.w0", "model.w1", "model.w2", "model.w3", "steps")
+        assert (checkpoint["model.w2"] - weights["w2"]).abs().max() < 0.02
+        assert torch.equal(checkpoint["steps"], torch.arange(5))
+        assert checkpoint.info("model.w0")["codec"] == "dense"
+        assert checkpoint.info("model.w0")["parameters"]["bound"] == "rel 0.001"
+        assert checkpoint.info("steps")["codec"] == "exact"
+        with pytest.raises(tensorpress.CorruptError, match=r"streams/1\.tpz"):
+            checkpoint["model.w1"]
+        with pytest.raises(KeyError, match=r"\.names has all"):
+            checkpoint["model.w9"]
+
+
+def test_parts_are_streams_that_every_tool_reads(path, tmp_path):
+    weights = torch.randn(64, 48)
+    save({"w": weights}, path, relative=1e-3)
+    with zipfile.ZipFile(path) as archive:
+        stream = archive.read("streams/0.tpz")
+        assert json.loads(archive.read("checkpoint.json"))["object"] == {"w": {"$tensor": 0}}
+    assert tensorpress.info(stream)["shape"] == (64, 48)
+    assert tensorpress.verify(weights, stream)["ok"]
+
+
+def test_the_report_counts_the_bytes_of_the_file_and_the_errors_by_module(path):
+    model, _ = trained()
+    report = save({"model": model.state_dict()}, path, relative=1e-2)
+    assert report.bytes_out == path.stat().st_size
+    modules = report.by_module()
+    assert set(modules) == {
+        "model",
+        "model.conv",
+        "model.norm",
+        "model.embedding",
+        "model.attention",
+        "model.attention.out_proj",
+    }
+    weight = model.conv.weight.detach()
+    worst = (load(path)["model"]["conv.weight"] - weight).abs().max()
+    assert modules["model.conv"]["max_abs_error"] == pytest.approx(worst.item(), rel=1e-6)
+    assert modules["model.norm"]["max_abs_error"] == 0
+    assert sum(row["bytes_in"] for row in modules.values()) == report.bytes_in
+    assert "model.attention" in str(report)
+    json.dumps(report.to_dict())
+
+
+def test_equal_objects_make_equal_files(path):
+    model, _ = trained()
+    save(model.state_dict(), path, relative=1e-3)
+    first = path.read_bytes()
+    save(model.state_dict(), path, relative=1e-3, threads=2)
+    assert path.read_bytes() == first
+
+
+def test_tensors_go_where_map_location_says(path):
+    save({"w": torch.randn(40, 40)}, path, relative=1e-3)
+    assert load(path, "meta")["w"].device.type == "meta"
+    assert load(path, {"cpu": "meta"})["w"].device.type == "meta"
+    assert load(path, torch.device("cpu"))["w"].device.type == "cpu"
+    with pytest.raises(TypeError, match="map_location is a device"):
+        load(path, 7)
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="map_location='cpu'"):
+            load(path, "cuda")
+
+
+# ---- Nothing lost ----
+
+
+def run(program, path, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", program, path, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+FULL_DISK = """
+import resource, signal, sys, torch, tensorpress.torch
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    tensorpress.torch.save({"w": torch.randn(1000, 1000)}, sys.argv[1], relative=1e-3)
+except OSError as error:
+    print("said", error)
+"""
+
+FOREVER = """
+import sys, torch, tensorpress.torch
+weights = torch.randn(400, 400)
+print("ready", flush=True)
+while True:
+    tensorpress.torch.save({"w": weights, "kind": "new"}, sys.argv[1], relative=1e-3)
+"""
+
+
+def test_a_full_disk_leaves_the_old_file(path):
+    save({"kind": "old"}, path, "exact")
+    before = path.read_bytes()
+    process = run(FULL_DISK, path)
+    out, errors = process.communicate(timeout=120)
+    assert out.startswith("said") and errors == ""
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_process_that_is_killed_leaves_a_whole_file(path):
+    save({"kind": "old"}, path, "exact")
+    process = run(FOREVER, path)
+    process.stdout.readline()
+    for _ in range(1000):  # until it is in the middle of a file
+        if any(name.startswith(".run.tpck.") for name in os.listdir(path.parent)):
+            break
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert load(path)["kind"] in ("old", "new")
+
+
+def test_a_failure_before_writing_leaves_the_old_file_and_no_other(path):
+    save({"kind": "old"}, path, "exact")
+    with pytest.raises(TypeError):
+        save({"kind": Odd()}, path, "exact")
+    assert load(path) == {"kind": "old"}
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_permissions_links_and_folders_are_respected(path, tmp_path):
+    save({"kind": "old"}, path, "exact")
+    path.chmod(0o640)
+    link = tmp_path / "latest.tpck"
+    link.symlink_to(path.name)
+    save({"kind": "new"}, link, "exact")
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    assert load(path) == {"kind": "new"}
+    with pytest.raises(OSError, match="no file that could be replaced"):
+        save({}, tmp_path, "exact")
+    with pytest.raises(FileNotFoundError):
+        save({}, tmp_path / "missing" / "run.tpck", "exact")
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "missing.tpck")
+
+
+# ---- Hostile bytes ----
+
+
+def rewritten(path, change=None, streams=None):
+    """The same archive with a changed document or other streams."""
+    parts = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            parts[name] = archive.read(name)
+    document = json.loads(parts["checkpoint.json"])
+    if change is not None:
+        change(document)
+    parts["checkpoint.json"] = json.dumps(document).encode()
+    parts.update(streams or {})
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+def outcome(path):
+    """What loading gives: the tensors' bits, or that it was refused."""
+    try:
+        loaded = load(path)
+    except (tensorpress.CorruptError, tensorpress.UnsupportedError, tensorpress.TooLargeError):
+        return None
+    return repr(sorted(loaded)), [bits(tensor) for _, tensor in tensors_in(loaded)]
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(path):
+    generator = torch.Generator().manual_seed(1)
+    save({"w": torch.randn(40, 30, generator=generator), "n": torch.arange(5)}, path, relative=1e-2)
+    data = path.read_bytes()
+    wanted = outcome(path)
+    rng = random.Random(7)
+    noticed = 0
+    with zipfile.ZipFile(path) as archive:
+        payload_end = archive.start_dir
+    everywhere = [*range(0, 60), *range(payload_end, len(data)), *rng.sample(range(len(data)), 300)]
+    for at in everywhere:
+        changed = bytearray(data)
+        changed[at] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        found = outcome(path)
+        assert found in (None, wanted), at  # dates and attributes of an archive mean nothing
+        noticed += found is None
+    assert noticed > len(everywhere) / 2
+
+
+def test_a_file_that_was_cut_off_is_refused(path):
+    save({"w": torch.randn(40, 30), "n": torch.arange(5)}, path, relative=1e-2)
+    data = path.read_bytes()
+    for length in [*range(0, 100, 7), *range(100, len(data), 101), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(tensorpress.CorruptError):
+            load(path)
+
+
+def hostile(**fields):
+    def change(document):
+        document["tensors"][0].update(fields)
+
+    return change
+
+
+def set_object(value):
+    return lambda document: document.update(object=value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        hostile(shape=[1 << 61, 1 << 61]),
+        hostile(shape=[41, 30]),
+        hostile(offset=1),
+        hostile(offset=-1),
+        hostile(stride=[30]),
+        hostile(stride=[-1, 1]),
+        hostile(stride=[1 << 62, 1]),
+        hostile(shape=[40.0, 30]),
+        hostile(storage=5),
+        hostile(storage=-1),
+        hostile(dtype="float64"),
+        hostile(dtype="int32"),
+        hostile(dtype="load"),
+        hostile(device="nowhere"),
+        hostile(device=7),
+        hostile(names=[]),
+        hostile(names=[7]),
+        hostile(requires_grad="yes"),
+        lambda document: document["tensors"][1].update(requires_grad=True),
+        lambda document: document["storages"][0].update(bytes=1 << 40),
+        lambda document: document["storages"][0].update(part="../secret"),
+        lambda document: document["storages"][0].update(offset=0, bytes=1 << 20),
+        lambda document: document["storages"][1].update(offset=1 << 20),
+        lambda document: document["storages"][1].update(part="streams/0.tpz", offset="0"),
+        lambda document: document.pop("storages"),
+        lambda document: document.update(tensors=7),
+        lambda document: document.update(format="other"),
+        set_object({"$tensor": 9}),
+        set_object({"$tensor": -1}),
+        set_object({"$tensor": "0"}),
+        set_object({"$pickle": "cos\nsystem"}),
+        set_object({"$dict": [[[], 1]]}),
+        set_object({"$dict": [[1]]}),
+        set_object({"$tuple": "abc"}),
+        set_object({"$bytes": "?"}),
+        set_object({"$dtype": "nn"}),
+        set_object({"$float": "1"}),
+        set_object({"$size": ["a"]}),
+        set_object({"$set": [[]]}),
+        set_object({"$tuple": [], "$set": []}),
+        set_object({"$tuple": [], "metadata": {}}),
+    ],
+)
+def test_a_document_that_lies_is_refused(path, change):
+    save({"w": torch.randn(40, 30), "n": torch.arange(5)}, path, relative=1e-2)
+    rewritten(path, change)
+    with pytest.raises((tensorpress.CorruptError, tensorpress.TooLargeError)):
+        load(path)
+
+
+def test_a_document_that_nests_without_end_is_refused(path):
+    for depth in (2_000, 100_000):
+        save({"n": 1}, path, "exact")
+        text = b'{"format":' + b"[" * depth + b"]" * depth + b"}"
+        rewritten(path, streams={"checkpoint.json": text})
+        with pytest.raises(tensorpress.CorruptError):
+            load(path)
+
+
+def test_streams_that_do_not_fit_the_document_are_refused(path):
+    save({"w": torch.randn(40, 30), "n": torch.arange(5)}, path, relative=1e-2)
+    other = tensorpress.compress(torch.randn(40, 31), relative=1e-2)
+    integers = tensorpress.compress(torch.zeros(80, 30, dtype=torch.int16), "mask")
+    for stream in (b"", b"\0" * 300, bytes(other), bytes(integers)):
+        rewritten(path, streams={"streams/0.tpz": stream})
+        with pytest.raises(tensorpress.CorruptError, match=r"streams/0\.tpz"):
+            load(path)
+
+
+def test_more_than_is_allowed_is_refused_before_memory_is_taken(path):
+    save({"w": torch.randn(40, 30)}, path, relative=1e-2)
+    with pytest.raises(tensorpress.TooLargeError, match="take 4800 bytes"):
+        load(path, max_bytes=4000)
+
+
+def test_other_files_are_refused_with_a_hint(path):
+    torch.save({"w": torch.randn(3)}, path)
+    with pytest.raises(tensorpress.CorruptError, match=r"use torch\.load"):
+        load(path)
+    path.write_bytes(b"hello")
+    with pytest.raises(tensorpress.CorruptError, match="is damaged, or no checkpoint"):
+        load(path)
+
+
+def test_what_a_newer_version_wrote_is_said_to_be_so(path):
+    save({"w": torch.randn(40, 30)}, path, relative=1e-2)
+    with zipfile.ZipFile(path) as archive:
+        stream = archive.read("streams/0.tpz")
+    rewritten(path, lambda document: document.update(version=2, writer="tensorpress 9.1"))
+    with pytest.raises(
+        tensorpress.UnsupportedError, match=r"version 2, written by tensorpress 9\.1"
+    ):
+        load(path)
+    save({"w": torch.randn(40, 30)}, path, relative=1e-2)
+    # Byte 8 of a stream is its version.
+    newer = stream[:8] + b"\x02" + stream[9:]
+    rewritten(
+        path,
+        lambda document: document.update(writer="tensorpress 9.1"),
+        streams={"streams/0.tpz": newer},
+    )
+    with pytest.raises(
+        tensorpress.UnsupportedError, match=r"written by tensorpress 9\.1, cannot be"
+    ):
+        load(path)
+
+
+def test_nothing_of_a_checkpoint_is_run(path):
+    """Pickles in the archive are bytes that nobody looks at."""
+    save({"n": 1}, path, "exact")
+    buffer = io.BytesIO()
+    torch.save({"n": 2}, buffer)
+    rewritten(path, streams={"run/data.pkl": buffer.getvalue()})
+    assert load(path) == {"n": 1}
