@@ -236,7 +236,12 @@ void Lowering::backward_node(NodeId id) {
     if (!gradient_names_[output].empty()) release(gradient_names_[output]);
   }
   for (auto it = decoded_.begin(); it != decoded_.end();) {
-    it = kept_decoded_.contains(it->first) ? std::next(it) : decoded_.erase(it);
+    if (kept_decoded_.contains(it->first)) {
+      ++it;
+    } else {
+      release(it->second);  // what was decoded may now be overwritten through other names
+      it = decoded_.erase(it);
+    }
   }
   for (const auto& [local, parameter] : node.parameters) give_if_complete(parameter);
   for (const ValueId input : node.inputs) give_if_complete(input);

@@ -69,6 +69,23 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
         x, None, None, running_mean, running_var, training, momentum, eps
     )
 )"},
+    {"conv_backward_slices",
+     R"(
+def conv_backward_slices(gradient, x, weight, bias, *geometry):
+    """aten.convolution_backward slice by slice of the batch; the input's gradient overwrites x."""
+    slices, d_weight, d_bias = max(1, (1 << 20) // x[0].numel()), None, None
+    for i in range(0, x.size(0), slices):
+        part = slice(i, i + slices)
+        d_x, more, more_bias = aten.convolution_backward(
+            gradient[part], x[part], weight, bias, *geometry
+        )
+        x[part] = d_x
+        d_weight = more if d_weight is None else d_weight.add_(more)
+        if bias is not None:
+            d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
+    return x, d_weight, d_bias
+)",
+     {}},
     {"batch_norm_backward_packed",
      R"(
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):

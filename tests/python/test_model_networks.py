@@ -1,9 +1,15 @@
 """Model texts become steps whose losses and gradients are those of the same nn.Module."""
 
+import pytest
 import torch
 import torch.nn.functional as F
-from emitted import assert_same, step_of
+from emitted import assert_same, gradients, step_of
 from torch import nn
+
+from tensorpress.eval import networks
+from tensorpress.eval.networks.autoencoder import Autoencoder
+from tensorpress.eval.networks.encoder_decoder import EncoderDecoder
+from tensorpress.eval.networks.unet import UNet
 
 SMALL = """
 model small
@@ -52,3 +58,72 @@ def test_small_network_off_is_autograd_bit_by_bit(tmp_path):
         step_loss = step(x, y)
         step.backward()
         assert_same(step, step_loss, twin, loss)
+
+
+def cloudy(count, channels, size):
+    generator = torch.Generator().manual_seed(4)
+    x = torch.randn(count, channels, size, size, generator=generator)
+    return x, torch.rand(count, 1, size, size, generator=generator)
+
+
+NETWORKS = {
+    "resnet18": (networks.resnet18, lambda: images(4, 3, 32), F.cross_entropy),
+    "alexnet": (networks.alexnet, lambda: images(4, 3, 32), F.cross_entropy),
+    "unet": (UNet, lambda: cloudy(1, 9, 256), F.binary_cross_entropy_with_logits),
+    "encoder_decoder": (EncoderDecoder, lambda: cloudy(1, 1, 256), F.mse_loss),
+    "autoencoder": (Autoencoder, lambda: cloudy(2, 1, 200), F.mse_loss),
+}
+
+
+def both(tmp_path, name, *options):
+    """The losses of the emitted step and of the nn.Module, which both have gradients then."""
+    make, data, loss_of = NETWORKS[name]
+    torch.manual_seed(2)
+    twin = make()
+    step = step_of(tmp_path, f"{name}.tpm", twin, *options)
+    x, y = data()
+    torch.manual_seed(5)  # the same dropout
+    loss = loss_of(twin(x), y)
+    loss.backward()
+    torch.manual_seed(5)
+    step_loss = step(x, y)
+    step.backward()
+    return step, step_loss, twin, loss
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_shipped_model_off_is_autograd_bit_by_bit(tmp_path, name):
+    assert_same(*both(tmp_path, name))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "unet", "encoder_decoder"])
+@pytest.mark.parametrize("options", [("safe",), ("balanced",), ("balanced", "--portable")])
+def test_lossy_gradients_stay_near(tmp_path, name, options):
+    step, step_loss, twin, loss = both(tmp_path, name, "--plan", *options)
+    torch.testing.assert_close(step_loss, loss.detach())
+    mine, other = gradients(step), gradients(twin)
+    error = sum(float((mine[n] - other[n]).square().sum()) for n in other)
+    size = sum(float(other[n].square().sum()) for n in other)
+    # 8 bits: steps of 1/255 of a group's range; 4 bits: of 1/15, sixteen times as much.
+    assert error**0.5 < (0.02 if options == ("safe",) else 0.32) * size**0.5
+
+
+def test_lossless_plan_is_autograd_bit_by_bit(tmp_path):
+    assert_same(*both(tmp_path, "resnet18", "--plan", "lossless"))
+
+
+def test_update_in_backward_is_that_of_sgd(tmp_path):
+    torch.manual_seed(1)
+    twin = Small()
+    step = step_of(tmp_path, SMALL, twin, "--optimizer", "sgd")
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.01, momentum=0.9)
+    x, y = images(8, 3, 8)
+    for _ in range(3):
+        optimizer.zero_grad()
+        F.cross_entropy(twin(x), y).backward()
+        optimizer.step()
+        step(x, y)
+        step.backward()
+    for name, parameter in twin.named_parameters():
+        assert step.get_parameter(name).grad is None
+        torch.testing.assert_close(step.get_parameter(name), parameter)

@@ -94,7 +94,7 @@ TEST(ModelText, EveryKindOfMistakeIsNamed) {
   contains(kInputs + "h = c: conv2d(x, 4, 3)\nh = c: conv2d(h, 4, 3)\n" + rest,
            "there is already a 'c'");
   contains(kInputs + "h = share c: conv2d(x, 4, 3)\n" + rest, "to share");
-  contains(kInputs + "h = x\n" + rest + rest, "there is already a 'fc'");
+  contains(kInputs + "h = x\n" + rest + rest, "the model has a loss already");
   contains(kInputs + "h = x\nunused = relu(x)\n" + rest, "the result of 'relu' is never used");
   contains(kInputs + "input z: f32[N]\nh = x\n" + rest, "input 'z' is never used");
   contains(kInputs + "input x: f32[N]\n", "there is already a 'x'");

@@ -1,12 +1,17 @@
 // conv2d(x, channels, kernel, stride = 1, padding = 0, dilation = 1, groups = 1, bias = true)
 // Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
 // lossy.
+#include <algorithm>
+
 #include "base/errors.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
+
+// The slices of conv_backward_slices in packing.cc.
+constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
 class Conv2d final : public Operator {
  public:
@@ -73,27 +78,27 @@ class Conv2d final : public Operator {
     const bool bias = s.wants_parameter("bias");
     const std::string x = s.in();
     const TensorType& weight = s.view().parameter("weight")->type;
-    const std::string call = text("aten.convolution_backward(", s.grad(), ", ");
-    const std::string rest =
-        text(", ", s.parameter("weight"), ", ", bias ? list_text({weight.shape[0].factor}) : "None",
-             geometry(s.attributes(), false), ", [");
-    // With a decoded copy of x the weight's gradient comes first: x is not needed after that, and
-    // what the input's gradient takes from it is only the shape.
-    const bool apart = s.may_overwrite_in() && s.wants() && s.fits_in_grad();
+    // A decoded copy of x is ours: slice by slice of the batch its gradient takes its place, and
+    // what the convolution reorders meanwhile (about both maps) is that of a slice.
+    const bool sliced = s.may_overwrite_in() && s.wants();
     std::vector<Definition> made;
-    made.push_back({s.wants() && !apart ? s.grad_name_of(0) : "_", s.view().input(0).type});
+    made.push_back(
+        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type, sliced ? x : std::string()});
     made.push_back({s.grad_name_of_parameter("weight"), weight});
     made.push_back({"_", {weight.element, {weight.shape[0]}}});
     if (bias) made[2].name = s.grad_name_of_parameter("bias");
-    s.define_all(made, text(call, x, rest, s.wants() && !apart ? "True" : "False", ", True, ",
-                            bias ? "True" : "False", "])"));
+    const std::int64_t larger = std::max(bytes(s.view().input(0).type, s.sizes()),
+                                         bytes(s.view().output().type, s.sizes()));
+    s.define_all(
+        made,
+        text(sliced ? "conv_backward_slices(" : "aten.convolution_backward(", s.grad(), ", ", x,
+             ", ", s.parameter("weight"), ", ", bias ? list_text({weight.shape[0].factor}) : "None",
+             geometry(s.attributes(), false), ", [", s.wants() ? "True" : "False", ", True, ",
+             bias ? "True" : "False", "])"),
+        sliced ? 4 * std::min(larger, kSliceBytes) : 2 * larger);
     s.give_parameter("weight", made[1].name);
     if (bias) s.give_parameter("bias", made[2].name);
-    if (apart) {
-      s.give(0, text(call, s.shaped_as_in(), rest, "True, False, False])[0]"));
-    } else if (s.wants()) {
-      s.give(0, made[0].name);
-    }
+    if (s.wants()) s.give(0, made[0].name);
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {
