@@ -270,7 +270,24 @@ PeakPrediction predict_peak(const Graph& graph, const Program& program) {
   return prediction;
 }
 
+namespace {
+
+/// What a prediction may ask for but no emitted line does.
+Result<void> check_emittable(const std::string& activation, const Storing& storing) {
+  if (storing.kind != Storing::Kind::chop) return {};
+  return unsupported(
+      activation, " is to be stored with dct-chop, which the emitted code cannot do; ",
+      "it has keep, rebuild, quantize and cast (model cost and profile predict dct-chop)");
+}
+
+}  // namespace
+
 Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions& options) {
+  RETURN_IF_ERROR(check_emittable("the default", plan.fallback));
+  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth));
+  for (const auto& [name, storing] : plan.by_name) {
+    RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing));
+  }
   TRY(const Program program, lower(graph, plan, options.lowering));
   const PeakPrediction peak = predict_peak(graph, program);
   const bool native = options.lowering.native;

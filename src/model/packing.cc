@@ -301,7 +301,8 @@ std::string pack_expression(const Storing& storing, const std::string& variable,
       }
       return text("pack_bits(", variable, ", ", storing.bits, ")");
     case Storing::Kind::cast:
-      return text("pack_cast(", variable, ", torch.", storing.type, ")");
+      return text("pack_cast(", variable, ", torch.",
+                  storing.type == "f16" ? "float16" : "bfloat16", ")");
     default:
       return variable;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "model/elaborate.h"
 #include "model/emit.h"
 #include "model/plan_file.h"
@@ -111,6 +112,29 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_NE(refusal(R"({"leve": "max"})").find("did you mean level?"), std::string::npos);
   EXPECT_NE(refusal("[1").find("not a JSON object"), std::string::npos);
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
+}
+
+TEST(ModelPlan, EmittedCodeHasNoLineForDctChopAndSaysSo) {
+  const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
+  ASSERT_TRUE(graph.ok());
+  const auto plan = parse_plan(R"({"by_name": {"relu": {"codec": "dct-chop", "cf": 4}}})", "model");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto source = emit(*graph, *plan, {.lowering = {.sizes = kSizes}, .command = {}});
+  ASSERT_FALSE(source.ok());
+  EXPECT_NE(source.error().message.find("'relu' is to be stored with dct-chop"), std::string::npos);
+}
+
+TEST(ModelPlan, CastsNameTheTypesOfPyTorch) {
+  const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
+  ASSERT_TRUE(graph.ok());
+  for (const auto& [type, name] : {std::pair("f16", "torch.float16"), {"bf16", "torch.bfloat16"}}) {
+    const auto plan = parse_plan(
+        text(R"({"by_name": {"relu": {"codec": "cast", "to": ")", type, "\"}}}"), "model");
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto source = emit(*graph, *plan, {.lowering = {.sizes = kSizes}, .command = {}});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    EXPECT_NE(source->find(name), std::string::npos);
+  }
 }
 
 }  // namespace
