@@ -124,7 +124,8 @@ Result<ExitStatus> compress_tensor(const Options& options) {
   if (options.json) {
     print_json(to_json(options, done), report);
   } else {
-    std::fputs(compression_in_one_line(options.input, output, done.info, done.seconds).c_str(), report);
+    std::fputs(compression_in_one_line(options.input, output, done.info, done.seconds).c_str(),
+               report);
     if (options.verify) print_fields(done.verification.fields, report);
   }
   return remark(options, output, done);
@@ -179,7 +180,8 @@ Result<ExitStatus> compress_variables(const Options& options) {
                     .bytes_in = done.info.bytes_in(),
                     .bytes_out = done.info.bytes_out,
                     .remark = text(error_in_words(done.info), ", ", output)});
-    line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info, done.seconds);
+    line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info,
+                                   done.seconds);
     if (remark(options, output, done) != ExitStatus::fine) status = ExitStatus::check_failed;
   }
   std::FILE* const report = is_pipe(options.output) ? stderr : stdout;

@@ -54,8 +54,8 @@ struct ContestRow {
 };
 
 struct ContestOptions {
-  int repetitions = 7;         // turns at least
-  double least_seconds = 1;    // small fields get more turns, up to ten times as many
+  int repetitions = 7;       // turns at least
+  double least_seconds = 1;  // small fields get more turns, up to ten times as many
 };
 
 /// Peers allocate as they go. From here on the process keeps freed memory, so that they are not

@@ -1,6 +1,7 @@
-// What stands for Highway in a build without it (TENSORPRESS_SIMD=OFF): a CPU with the scalar target alone. The kernels then
-// compile nothing but their dispatch, which falls back to the *_ref.cc files. For CPUs that Highway does not know, and to have
-// the references run as the whole library.
+// What stands for Highway in a build without it (TENSORPRESS_SIMD=OFF): a CPU with the scalar
+// target alone. The kernels then compile nothing but their dispatch, which falls back to the
+// *_ref.cc files. For CPUs that Highway does not know, and to have the references run as the whole
+// library.
 #pragma once
 
 #define HWY_SCALAR 1
