@@ -12,6 +12,17 @@ foreach(program IN ITEMS tensorpress_program tensorpress_mpi)
     install(TARGETS ${program})
   endif()
 endforeach()
+# The manual page and the completion for bash come from the programs themselves.
+if(TARGET tensorpress_program AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  set(manual ${PROJECT_BINARY_DIR}/tensorpress.1)
+  set(completion ${PROJECT_BINARY_DIR}/tensorpress.bash)
+  add_custom_command(OUTPUT ${manual} ${completion} DEPENDS tensorpress_program VERBATIM
+    COMMAND tensorpress_program --man > ${manual}
+    COMMAND tensorpress_program --completion-bash > ${completion})
+  add_custom_target(tensorpress_manual ALL DEPENDS ${manual} ${completion})
+  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tensorpress)
+endif()
 if(TARGET tensorpress_hdf5)
   # HDF5_PLUGIN_PATH points here; `cmake --install --component hdf5` takes the filter alone.
   install(TARGETS tensorpress_hdf5 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hdf5/plugin COMPONENT hdf5)

@@ -7,10 +7,12 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "interruption.h"
+#include "manual.h"
 #include "messages.h"
 #include "tensorpress/version.h"
 
@@ -63,6 +65,13 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
   const std::vector<DeclaredVerb> verbs = declare_verbs(program.verbs, app);
 
   if (argc < 2) return bad_usage(program, "no verb is given", "");
+  // For the installation: made from the same declarations as --help.
+  const std::string_view first = argv[1];
+  if (first == "--man" || first == "--completion-bash") {
+    std::cout << (first == "--man" ? man_page(app, TENSORPRESS_VERSION_STRING)
+                                   : bash_completion(app));
+    return flush_output(ExitStatus::fine);
+  }
   const bool known = std::any_of(verbs.begin(), verbs.end(), [&](const DeclaredVerb& verb) {
     return verb.app->get_name() == argv[1];
   });
