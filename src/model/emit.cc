@@ -39,7 +39,6 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
   for (const Value& value : graph.values) values[value.name] = &value;
   std::string table = text("# Waiting for the backward pass at ", sizes_text(sizes), ":\n");
   std::int64_t total = 0;
-  std::int64_t plain = 0;
   std::size_t width = 20;
   for (const auto& [name, bytes] : program.stored) width = std::max(width, name.size());
   for (const Line& line : program.forward) {
@@ -51,12 +50,9 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
       const std::int64_t bytes = memory.kind == Memory::Kind::input ? 0 : memory.bytes;
       const auto value = values.find(name);
       const std::string type = value == values.end() ? "" : to_text(value->second->type);
-      const std::int64_t whole =
-          value == values.end() ? memory.bytes : model::bytes(value->second->type, sizes);
       table += text("#   ", padded(name, width), "  ", padded(type, 24), " ",
                     left_padded(text(bytes), 12), bytes == 0 ? " (the caller's)" : "", "\n");
       total += bytes;
-      plain += whole;
     }
   }
   return text(table, "#   ", padded("total", width), "  ", padded("", 24), " ",

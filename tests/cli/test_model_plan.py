@@ -65,7 +65,11 @@ def test_a_plan_is_kept_by_what_is_emitted_from_it(tensorpress, profile, model, 
     assert profile("--plan", plan)["peak_bytes"] == written["prediction"]["peak_bytes"]
     step = tmp_path / "step.py"
     tensorpress("model", "emit", model, "--plan", plan, "-o", step)
-    assert "pack_bits(" in step.read_text()
+    lines = {"quantize": "pack_bits(", "cast": "pack_cast("}
+    lossy = [rule["codec"] for rule in written["by_name"].values() if rule["codec"] in lines]
+    assert lossy
+    for codec in lossy:
+        assert lines[codec] in step.read_text()
 
 
 def test_a_ratio_and_a_score_are_kept(tensorpress, model):
