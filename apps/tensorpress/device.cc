@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "device_files.h"
+#include "device_model.h"
 #include "device_time.h"
 #include "device_train.h"
 #include "devices/check.h"
@@ -105,6 +106,7 @@ struct CheckOptions {
   std::string network;
   devices::GcnTask gcn;
   std::string adjacency = "dense";
+  ModelCheckOptions model;
   std::string stack;
   bool json = false;
 };
@@ -169,11 +171,17 @@ Result<devices::GcnTask> gcn_task(const CheckOptions& options) {
                       " is none of dense (the same as linear), matmul, csr");
 }
 
+bool names_model(const CheckOptions& options) {
+  return options.graph.ends_with(".tpm");
+}
+
 /// The program of GRAPH.json, if one was named.
 Result<std::optional<devices::Program>> exported(const CheckOptions& options) {
   std::optional<devices::Program> program;
-  if (options.graph.empty()) return program;
-  if (!options.network.empty()) return bad_argument("GRAPH.json and --network exclude each other");
+  if (!options.graph.empty() && !options.network.empty()) {
+    return bad_argument("GRAPH.json or MODEL.tpm and --network exclude each other");
+  }
+  if (options.graph.empty() || names_model(options)) return program;
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
   TRY(const std::string content, read_text(options.graph, kMost));
   TRY(program, devices::parse_graph(content, options.graph));
@@ -197,10 +205,17 @@ Result<CheckOutcome> check_one(const Device& device, const CheckOptions& options
 Result<ExitStatus> run_check(const CheckOptions& options) {
   TRY(const auto chosen, open_devices(options.names));
   TRY(const auto program, exported(options));
+  std::optional<ModelCheck> model;
+  if (names_model(options)) {
+    auto opened = ModelCheck::open(options.model, options.graph);
+    if (!opened.ok()) return show_mistake(std::move(opened).error());
+    model = std::move(opened).value();
+  }
   bool all_fit = true;
   Json outcomes = Json::array();
   for (const Device& device : chosen) {
-    TRY(const CheckOutcome outcome, check_one(device, options, program));
+    TRY(const CheckOutcome outcome,
+        model ? model->check(device, options.stack) : check_one(device, options, program));
     all_fit = all_fit && outcome.fits();
     if (options.json) {
       outcomes.push_back(outcome_to_json(outcome));
@@ -228,13 +243,16 @@ Action declare(CLI::App& app) {
   auto check = std::make_shared<CheckOptions>();
   CLI::App* const check_app =
       app.add_subcommand("check", "does a program compile there, and does it fit (status 1: no)");
-  check_app->add_option("GRAPH", check->graph, "a graph.json of tensorpress.torch.write_graph")
-      ->option_text("[GRAPH.json]");
+  check_app
+      ->add_option("GRAPH", check->graph,
+                   "a graph.json of tensorpress.torch.write_graph, or a model")
+      ->option_text("[GRAPH.json | MODEL.tpm]");
   check_app->add_option("--device", check->names, "a name, a .toml file, or all; repeatable")
       ->allow_extra_args(false)
       ->required()
       ->option_text("DEVICE");
   check->chop.declare(*check_app);
+  check->model.declare(*check_app);
   check_app->add_option("--network", check->network, "gcn instead of a codec")->option_text("gcn");
   check_app->add_option("--nodes", check->gcn.nodes, "of the graph")->option_text("N");
   check_app->add_option("--edges-per-node", check->gcn.edges_per_node, "in CSR (50)")

@@ -50,8 +50,19 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const devices::Workload plain, workload(model::plan_off()));
   TRY(const devices::Workload planned, workload(plan));
   TRY(const auto baseline, training_baseline(device, plain, devices::Stash::where_it_fits));
-  TRY(const auto cost, devices::best_split(device, planned, options.count, plan.name != "off",
-                                           parallel, options.micro_batches));
+  const auto split = [&](const devices::Workload& chosen, bool compress) {
+    return devices::best_split(device, chosen, options.count, compress, parallel,
+                               options.micro_batches);
+  };
+  const auto found = split(planned, plan.name != "off");
+  if (!found.ok()) {
+    Error error = found.error();
+    TRY(const model::Plan strongest, model::read_plan("max", graph->name));
+    TRY(const devices::Workload packed, workload(strongest));
+    if (split(packed, true).ok()) error.message += "; with --plan max this batch would fit";
+    return error;
+  }
+  const devices::TrainingCost& cost = *found;
   if (options.json) {
     Json json = training_to_json(device, planned, cost, baseline);
     json["plan"] = plan.name;

@@ -87,7 +87,23 @@ void require(CheckOutcome& outcome, Requirement requirement) {
   outcome.requirements.push_back(std::move(requirement));
 }
 
-void check_memory(const Device& device, const Program& program, CheckOutcome& outcome) {
+void check_step(const Device& device, const StepBytes& step, CheckOutcome& outcome) {
+  const bool beside = device.placement == Placement::off_chip;
+  const char* const where = beside ? "off-chip memory" : "on-chip memory";
+  const Fact& limit = beside ? *device.off_chip_bytes : *device.on_chip_bytes;
+  const auto need = [&](const char* what, double bytes) {
+    require(outcome, {what, where, bytes, limit.value, true, limit.origin});
+  };
+  need("weights, their gradients and the optimizer's state", step.weights);
+  if (device.placement == Placement::streamed) {
+    need("those and one sample of everything", step.streamed);
+    return;
+  }
+  need("activations that wait for the backward pass", step.saved);
+  need("the training step at its peak", step.peak);
+}
+
+void check_tensor_memory(const Device& device, const Program& program, CheckOutcome& outcome) {
   switch (device.placement) {
     case Placement::on_chip:
       require(outcome, {"tensors alive at a time", "on-chip memory", peak_bytes(program),
@@ -102,6 +118,14 @@ void check_memory(const Device& device, const Program& program, CheckOutcome& ou
       require(outcome, {"tensors alive at a time", "off-chip memory", peak_bytes(program),
                         device.off_chip_bytes->value, true, device.off_chip_bytes->origin});
       break;
+  }
+}
+
+void check_memory(const Device& device, const Program& program, CheckOutcome& outcome) {
+  if (program.step) {
+    check_step(device, *program.step, outcome);
+  } else {
+    check_tensor_memory(device, program, outcome);
   }
   if (device.plane_in_one_memory_unit) {
     std::string name;

@@ -31,7 +31,10 @@ std::optional<Origin> origin_named(std::string_view name) {
 
 bool Stack::has(std::string_view name) const {
   if (operators.size() == 1 && operators.front() == "*") return true;
-  return std::ranges::binary_search(operators, name);
+  if (std::ranges::binary_search(operators, name)) return true;
+  // relu_ is relu in place, which compilers of graphs take apart again.
+  return name.ends_with('_') && !name.ends_with("__") &&
+         std::ranges::binary_search(operators, name.substr(0, name.size() - 1));
 }
 
 const std::vector<NumberField>& number_fields() {

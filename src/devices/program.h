@@ -1,9 +1,11 @@
 // What a device would compile: operators over tensors of known shapes, in the order in which they
 // run. It is built from a codec's parameters (chop_program.h, gcn_program.h) or read from a file
-// that the Python package writes from torch.export (graph_file.h); check.h judges it either way.
+// that the Python package writes from torch.export (graph_file.h), or made from a model
+// text (src/model); check.h judges it either way.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +33,19 @@ struct ProgramOperator {
   std::vector<std::size_t> outputs = {};
 };
 
+/// Memory of a training step, counted by who made the program: its values live over two passes.
+struct StepBytes {
+  double weights = 0;   // with gradients and the optimizer's state
+  double saved = 0;     // waiting between the passes
+  double peak = 0;      // of everything
+  double streamed = 0;  // weights, and one sample of everything else at once
+};
+
 struct Program {
   std::string name;
   std::vector<ProgramTensor> tensors = {};
   std::vector<ProgramOperator> operators = {};
+  std::optional<StepBytes> step = {};
 
   std::size_t add(ProgramTensor tensor);
   /// The place of the one tensor that the operator makes.

@@ -166,6 +166,25 @@ def test_a_graph_is_read_and_damage_is_told(tensorpress):
     assert "names tensor 5 of 2" in tensorpress.refuses("device", "check", "g.json", "--device", "ipu")
 
 
+def test_a_model_s_training_step_is_checked_and_the_largest_batch_told(tensorpress):
+    model = ROOT / "models" / "resnet18.tpm"
+    assert check(tensorpress, "--device", "ipu", model)["fits"]
+    outcome = check(tensorpress, "--device", "ipu", model, "--batch", "1000", status=1)
+    assert {each["name"] for each in outcome["operators"]} >= {"conv2d", "convolution_backward"}
+    assert "backward pass" in outcome["reasons"][0]
+    batch = int(re.match(r"a batch of (\d+) fits", outcome["way_out"])[1])
+    assert check(tensorpress, "--device", "ipu", model, "--batch", str(batch))["fits"]
+    assert not check(tensorpress, "--device", "ipu", model, "--batch", str(batch + 1), status=1)["fits"]
+    assert "--batch is 0" in tensorpress.refuses("device", "check", "--device", "ipu", model, "--batch", "0")
+    assert "missing.tpm" in tensorpress.refuses("device", "check", "--device", "ipu", "missing.tpm")
+
+
+def test_a_model_lacks_an_operator_where_the_stack_does(tensorpress):
+    outcome = check(tensorpress, "--device", "cs2", ROOT / "models" / "gcn.tpm", status=1)
+    assert outcome["reasons"] == ["operator sparse_mm is not in the pytorch stack of cs2"]
+    assert outcome["way_out"] == ""
+
+
 def test_everything_published_is_one_table(tensorpress):
     tables = tensorpress("reproduce", "--html", "r.html", "--json").json["tables"]
     rows = [row for table in tables for row in table["rows"]]

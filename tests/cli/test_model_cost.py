@@ -65,3 +65,15 @@ def test_impossible_splits_are_refused(tensorpress, cost, tmp_path):
         "--batch", "100000", "--micro-batches", "1"
     )
     assert "did you mean 'ipu'" in refuse("--device", "ipv")
+
+
+def test_what_fits_only_packed_is_told_so(tensorpress, tmp_path):
+    (tmp_path / "small.tpm").write_text(TEXT)
+    ipu = tensorpress("device", "show", "ipu", "--toml").out.decode()
+    assert "value = 64e9, origin" in ipu
+    # An IPU with next to no memory beside it.
+    (tmp_path / "alone.toml").write_text(ipu.replace("value = 64e9, origin", "value = 1e6, origin", 1))
+    options = ["--device", tmp_path / "alone.toml", "--micro-batches", "1", "--batch", "2000"]
+    sentence = tensorpress.refuses("model", "cost", tmp_path / "small.tpm", *options)
+    assert "would fit; with --plan max this batch would fit" in sentence
+    tensorpress("model", "cost", tmp_path / "small.tpm", *options, "--plan", "max")

@@ -40,7 +40,9 @@ def graph_of(
     module: torch.nn.Module, example_inputs: Sequence[Any], dynamic_shapes: Any = None
 ) -> dict[str, Any]:
     """What write_graph writes, as a dictionary."""
-    program = torch.export.export(module, tuple(example_inputs), dynamic_shapes=dynamic_shapes)
+    # A step that turns gradients off inside would otherwise hide its operators in a submodule.
+    with torch.no_grad():
+        program = torch.export.export(module, tuple(example_inputs), dynamic_shapes=dynamic_shapes)
     inputs = {
         spec.arg.name
         for spec in program.graph_signature.input_specs
