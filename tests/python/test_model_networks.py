@@ -66,7 +66,27 @@ def cloudy(count, channels, size):
     return x, torch.rand(count, 1, size, size, generator=generator)
 
 
+class Vgg11(nn.Module):
+    """Configuration A of Simonyan and Zisserman 2015, for 32x32 images."""
+
+    def __init__(self):
+        super().__init__()
+        layers, channels = [], 3
+        for size in (64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"):
+            if size == "M":
+                layers.append(nn.MaxPool2d(2))
+            else:
+                layers += [nn.Conv2d(channels, size, 3, padding=1), nn.ReLU()]
+                channels = size
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Linear(512, 10)
+
+    def forward(self, x):
+        return self.classifier(self.features(x).flatten(1))
+
+
 NETWORKS = {
+    "vgg11": (Vgg11, lambda: images(4, 3, 32), F.cross_entropy),
     "resnet18": (networks.resnet18, lambda: images(4, 3, 32), F.cross_entropy),
     "alexnet": (networks.alexnet, lambda: images(4, 3, 32), F.cross_entropy),
     "unet": (UNet, lambda: cloudy(1, 9, 256), F.binary_cross_entropy_with_logits),
