@@ -85,8 +85,39 @@ class Vgg11(nn.Module):
         return self.classifier(self.features(x).flatten(1))
 
 
+class Convolutions(nn.Module):
+    """The graph convolutions of Kipf and Welling 2017."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Linear(128, 256, bias=False)
+        self.conv2 = nn.Linear(256, 256, bias=False)
+        self.conv3 = nn.Linear(256, 40, bias=False)
+
+    def forward(self, adjacency, x):
+        for layer in (self.conv1, self.conv2):
+            x = F.relu(torch.sparse.mm(adjacency, layer(F.dropout(x, 0.5))))
+        return torch.sparse.mm(adjacency, self.conv3(F.dropout(x, 0.5)))
+
+
+def test_shipped_gcn_off_is_autograd_bit_by_bit(tmp_path):
+    torch.manual_seed(2)
+    twin = Convolutions()
+    step = step_of(tmp_path, "gcn.tpm", twin)
+    adjacency = (torch.rand(30, 30) * (torch.rand(30, 30) < 0.2)).to_sparse_csr()
+    x, y = torch.randn(30, 128), torch.randint(40, (30,))
+    torch.manual_seed(5)  # the same dropout
+    loss = F.cross_entropy(twin(adjacency, x), y)
+    loss.backward()
+    torch.manual_seed(5)
+    step_loss = step(adjacency, x, y)
+    step.backward()
+    assert_same(step, step_loss, twin, loss)
+
+
 NETWORKS = {
     "vgg11": (Vgg11, lambda: images(4, 3, 32), F.cross_entropy),
+    "resnet34": (networks.resnet34, lambda: images(4, 3, 32), F.cross_entropy),
     "resnet18": (networks.resnet18, lambda: images(4, 3, 32), F.cross_entropy),
     "alexnet": (networks.alexnet, lambda: images(4, 3, 32), F.cross_entropy),
     "unet": (UNet, lambda: cloudy(1, 9, 256), F.binary_cross_entropy_with_logits),
