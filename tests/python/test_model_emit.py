@@ -1,4 +1,4 @@
-"""What `model emit` writes besides a plain step: checks, differences, updates, casts, pure steps."""
+"""What `model emit` writes beside a plain step: checks, differences, updates, casts, pure steps."""
 
 import json
 import subprocess

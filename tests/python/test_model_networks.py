@@ -115,7 +115,38 @@ def test_shipped_gcn_off_is_autograd_bit_by_bit(tmp_path):
     assert_same(step, step_loss, twin, loss)
 
 
+class VitLayer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(192), nn.LayerNorm(192)
+        self.attn = nn.ModuleDict({"qkv": nn.Linear(192, 576), "proj": nn.Linear(192, 192)})
+        self.mlp = nn.ModuleDict({"fc1": nn.Linear(192, 768), "fc2": nn.Linear(768, 192)})
+
+    def forward(self, x):
+        parts = self.attn["qkv"](self.norm1(x)).chunk(3, -1)
+        q, k, v = (part.unflatten(2, (3, 64)).transpose(1, 2) for part in parts)
+        mixed = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        x = x + self.attn["proj"](mixed)
+        return x + self.mlp["fc2"](F.gelu(self.mlp["fc1"](self.norm2(x))))
+
+
+class VitTiny(nn.Module):
+    """Dosovitskiy et al. 2021, for 32x32 images in patches of 4x4."""
+
+    def __init__(self):
+        super().__init__()
+        self.pos_embed = nn.Parameter(torch.randn(1, 64, 192))
+        self.patch_embed = nn.Conv2d(3, 192, 4, 4)
+        self.blocks = nn.Sequential(*(VitLayer() for _ in range(12)))
+        self.norm, self.head = nn.LayerNorm(192), nn.Linear(192, 10)
+
+    def forward(self, x):
+        x = self.patch_embed(x).flatten(2).transpose(1, 2) + self.pos_embed
+        return self.head(self.norm(self.blocks(x)).mean(1))
+
+
 NETWORKS = {
+    "vit_tiny": (VitTiny, lambda: images(2, 3, 32), F.cross_entropy),
     "vgg11": (Vgg11, lambda: images(4, 3, 32), F.cross_entropy),
     "resnet34": (networks.resnet34, lambda: images(4, 3, 32), F.cross_entropy),
     "resnet18": (networks.resnet18, lambda: images(4, 3, 32), F.cross_entropy),
