@@ -1,9 +1,7 @@
 // tensorpress model: a model's text checked, and made into readable PyTorch.
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -20,56 +18,15 @@
 namespace tensorpress::cli {
 namespace {
 
-/// Mistakes in a text are shown over several lines, as compilers do.
-Result<ExitStatus> show(Error error) {
-  if (error.message.find('\n') == std::string::npos) return error;
-  std::fprintf(stderr, "%s\n", error.message.c_str());
-  return ExitStatus::bad_input;
-}
-
-struct ModelOptions {
-  std::string file;
-  std::vector<std::string> sizes;
-  std::int64_t batch = 100;
-  std::string plan = "off";
+struct CheckChoice {
+  ModelArguments model;
   bool json = false;
-
-  void declare(CLI::App& app) {
-    app.add_option("MODEL", file, "the model's text, a file ending in .tpm")->required();
-    app.add_option("--batch", batch, "the batch size N that bytes are given for (100)");
-    app.add_option("--size", sizes, "a number for another open dimension, as E=5000; repeatable");
-  }
-
-  /// A number for every open dimension.
-  Result<model::Sizes> numbers(const model::Graph& graph) const;
 };
 
-Result<model::Sizes> ModelOptions::numbers(const model::Graph& graph) const {
-  model::Sizes numbers;
-  if (batch < 1 || batch > (1 << 30)) return bad_argument("--batch is ", batch);
-  for (const std::string& symbol : graph.symbols) numbers[symbol] = batch;
-  for (const std::string& each : sizes) {
-    const std::size_t at = each.find('=');
-    std::int64_t size = 0;
-    const char* end = each.data() + each.size();
-    if (at == std::string::npos || at == 0 ||
-        std::from_chars(each.data() + at + 1, end, size).ptr != end || size < 1 ||
-        size > (std::int64_t{1} << 40)) {
-      return bad_argument("--size is '", each, "'; it is NAME=NUMBER");
-    }
-    if (!numbers.contains(each.substr(0, at))) {
-      return bad_argument("--size names '", each.substr(0, at), "', which model '", graph.name,
-                          "' does not have");
-    }
-    numbers[each.substr(0, at)] = size;
-  }
-  return numbers;
-}
-
-Result<ExitStatus> run_check(const ModelOptions& options) {
-  auto graph = model::read_model(options.file);
-  if (!graph.ok()) return show(std::move(graph).error());
-  TRY(const model::Sizes sizes, options.numbers(*graph));
+Result<ExitStatus> run_check(const CheckChoice& options) {
+  auto graph = model::read_model(options.model.file);
+  if (!graph.ok()) return show_mistake(std::move(graph).error());
+  TRY(const model::Sizes sizes, options.model.numbers(*graph));
   std::int64_t count = 0;
   for (const model::ValueId id : graph->parameters) {
     count += model::elements(graph->values[id].type.shape, {});
@@ -91,12 +48,13 @@ Result<ExitStatus> run_check(const ModelOptions& options) {
   }
   std::printf("%s: %zu operations, %lld parameters, %s forward flops at batch %lld\n",
               graph->name.c_str(), graph->nodes.size(), static_cast<long long>(count),
-              rounded(flops).c_str(), static_cast<long long>(options.batch));
+              rounded(flops).c_str(), static_cast<long long>(options.model.batch));
   return ExitStatus::fine;
 }
 
 struct EmitChoice {
-  ModelOptions model;
+  ModelArguments model;
+  std::string plan = "off";
   std::string output = "-";
   bool portable = false;
   bool native = false;
@@ -113,19 +71,19 @@ Result<void> write(const std::string& path, const std::string& source) {
 
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
-  if (!graph.ok()) return show(std::move(graph).error());
+  if (!graph.ok()) return show_mistake(std::move(graph).error());
   if (options.portable && options.native) {
     return bad_argument("--portable and --native exclude each other");
   }
   TRY(const model::Sizes sizes, options.model.numbers(*graph));
-  TRY(const model::Plan plan, model::read_plan(options.model.plan, graph->name));
+  TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
   model::EmitOptions emission;
   emission.lowering.sizes = sizes;
   emission.lowering.native = !options.portable;
   emission.lowering.optimizer = options.optimizer;
   emission.command =
       text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
-           " --plan ", std::filesystem::path(options.model.plan).filename().string(),
+           " --plan ", std::filesystem::path(options.plan).filename().string(),
            options.portable ? " --portable" : " --native");
   const std::filesystem::path output = options.output;
   if (options.check && (options.output == "-" || output.extension() != ".py")) {
@@ -148,16 +106,16 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
 
 Action declare(CLI::App& app) {
   app.require_subcommand(1);
-  auto check = std::make_shared<ModelOptions>();
+  auto check = std::make_shared<CheckChoice>();
   CLI::App* const check_app = app.add_subcommand("check", "say what is wrong with a model's text");
-  check->declare(*check_app);
+  check->model.declare(*check_app);
   check_app->add_flag("--json", check->json, "print one JSON object");
 
   auto emit = std::make_shared<EmitChoice>();
   CLI::App* const emit_app = app.add_subcommand(
       "emit", "write PyTorch with an explicit backward pass and one line per stored activation");
   emit->model.declare(*emit_app);
-  emit_app->add_option("--plan", emit->model.plan,
+  emit_app->add_option("--plan", emit->plan,
                        "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
   emit_app->add_option("-o,--output", emit->output, "the Python file (standard output)");
   emit_app->add_flag("--portable", emit->portable, "use PyTorch's operators only");

@@ -10,28 +10,15 @@
 
 namespace tensorpress::cli {
 
-void StepArguments::declare(CLI::App& app) {
+void ModelArguments::declare(CLI::App& app) {
   app.add_option("MODEL", file, "the model's text, a file ending in .tpm")->required();
   app.add_option("--batch", batch, "the batch size N that bytes are given for (100)");
   app.add_option("--size", sizes, "a number for another open dimension, as E=5000; repeatable");
-  app.add_option("--optimizer", optimizer,
-                 "sgd or adam: as in emit, the update stands in the backward pass")
-      ->check(CLI::IsMember({"sgd", "adam"}));
-  app.add_option("--state", state,
-                 "values that the optimizer keeps for each parameter (1; 2 for adam)")
-      ->check(CLI::Range(0, 16));
-  app.add_option("--statistics", statistics,
-                 "a JSON file of what tensorpress.torch.measure_activations found");
 }
 
-Result<model::Graph> StepArguments::graph() const {
-  return model::read_model(file);
-}
-
-Result<model::StepOptions> StepArguments::options(const model::Graph& graph) const {
-  model::StepOptions options;
+Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
   if (batch < 1 || batch > (1 << 30)) return bad_argument("--batch is ", batch);
-  model::Sizes& numbers = options.lowering.sizes;
+  model::Sizes numbers;
   for (const std::string& symbol : graph.symbols) numbers[symbol] = batch;
   for (const std::string& each : sizes) {
     const std::size_t at = each.find('=');
@@ -48,6 +35,28 @@ Result<model::StepOptions> StepArguments::options(const model::Graph& graph) con
     }
     numbers[each.substr(0, at)] = size;
   }
+  return numbers;
+}
+
+void StepArguments::declare(CLI::App& app) {
+  ModelArguments::declare(app);
+  app.add_option("--optimizer", optimizer,
+                 "sgd or adam: as in emit, the update stands in the backward pass")
+      ->check(CLI::IsMember({"sgd", "adam"}));
+  app.add_option("--state", state,
+                 "values that the optimizer keeps for each parameter (1; 2 for adam)")
+      ->check(CLI::Range(0, 16));
+  app.add_option("--statistics", statistics,
+                 "a JSON file of what tensorpress.torch.measure_activations found");
+}
+
+Result<model::Graph> StepArguments::graph() const {
+  return model::read_model(file);
+}
+
+Result<model::StepOptions> StepArguments::options(const model::Graph& graph) const {
+  model::StepOptions options;
+  TRY(options.lowering.sizes, numbers(graph));
   options.lowering.optimizer = optimizer;
   options.state_per_parameter =
       state >= 0 ? static_cast<int>(state) : (optimizer == "adam" ? 2 : 1);

@@ -1,4 +1,5 @@
-// What the verbs on a model's training step have in common: the model, its sizes, the optimizer.
+// What the verbs on models have in common: the model and its sizes; of its training step also the
+// optimizer.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,18 @@ ModelVerb declare_model_cost(CLI::App& app);
 ModelVerb declare_model_plan(CLI::App& app);
 ModelVerb declare_model_profile(CLI::App& app);
 
-struct StepArguments {
+/// A model and its open dimensions: what every verb takes.
+struct ModelArguments {
   std::string file;
   std::vector<std::string> sizes;
   std::int64_t batch = 100;
+
+  void declare(CLI::App& app);
+  /// A number for every open dimension.
+  Result<model::Sizes> numbers(const model::Graph& graph) const;
+};
+
+struct StepArguments : ModelArguments {
   std::string optimizer;
   std::int64_t state = -1;
   std::string statistics;

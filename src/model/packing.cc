@@ -169,6 +169,16 @@ def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
     return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
 )"},
+    {"sparse_max",
+     R"(
+def sparse_max(a, x):
+    """The largest product of each row and column, and its place, which PyTorch finds only for
+    autograd."""
+    with torch.enable_grad():
+        y, winner = aten._sparse_mm_reduce_impl(a, x.detach().requires_grad_(), "amax")
+    return y.detach(), winner
+)",
+     {}},
     {"dropout_noise", R"(
 def dropout_noise(like, keep, seed):
     """The same for the same seed: nothing needs to be kept."""

@@ -1,7 +1,10 @@
 #include "model/plan_file.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -23,7 +26,12 @@ Result<std::string> word_in(const Json& rule, const char* key, const std::string
 Result<int> number_in(const Json& rule, const char* key, int fallback) {
   if (!rule.contains(key)) return fallback;
   if (!rule[key].is_number_integer()) return bad_argument("'", key, "' is not a whole number");
-  return rule[key].get<int>();
+  // The parser holds whole numbers in 64 bits, with a sign where they have one.
+  const Json& number = rule[key];
+  const bool fits = number.is_number_unsigned() ? std::in_range<int>(number.get<std::uint64_t>())
+                                                : std::in_range<int>(number.get<std::int64_t>());
+  if (!fits) return bad_argument("'", key, "' is ", number.dump(), ", which is out of range");
+  return number.get<int>();
 }
 
 Result<Storing> quantize_rule(const Json& rule) {
@@ -104,8 +112,10 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
   for (const auto& [key, member] :
        {std::pair{"min_bytes", &plan.min_bytes}, {"exact_2d_bytes", &plan.exact_2d_bytes}}) {
     if (!object.contains(key)) continue;
-    if (!object[key].is_number_unsigned())
-      return bad_argument("'", key, "' is not a number of bytes");
+    if (!object[key].is_number_unsigned() ||
+        !std::in_range<std::int64_t>(object[key].get<std::uint64_t>())) {
+      return bad_argument("'", key, "' is ", object[key].dump(), ", not a number of bytes");
+    }
     *member = object[key].get<std::int64_t>();
   }
   if (object.contains("by_type") && !object["by_type"].empty()) {

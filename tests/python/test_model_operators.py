@@ -230,3 +230,135 @@ def test_gradient_is_autograds_in_double(tmp_path, case):
     losses, gradients = compare(tmp_path, case, torch.float64)
     for name, (mine, other) in {"loss": losses, **gradients}.items():
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12, msg=name)
+
+
+def graph():
+    """A matrix in compressed rows with an empty row, and rows of one entry and of many."""
+    generator = torch.Generator().manual_seed(11)
+    dense = torch.rand(7, 7, generator=generator) * (torch.rand(7, 7, generator=generator) < 0.4)
+    dense[2] = 0
+    dense[4] = torch.arange(7) == 3
+    return dense.to_sparse_csr()
+
+
+def ids(count, *shape):
+    return torch.randint(count, shape, generator=torch.Generator().manual_seed(12))
+
+
+def values(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(13))
+
+
+def aggregated(*reduce):
+    return lambda P, a, x: torch.sparse.mm(a, x * P["w"], *reduce).square().flatten().mean(0)
+
+
+def neighbours(reduce):
+    return (
+        "input a: csr f32[V, V]\ninput x: f32[V, 6]\nparam w: f32[6] = 0.5\n"
+        f'y = spmm(a, x * w, "{reduce}")\nloss mean(flatten(y * y, 0), 0)\n'
+    )
+
+
+def labelled(shape, loss):
+    """Logits of a shape [N, C, ...], and labels of [N, ...]."""
+    batch, classes, *rest = shape.split(", ")
+    return (
+        f"input x: f32[{shape}]\ntarget t: i64[{', '.join([batch, *rest])}]\n"
+        f"param w: f32[{', '.join([classes, *rest])}] = 0.5\nloss {loss}\n"
+    )
+
+
+# The whole text with inputs of several types, the loss in PyTorch, and the inputs.
+WITH_INPUTS = {
+    "dropout": (
+        "input x: f32[N, 40]\nparam w: f32[40] = 0.5\n"
+        "y = dropout(x * w, 0.3)\nloss mean(flatten(y * y, 0), 0)\n",
+        lambda P, x: F.dropout(x * P["w"], 0.3).square().flatten().mean(0),
+        (values(3, 40),),
+    ),
+    "embedding": (
+        "input i: i64[N, 5]\ny = c: embedding(i, 9, 4)\nloss mean(flatten(y * y, 0), 0)\n",
+        lambda P, i: F.embedding(i, P["c.weight"]).square().flatten().mean(0),
+        (ids(9, 6, 5),),
+    ),
+    "spmm": (neighbours("sum"), aggregated(), (graph(), values(7, 6))),
+    "spmm mean": (neighbours("mean"), aggregated("mean"), (graph(), values(7, 6))),
+    "spmm max": (neighbours("max"), aggregated("amax"), (graph(), values(7, 6))),
+    "cross_entropy": (
+        labelled("N, 5", "cross_entropy(x * w, t)"),
+        lambda P, x, t: F.cross_entropy(x * P["w"], t),
+        (values(6, 5), ids(5, 6)),
+    ),
+    "cross_entropy of images": (
+        labelled("N, 5, 4, 3", "cross_entropy(x * w, t)"),
+        lambda P, x, t: F.cross_entropy(x * P["w"], t),
+        (values(2, 5, 4, 3), ids(5, 2, 4, 3)),
+    ),
+    "cross_entropy of sequences": (
+        labelled("N, 5, 7", "cross_entropy(x * w, t)"),
+        lambda P, x, t: F.cross_entropy(x * P["w"], t),
+        (values(2, 5, 7), ids(5, 2, 7)),
+    ),
+    "cross_entropy of turned sequences": (
+        "input x: f32[N, 7, 5]\ntarget t: i64[N, 7]\nparam w: f32[7, 5] = 0.5\n"
+        "loss cross_entropy(transpose(x * w, 1, 2), t)\n",
+        lambda P, x, t: F.cross_entropy((x * P["w"]).transpose(1, 2), t),
+        (values(2, 7, 5), ids(5, 2, 7)),
+    ),
+    "cross_entropy of volumes": (
+        labelled("N, 5, 2, 3, 4", "cross_entropy(x * w, t)"),
+        lambda P, x, t: F.cross_entropy(x * P["w"], t),
+        (values(2, 5, 2, 3, 4), ids(5, 2, 2, 3, 4)),
+    ),
+    "nll_loss": (
+        labelled("N, 5", "nll_loss(log_softmax(x * w, 1), t)"),
+        lambda P, x, t: F.nll_loss(F.log_softmax(x * P["w"], 1), t),
+        (values(6, 5), ids(5, 6)),
+    ),
+    "l1_loss": (
+        "input x: f32[N, 6]\ntarget t: f32[N, 6]\nparam w: f32[6] = 0.5\nloss l1_loss(x * w, t)\n",
+        lambda P, x, t: F.l1_loss(x * P["w"], t),
+        (values(3, 6), values(3, 7)[:, 1:]),
+    ),
+    "mse_loss": (
+        "input x: f32[N, 6]\ntarget t: f32[N, 6]\nparam w: f32[6] = 0.5\nloss mse_loss(x * w, t)\n",
+        lambda P, x, t: F.mse_loss(x * P["w"], t),
+        (values(3, 6), values(3, 7)[:, 1:]),
+    ),
+    "bce_with_logits": (
+        "input x: f32[N, 6]\ntarget t: f32[N, 6]\nparam w: f32[6] = 0.5\n"
+        "loss bce_with_logits(x * w, t)\n",
+        lambda P, x, t: F.binary_cross_entropy_with_logits(x * P["w"], t),
+        (values(3, 6), torch.sigmoid(values(3, 7)[:, 1:])),
+    ),
+}
+
+
+def compare_with_inputs(tmp_path, case, dtype, *options):
+    text, reference, inputs = WITH_INPUTS[case]
+    inputs = [i.to(dtype) if i.is_floating_point() else i for i in inputs]
+    step = emit(tmp_path, text, *options).Step().to(dtype)
+    generator = torch.Generator().manual_seed(7)
+    for parameter in step.parameters():
+        parameter.data += 0.3 * torch.randn(parameter.shape, generator=generator).to(dtype)
+    P = {n: p.detach().clone().requires_grad_() for n, p in step.named_parameters()}
+    torch.manual_seed(5)  # the same dropout
+    loss = reference(P, *inputs)
+    loss.backward()
+    torch.manual_seed(5)
+    pairs = {"loss": (step(*inputs), loss.detach())}
+    step.backward()
+    return pairs | {name: (p.grad, P[name].grad) for name, p in step.named_parameters()}
+
+
+@pytest.mark.parametrize("case", WITH_INPUTS)
+def test_gradient_beside_other_inputs_is_autograds_bit_by_bit(tmp_path, case):
+    for name, (mine, other) in compare_with_inputs(tmp_path, case, torch.float32).items():
+        assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+
+
+@pytest.mark.parametrize("case", WITH_INPUTS)
+def test_gradient_beside_other_inputs_is_autograds_in_double(tmp_path, case):
+    for name, (mine, other) in compare_with_inputs(tmp_path, case, torch.float64).items():
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12, msg=name)

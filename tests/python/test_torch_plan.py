@@ -116,6 +116,16 @@ def test_a_plan_is_the_same_from_text_file_dict_and_itself(tmp_path):
     assert Plan.read(json.dumps(plans[0].as_dict())) == plans[0]
 
 
+def test_what_the_planner_writes_beside_the_rules_is_no_rule(tmp_path):
+    rules = {"level": "balanced", "by_name": {"conv1": {"codec": "quantize", "bits": 2}}}
+    planned = {"model": "resnet18", "prediction": {"peak_bytes": 174063616}, **rules}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(planned))
+    assert Plan.read(path) == Plan.read(rules)
+    with pytest.raises(ValueError, match="a plan has no entry 'predictions'"):
+        Plan.read({**rules, "predictions": {}})
+
+
 def test_small_values_stay_as_they_are():
     model = network()
     with compress_activations(model, {"min_bytes": 1 << 30}) as run:

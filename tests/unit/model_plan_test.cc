@@ -114,6 +114,25 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
 }
 
+TEST(ModelPlan, NumbersOutOfRangeAreRefusedAndNotCutShort) {
+  const auto refusal = [](const std::string& json) {
+    const auto plan = parse_plan(json, "model");
+    return plan.ok() ? std::string("accepted") : plan.error().message;
+  };
+  // 2^32 + 4 is 4 in the low 32 bits, 2^32 + 1 is 1, 2^64 - 4 and -2^32 + 8 are -4 and 8.
+  for (const char* const bits : {"4294967300", "-4294967288", "18446744073709551612"}) {
+    EXPECT_NE(refusal(text(R"({"by_name": {"relu": {"codec": "quantize", "bits": )", bits, "}}}"))
+                  .find(text("'bits' is ", bits, ", which is out of range")),
+              std::string::npos);
+  }
+  EXPECT_NE(refusal(R"({"tensorpress_plan": 4294967297})").find("out of range"), std::string::npos);
+  EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dct-chop", "cf": 1e30}}})")
+                .find("'cf' is not a whole number"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"min_bytes": 18446744073709551615})").find("not a number of bytes"),
+            std::string::npos);
+}
+
 TEST(ModelPlan, EmittedCodeHasNoLineForDctChopAndSaysSo) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());

@@ -22,6 +22,8 @@ from .module_names import Running, without_wrapper
 from .tensor_codecs import CODECS, ErrorBounded, Keep, Quantize, TensorCodec
 
 KEEP = Keep()
+# What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
+FOR_THE_COMPILER = ("model", "prediction")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +114,8 @@ class Plan:
         version = fields.pop("tensorpress_plan", 1)
         if version != 1:
             raise ValueError(f"tensorpress_plan is {version!r}; this version reads 1")
+        for name in FOR_THE_COMPILER:
+            fields.pop(name, None)
         known = {field.name for field in dataclasses.fields(cls)}
         for name in fields:
             _known(name, known, "a plan has no entry")

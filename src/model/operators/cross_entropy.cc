@@ -39,8 +39,8 @@ class CrossEntropy final : public Operator {
     const std::string weight = s.local("total");
     s.define({log, logits}, text("torch.log_softmax(", s.in(), ", 1)"));
     s.define_all({{s.out(), s.view().output().type}, {weight, s.view().output().type}},
-                 text("aten.nll_loss", images(s) ? "2d" : "", "_forward(", log, ", ", s.in(1),
-                      ", None, 1, -100)"));
+                 text("aten.nll_loss", form(s), "_forward(", log, as_image(s, 2), ", ", s.in(1),
+                      as_image(s, 1), ", None, 1, -100)"));
     s.save("log", log);
     s.save("total", weight);
   }
@@ -49,15 +49,22 @@ class CrossEntropy final : public Operator {
     const TensorType& logits = s.view().input(0).type;
     const std::string inner = s.local("d_log");
     const std::string log = s.saved("log");
+    const std::string back = as_image(s, 2).empty() ? "" : text(".view_as(", log, ")");
     s.define({inner, logits},
-             text("aten.nll_loss", images(s) ? "2d" : "", "_backward(", s.grad(), ", ", log, ", ",
-                  s.in(1), ", None, 1, -100, ", s.saved("total"), ")"));
+             text("aten.nll_loss", form(s), "_backward(", s.grad(), ", ", log, as_image(s, 2), ", ",
+                  s.in(1), as_image(s, 1), ", None, 1, -100, ", s.saved("total"), ")", back));
     s.give(0,
            text("aten._log_softmax_backward_data(", inner, ", ", log, ", 1, ", inner, ".dtype)"));
   }
 
  private:
-  static bool images(const Site& s) { return s.view().input(0).type.shape.size() == 4; }
+  /// PyTorch has this function for rows and for images; others become images of one line.
+  static std::size_t dimensions(const Site& s) { return s.view().input(0).type.shape.size(); }
+  static const char* form(const Site& s) { return dimensions(s) == 2 ? "" : "2d"; }
+  static std::string as_image(const Site& s, int line) {
+    if (dimensions(s) == 2 || dimensions(s) == 4) return "";
+    return text(".flatten(", line, ").unsqueeze(", line, ")");
+  }
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ class ElementLoss final : public Operator {
     } else if (kind_ == Kind::l1) {
       s.give(0, text("(", s.grad(), " / ", x, ".numel()) * (", x, " - ", y, ").sgn()"), scratch);
     } else {
-      s.give(0, text("(torch.sigmoid(", x, ") - ", y, ") * (", s.grad(), " / ", x, ".numel())"),
+      s.give(0, text("(torch.sigmoid(", x, ") - ", y, ") * ", s.grad(), " / ", x, ".numel()"),
              scratch);
     }
   }

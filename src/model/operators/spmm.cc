@@ -43,8 +43,8 @@ class Spmm final : public Operator {
     const bool max = s.attributes().word("reduce") == "max";
     s.define_all({{s.out(), s.view().output().type},
                   {winner, {Element::i64, max ? s.view().output().type.shape : Shape{dim(0)}}}},
-                 text("aten._sparse_mm_reduce_impl(", s.in(0), ", ", s.in(1), ", \"",
-                      s.attributes().word("reduce"), "\")"));
+                 max ? text("sparse_max(", s.in(0), ", ", s.in(1), ")")
+                     : text("aten._sparse_mm_reduce_impl(", s.in(0), ", ", s.in(1), ", \"mean\")"));
     s.save("winner", winner);
   }
   void backward(Site& s) const override {
@@ -52,11 +52,12 @@ class Spmm final : public Operator {
       s.give(1, text("torch.sparse.mm(", s.in(0), ".t(), ", s.grad(), ")"));
       return;
     }
+    const bool max = s.attributes().word("reduce") == "max";
     const std::string made = s.grad_name_of(1);
     s.define_all(
         {{"_", {}}, {made, s.view().input(1).type}},
         text("aten._sparse_mm_reduce_impl_backward(", s.in(0), ", ", s.grad(), ", ", s.in(1),
-             ", \"", s.attributes().word("reduce"), "\", ", s.saved("winner"), ", [False, True])"));
+             max ? ", \"amax\", " : ", \"mean\", ", s.saved("winner"), ", [False, True])"));
     s.give(1, made);
   }
 

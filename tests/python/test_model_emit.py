@@ -1,0 +1,92 @@
+"""What `model emit` writes beside a plain step: checks, differences, updates, casts, pure steps."""
+
+import json
+import subprocess
+import sys
+
+import torch
+import torch.nn.functional as F
+from emitted import PROGRAM, ROOT, emit, step_of
+from test_model_networks import SMALL, Small, images
+
+
+def emitted_text(*arguments):
+    done = subprocess.run([PROGRAM, "model", "emit", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_check_script_finds_the_numerical_gradients_of_a_graph_network(tmp_path):
+    emitted_text(ROOT / "models" / "graphsage.tpm", "-o", tmp_path / "step.py", "--check")
+    done = subprocess.run(
+        [sys.executable, "step_check.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "conv3.lin_neighbour.weight" in done.stdout
+
+
+def test_diff_shows_the_lines_that_store_a_value_otherwise(tmp_path):
+    model = tmp_path / "small.tpm"
+    model.write_text(SMALL)
+    lines = emitted_text(model, "--plan", "safe", "--diff").splitlines()
+    assert '-        S["relu"] = relu' in lines
+    assert '+        S["relu"] = pack_bits(relu, 8)' in lines
+    assert all(line[:1] in ("+", "-") or line == "@@" for line in lines)
+    assert emitted_text(model, "--plan", "off", "--diff") == ""
+
+
+def test_update_in_backward_is_that_of_adam(tmp_path):
+    torch.manual_seed(1)
+    twin = Small()
+    step = step_of(tmp_path, SMALL, twin, "--optimizer", "adam")
+    optimizer = torch.optim.Adam(twin.parameters(), lr=0.001)
+    x, y = images(8, 3, 8)
+    for _ in range(3):
+        optimizer.zero_grad()
+        F.cross_entropy(twin(x), y).backward()
+        optimizer.step()
+        step(x, y)
+        step.backward()
+    for name, parameter in twin.named_parameters():
+        assert step.get_parameter(name).grad is None
+        torch.testing.assert_close(step.get_parameter(name), parameter)
+
+
+def test_values_cast_to_bf16_give_the_same_gradients_in_both_forms(tmp_path):
+    plan = tmp_path / "plan.json"
+    rule = {"codec": "cast", "to": "bf16"}
+    plan.write_text(json.dumps({"level": "lossless", "by_name": {"relu": rule}}))
+    torch.manual_seed(1)
+    twin = Small()
+    x, y = images(8, 3, 8)
+    F.cross_entropy(twin(x), y).backward()
+    exact = twin.conv2.weight.grad
+    found = []
+    for form in ("--native", "--portable"):
+        step = step_of(tmp_path, SMALL, twin, "--plan", plan, form)
+        step(x, y)
+        step.backward()
+        found.append(step.get_parameter("conv2.weight").grad)
+    torch.testing.assert_close(found[0], found[1])
+    # bf16 has 8 significant bits: half a last place is 2^-9 of each value.
+    error = float((found[0] - exact).norm() / exact.norm())
+    assert 0 < error < 2**-8
+
+
+def test_torch_export_takes_the_portable_step_whole(tmp_path):
+    module = emit(tmp_path, SMALL, "--portable")
+
+    class Whole(torch.nn.Module):
+        def forward(self, params, x, y):
+            return module.train_step(params, x, y)
+
+    torch.manual_seed(1)
+    twin = Small()
+    params = {name: p.detach() for name, p in twin.named_parameters()}
+    x, y = images(4, 3, 8)
+    loss, grads = torch.export.export(Whole(), (params, x, y)).module()(params, x, y)
+    other = F.cross_entropy(twin(x), y)
+    other.backward()
+    torch.testing.assert_close(loss, other.detach())
+    for name, parameter in twin.named_parameters():
+        torch.testing.assert_close(grads[name], parameter.grad)
