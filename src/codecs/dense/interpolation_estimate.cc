@@ -161,13 +161,16 @@ class Chooser {
     return result;
   }
 
-  // Residuals are integers, so the sums are exact whatever computes them.
+  // Residuals are integers, so the sums are exact whatever computes them; beyond 2^20 they are cut,
+  // so that a row of 2^22 of them does not overflow.
   static void correlate(const std::int32_t* before, const std::int32_t* now, std::size_t count,
                         double& products, double& squares) {
+    constexpr std::int32_t kMost = 1 << 20;
     std::int64_t product = 0, square = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      product += std::int64_t{before[i]} * now[i];
-      square += std::int64_t{before[i]} * before[i];
+      const std::int64_t one = std::clamp(before[i], -kMost, kMost);
+      product += one * std::clamp(now[i], -kMost, kMost);
+      square += one * one;
     }
     products += static_cast<double>(product);
     squares += static_cast<double>(square);
