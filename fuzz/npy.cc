@@ -7,28 +7,15 @@
 #include "files/tensor_files.h"
 #include "inputs/memory_file.h"
 #include "inputs/must.h"
+#include "inputs/pipe_like.h"
 #include "inputs/streams.h"
 
 namespace tensorpress::fuzz {
 namespace {
 
-class Input : public stream::ByteInput {
- public:
-  explicit Input(std::span<const std::byte> bytes) : left_(bytes) {}
-  Result<std::size_t> read(std::span<std::byte> into) override {
-    const std::size_t count = std::min(into.size(), left_.size());
-    std::copy_n(left_.begin(), count, into.begin());
-    left_ = left_.subspan(count);
-    return count;
-  }
-
- private:
-  std::span<const std::byte> left_;
-};
-
 void check_written_header(const files::NpyHeader& header) {
   const std::string text = files::npy_header(header.dtype, header.shape);
-  Input input(std::as_bytes(std::span(text)));
+  PipeLike input(std::as_bytes(std::span(text)));
   const auto again = files::read_npy_header(input);
   must(again.ok(), "our own header is read");
   must(again->shape == header.shape && again->dtype == header.dtype && !again->fortran_order &&
@@ -58,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto dict = files::parse_npy_dict({reinterpret_cast<const char*>(data), size});
   if (!dict.ok()) fuzz::must_explain(dict.error());
   if (dict.ok()) fuzz::check_written_header(*dict);
-  fuzz::Input input(bytes);
+  fuzz::PipeLike input(bytes);
   const auto header = files::read_npy_header(input);
   if (!header.ok()) {
     fuzz::must_explain(header.error());

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "inputs/pipe_like.h"
 #include "stream/memory_io.h"
 
 namespace tensorpress::fuzz {
@@ -27,21 +28,6 @@ class FileLike : public stream::ByteSource {
 
  private:
   std::span<const std::byte> bytes_;
-};
-
-/// Bytes that come in order only.
-class PipeLike : public stream::ByteInput {
- public:
-  explicit PipeLike(std::span<const std::byte> bytes) : left_(bytes) {}
-  Result<std::size_t> read(std::span<std::byte> into) override {
-    const std::size_t count = std::min(into.size(), left_.size());
-    std::copy_n(left_.begin(), count, into.begin());
-    left_ = left_.subspan(count);
-    return count;
-  }
-
- private:
-  std::span<const std::byte> left_;
 };
 
 Tensor empty_tensor(const StreamInfo& info) {

@@ -4,18 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "builtin_devices.h"
 #include "devices/chop_sweep.h"
 #include "devices/chop_time.h"
 #include "devices/ported_codec.h"
 
 namespace tensorpress::devices {
 namespace {
-
-Device device_named(const char* name) {
-  auto device = builtin_device(name);
-  EXPECT_TRUE(device.ok()) << name;
-  return std::move(device).value();
-}
 
 /// Round numbers in every term; one after the other.
 Device round_numbers() {

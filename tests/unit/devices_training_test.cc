@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "builtin_devices.h"
 #include "devices/gcn_program.h"
 #include "devices/networks.h"
 #include "devices/program_time.h"
@@ -10,12 +11,6 @@
 
 namespace tensorpress::devices {
 namespace {
-
-Device device_named(const char* name) {
-  auto device = builtin_device(name);
-  EXPECT_TRUE(device.ok()) << name;
-  return std::move(device).value();
-}
 
 /// One unit of everything: 100 flop/s, 1000 bytes on the chip, 10 B/s beside it, 5 B/s to others.
 Device round_numbers() {

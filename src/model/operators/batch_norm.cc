@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "model/operators/normalizing.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
@@ -18,7 +19,7 @@ namespace {
 // The slices of batch_norm_backward_packed in packing.cc.
 constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
-class BatchNorm final : public Operator {
+class BatchNorm final : public NormalizingOperator {
  public:
   const Signature& signature() const override {
     static const Signature kSignature{"batch_norm",
@@ -43,15 +44,6 @@ class BatchNorm final : public Operator {
                            {"num_batches_tracked", {Element::i64, {}}, "init.zeros_({})", true}};
     inferred.hidden = {x};
     return inferred;
-  }
-
-  std::vector<Need> needs(const NodeView& /*node*/, bool split) const override {
-    if (split) return {need_output(1, Tolerance::linear)};
-    return {need_input(0, Tolerance::exact)};
-  }
-  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool split) const override {
-    if (split) return {need_output(1, Tolerance::linear)};
-    return {};
   }
 
   void forward(Site& s) const override {

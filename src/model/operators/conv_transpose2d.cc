@@ -36,12 +36,7 @@ class ConvTranspose2d final : public Operator {
     TRY(const Pair dilation, window_pair(attributes, "dilation", 1));
     const std::int64_t groups = attributes.integer("groups");
     const std::int64_t in = x.shape[1].factor;
-    const std::int64_t out = attributes.integer("channels");
-    if (out < 1 || out > (1 << 24)) return bad_argument("'channels' is ", out);
-    if (groups < 1 || in % groups != 0 || out % groups != 0) {
-      return bad_argument("'groups' is ", groups, ", which does not divide ", in, " and ", out,
-                          " channels");
-    }
+    TRY(const std::int64_t out, output_channels(x, attributes));
     TensorType y = x;
     y.shape[1] = dim(out);
     for (std::size_t i = 0; i < 2; ++i) {

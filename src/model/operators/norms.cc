@@ -2,12 +2,13 @@
 // store its normalized values instead of x, and its output is rebuilt from them; the deviations are
 // kept.
 #include "base/errors.h"
+#include "model/operators/normalizing.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
 
-class LayerNorm final : public Operator {
+class LayerNorm final : public NormalizingOperator {
  public:
   const Signature& signature() const override {
     static const Signature kSignature{
@@ -24,14 +25,6 @@ class LayerNorm final : public Operator {
                            {"bias", {x.element, {x.shape.back()}}, "init.zeros_({})"}};
     inferred.hidden = {x};
     return inferred;
-  }
-  std::vector<Need> needs(const NodeView& /*node*/, bool split) const override {
-    if (split) return {need_output(1, Tolerance::linear)};
-    return {need_input(0, Tolerance::exact)};
-  }
-  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool split) const override {
-    if (split) return {need_output(1, Tolerance::linear)};
-    return {};
   }
   void forward(Site& s) const override {
     const TensorType& x = s.view().input(0).type;

@@ -21,22 +21,7 @@ class MaxPool final : public Operator {
   }
 
   Result<Inferred> infer(const Arguments& arguments) const override {
-    const TensorType& x = arguments.inputs[0];
-    RETURN_IF_ERROR(expect_images(x));
-    TRY(const Pair kernel, window_pair(arguments.attributes, "kernel", 1));
-    Pair stride = kernel;
-    if (arguments.attributes.has("stride")) {
-      TRY(stride, window_pair(arguments.attributes, "stride", 1));
-    }
-    TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
-    TensorType y = x;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
-      TRY(const std::int64_t size,
-          window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1,
-                        arguments.attributes.flag("ceil_mode")));
-      y.shape[i + 2] = dim(size);
-    }
+    TRY(const TensorType y, pooled(arguments, arguments.attributes.flag("ceil_mode")));
     return Inferred{{y}};
   }
 
@@ -115,21 +100,7 @@ class AvgPool final : public Operator {
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    const TensorType& x = arguments.inputs[0];
-    RETURN_IF_ERROR(expect_images(x));
-    TRY(const Pair kernel, window_pair(arguments.attributes, "kernel", 1));
-    Pair stride = kernel;
-    if (arguments.attributes.has("stride")) {
-      TRY(stride, window_pair(arguments.attributes, "stride", 1));
-    }
-    TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
-    TensorType y = x;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
-      TRY(const std::int64_t size,
-          window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1, false));
-      y.shape[i + 2] = dim(size);
-    }
+    TRY(const TensorType y, pooled(arguments, false));
     return Inferred{{y}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }

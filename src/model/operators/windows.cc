@@ -50,6 +50,37 @@ Result<std::int64_t> window_extent(std::int64_t extent, std::int64_t kernel, std
   return steps + 1;
 }
 
+Result<TensorType> pooled(const Arguments& arguments, bool ceil_mode) {
+  const TensorType& x = arguments.inputs[0];
+  RETURN_IF_ERROR(expect_images(x));
+  TRY(const Pair kernel, window_pair(arguments.attributes, "kernel", 1));
+  Pair stride = kernel;
+  if (arguments.attributes.has("stride")) {
+    TRY(stride, window_pair(arguments.attributes, "stride", 1));
+  }
+  TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
+  TensorType y = x;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
+    TRY(const std::int64_t size,
+        window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1, ceil_mode));
+    y.shape[i + 2] = dim(size);
+  }
+  return y;
+}
+
+Result<std::int64_t> output_channels(const TensorType& x, const Attributes& attributes) {
+  const std::int64_t groups = attributes.integer("groups");
+  const std::int64_t in = x.shape[1].factor;
+  const std::int64_t out = attributes.integer("channels");
+  if (out < 1 || out > (1 << 24)) return bad_argument("'channels' is ", out);
+  if (groups < 1 || in % groups != 0 || out % groups != 0) {
+    return bad_argument("'groups' is ", groups, ", which does not divide ", in, " and ", out,
+                        " channels");
+  }
+  return out;
+}
+
 std::string kaiming_init() {
   return "init.kaiming_uniform_({}, a=math.sqrt(5))";
 }

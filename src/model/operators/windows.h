@@ -23,6 +23,12 @@ Result<void> expect_images(const TensorType& type);
 Result<std::int64_t> window_extent(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
                                    std::int64_t padding, std::int64_t dilation, bool ceil_mode);
 
+/// What a pool makes of its input: attributes kernel, stride (as the kernel if not given), padding.
+Result<TensorType> pooled(const Arguments& arguments, bool ceil_mode);
+
+/// The attribute `channels`, which `groups` must divide as it does the channels of x.
+Result<std::int64_t> output_channels(const TensorType& x, const Attributes& attributes);
+
 /// PyTorch's default initialization of convolutions and linear layers.
 std::string kaiming_init();
 std::string fan_in_bias_init(std::int64_t fan_in);

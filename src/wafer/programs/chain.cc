@@ -28,6 +28,19 @@ Result<ChainColors> new_chain_colors(Layout& layout, const std::string& name) {
   return colors;
 }
 
+void add_along_chain(Pe& pe, const ChainColors& colors, std::size_t place, std::size_t length,
+                     std::span<std::uint32_t> values, Task done) {
+  if (length == 1) {
+    pe.activate(done);
+  } else if (place == 0) {
+    pe.send(colors.out(0), values);
+  } else if (place + 1 < length) {
+    pe.forward_add(colors.in(place), colors.out(place), values, kNoTask, Arithmetic::f32);
+  } else {
+    pe.receive_add(colors.in(place), values, done, Arithmetic::f32);
+  }
+}
+
 Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length,
                          const ChainColors& colors) {
   const Route send = Route::fixed({Port::ramp}, {to});

@@ -4,9 +4,11 @@
 //   PE 0 --even--> PE 1 --odd--> PE 2 --even--> PE 3
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "tensorpress/wafer/layout.h"
+#include "tensorpress/wafer/program.h"
 
 namespace tensorpress::wafer::programs {
 
@@ -33,6 +35,11 @@ Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t le
 /// word of each must be marked `advance`.
 Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
                               Color color);
+
+/// The turn of the PE at `place` of a line of `length` when float vectors are added up along it:
+/// the last one has the sum when `done` begins.
+void add_along_chain(Pe& pe, const ChainColors& colors, std::size_t place, std::size_t length,
+                     std::span<std::uint32_t> values, Task done);
 
 /// The PE `steps` further.
 PeAt step(PeAt from, Port to, std::size_t steps);

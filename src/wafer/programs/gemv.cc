@@ -45,15 +45,7 @@ class Tile final : public PeProgram {
       pe.vector_operation(plan_.tile_rows, 2, 1);  // a column of A and y, into y
     }
     for (std::size_t i = 0; i < sums.size(); ++i) y_[i] = std::bit_cast<std::uint32_t>(sums[i]);
-    if (plan_.width == 1) {
-      pe.activate(kDone);
-    } else if (turn == 0) {
-      pe.send(plan_.sums.out(0), y_);
-    } else if (turn + 1 < plan_.width) {
-      pe.forward_add(plan_.sums.in(turn), plan_.sums.out(turn), y_, kNoTask, Arithmetic::f32);
-    } else {
-      pe.receive_add(plan_.sums.in(turn), y_, kDone, Arithmetic::f32);
-    }
+    add_along_chain(pe, plan_.sums, turn, plan_.width, y_, kDone);
   }
 
  private:
