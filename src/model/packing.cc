@@ -71,12 +71,12 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
 )"},
     {"conv_slices",
      R"(
-def conv_slices(x, *arguments):
-    """F.conv2d slice by slice of the batch, which needs less memory besides."""
-    count, samples, y = x.shape[0], max(1, (1 << 20) // math.prod(x.shape[1:])), None
+def conv_slices(convolution, samples, x, *arguments):
+    """So many samples of the batch at a time, which needs less memory besides."""
+    count, y = x.shape[0], None
     for first in range(0, count, samples):
         part = slice(first, min(first + samples, count))
-        y_part = F.conv2d(x[part], *arguments)
+        y_part = convolution(x[part], *arguments)
         if y is None:
             y = y_part.new_empty((count, *y_part.shape[1:]))
         y[part] = y_part
@@ -86,23 +86,22 @@ def conv_slices(x, *arguments):
      {}},
     {"conv_slices_",
      R"(
-def conv_slices_(x, *arguments):
-    """F.conv2d in the memory of x, slice by slice of the batch."""
-    samples = max(1, (1 << 20) // x[0].numel())
+def conv_slices_(convolution, samples, x, *arguments):
+    """The same in the memory of x."""
     for first in range(0, x.size(0), samples):
         part = x[first : first + samples]
-        part.copy_(F.conv2d(part, *arguments))
+        part.copy_(convolution(part, *arguments))
     return x
 )",
      {}},
     {"conv_backward_slices",
      R"(
-def conv_backward_slices(gradient, x, d_x, weight, bias, *geometry, add=False):
-    """aten.convolution_backward slice by slice of the batch. The gradient of x goes to d_x, which
+def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add=False):
+    """aten.convolution_backward, so many samples at a time. The gradient of x goes to d_x, which
     may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x."""
     if d_x is None and geometry[-1][0]:
         d_x = gradient.new_empty(x.shape)
-    samples, d_weight, d_bias = max(1, (1 << 20) // math.prod(x.shape[1:])), None, None
+    d_weight = d_bias = None
     for first in range(0, x.shape[0], samples):
         part = slice(first, min(first + samples, x.shape[0]))
         more_x, more, more_bias = aten.convolution_backward(
@@ -236,9 +235,6 @@ def add_unpacked(x, packed, bits):
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
     """batch_norm_backward slice by slice of the batch, from packed normalized values."""
     count, each = gradient.size(0), gradient[0].numel()
-    if each % 256:
-        normal = unpack_bits(packed, bits, gradient.shape)
-        return batch_norm_backward(gradient, normal, weight, rstd, [True, True, True])
     normal, samples = unpack_slices(packed, bits, gradient.shape), max(1, (1 << 20) // each)
     parts = [slice(i, min(i + samples, count)) for i in range(0, count, samples)]
     over, column = [0, *range(2, gradient.dim())], (-1, *[1] * (gradient.dim() - 2))

@@ -143,9 +143,10 @@ std::string Site::out_slices(std::size_t j) {
 }
 
 int Site::hidden_bits() const {
-  const Stash& stash = lowering_.stashes_[view().node.outputs[hidden()]];
-  const bool packed = stash.how.kind == Storing::Kind::quantize && lowering_.options_.native;
-  return split() && packed ? stash.how.bits : 0;
+  const ValueId id = view().node.outputs[hidden()];
+  const Storing& how = lowering_.stashes_[id].how;
+  const bool packed = how.kind == Storing::Kind::quantize && lowering_.has_slices(id);
+  return split() && packed ? how.bits : 0;
 }
 
 std::string Site::stored_hidden() const {

@@ -96,8 +96,8 @@ class Site {
   /// exists whole; empty if it is not stored in a way that samples can be taken of.
   std::string in_slices(std::size_t i = 0);
   std::string out_slices(std::size_t j = 0);
-  /// Bits a value of the stored hidden output if it is quantized and the package packs, else 0; and
-  /// where it is stored. For functions that unpack it themselves, piece by piece.
+  /// Bits a value of the stored hidden output if it is quantized and has slices, else 0; and where
+  /// it is stored. For functions that unpack it themselves, slice by slice.
   int hidden_bits() const;
   std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
