@@ -47,7 +47,13 @@ class Decision {
     if (value.type.shape.size() <= 2 && size <= plan_.exact_2d_bytes) return {};
     // The training loop holds inputs anyway.
     if (value.role == Role::input || value.role == Role::target) return {};
-    return stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
+    const Storing& how =
+        stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
+    if (how.kind != Storing::Kind::chop || has_planes(value.type)) return how;
+    Storing quantized;
+    quantized.kind = Storing::Kind::quantize;
+    quantized.bits = 8;
+    return quantized;
   }
 
   bool splits(const Node& node) const {
@@ -170,6 +176,10 @@ class Decision {
       if (!is_floating(value.type.element)) {
         return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
                             to_text(value.type), "; only floating activations can be lossy");
+      }
+      if (storing.kind == Storing::Kind::chop && !has_planes(value.type)) {
+        return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
+                            to_text(value.type), "; dct-chop is for planes of 8 x 8 or more");
       }
       if (storing.kind == Storing::Kind::rebuild && stashes_[id].values && !stashes_[id].rebuilt) {
         return bad_argument("the plan asks to rebuild '", name,

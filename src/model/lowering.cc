@@ -331,7 +331,9 @@ bool Lowering::has_slices(ValueId id) const {
       return need.signs || has_slices(source);
     });
   }
-  if (stash.how.kind == Storing::Kind::cast) return true;
+  if (stash.how.kind == Storing::Kind::cast) {
+    return stash.how.type == "bf16" || stash.how.type == "f16";
+  }
   const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
   return stash.how.kind == Storing::Kind::quantize && sample && sample->known() &&
          sample->factor % kGroup == 0;
@@ -410,8 +412,7 @@ void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64
   const Value& value = graph_.values[id];
   const Storing how{.kind = Storing::Kind::quantize,
                     .bits = options_.waiting_bits,
-                    .stochastic = options_.native,
-                    .type = {}};
+                    .stochastic = options_.native};
   const std::string name = python_name(gradient_names_[id] + "_waiting");
   const std::string rounding =
       how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();

@@ -372,12 +372,70 @@ def window_bits(kernel):
 )"},
     {"pack_cast", R"(
 def pack_cast(x, to):
-    return x.to(to)
+    """To a smaller floating-point type; too large values become the largest."""
+    if to in ("bf16", "f16"):
+        return x.to(torch.bfloat16 if to == "bf16" else torch.float16)
+    packed = packing.cast_pack(x.contiguous(), to)
+    return x.clone() if packed is None else packed
 )",
      R"(
 def pack_cast(x, to):
-    return x.to(to)
+    """To a smaller floating-point type; too large values become the largest."""
+    types = {"bf16": torch.bfloat16, "f16": torch.float16}
+    types |= {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+    largest = torch.finfo(types[to]).max
+    return x.clamp(-largest, largest).to(types[to])
 )"},
+    {"unpack_cast", R"(
+def unpack_cast(packed, to, shape, dtype):
+    if packed.dtype != torch.uint8:
+        return packed.to(dtype)
+    return packing.cast_unpack(packed, shape, dtype, to)
+)",
+     R"(
+def unpack_cast(packed, to, shape, dtype):
+    return packed.to(dtype)
+)"},
+    {"pack_bounded",
+     R"(
+def pack_bounded(x, codec, bound, value):
+    """By a codec of the library that keeps a bound, here of each element's error."""
+    return tensor_codecs.CODECS[codec](bound, value).encode(x, 0)[0]
+)",
+     {}},
+    {"unpack_bounded",
+     R"(
+def unpack_bounded(packed, codec, bound, value, shape, dtype):
+    return tensor_codecs.CODECS[codec](bound, value).decode((packed,), shape, dtype)
+)",
+     {}},
+    {"pack_chop",
+     R"(
+def pack_chop(x, cf):
+    """The lowest cf x cf of the 8 x 8 DCT coefficients of each block (DCT+Chop), by two products.
+    A last short block goes on with its last value."""
+    left, right = (chop_matrix(extent, cf, x) for extent in x.shape[-2:])
+    for matrix, extent in zip((left, right), x.shape[-2:]):
+        matrix[:, extent - 1] = matrix[:, extent - 1 :].sum(1)
+    return left[:, : x.shape[-2]] @ x @ right[:, : x.shape[-1]].t()
+)",
+     {}},
+    {"unpack_chop",
+     R"(
+def unpack_chop(kept, cf, shape):
+    left, right = (chop_matrix(extent, cf, kept)[:, :extent] for extent in shape[-2:])
+    return left.t() @ kept @ right
+)",
+     {}},
+    {"chop_matrix",
+     R"(
+def chop_matrix(extent, cf, like):
+    """The first cf rows of the orthonormal DCT of 8 elements, for each block of an axis."""
+    k, n = torch.arange(cf, dtype=torch.float64).view(-1, 1), torch.arange(8, dtype=torch.float64)
+    dct = torch.cos(math.pi / 8 * (n + 0.5) * k) * torch.where(k == 0, 8**-0.5, 0.5)
+    return torch.block_diag(*[dct] * ((extent + 7) // 8)).to(like.device, like.dtype)
+)",
+     {}},
     {"pack_bits", R"(
 def pack_bits(x, bits, rounding="nearest", seed=0):
     """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
@@ -443,6 +501,10 @@ bool mentions(const std::string& code, std::string_view name) {
   return false;
 }
 
+std::string bound_arguments(const Storing& storing) {
+  return text("\"", storing.codec, "\", \"", storing.bound, "\", ", storing.bound_value);
+}
+
 }  // namespace
 
 std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed) {
@@ -454,8 +516,11 @@ std::string pack_expression(const Storing& storing, const std::string& variable,
       }
       return text("pack_bits(", variable, ", ", storing.bits, ")");
     case Storing::Kind::cast:
-      return text("pack_cast(", variable, ", torch.",
-                  storing.type == "f16" ? "float16" : "bfloat16", ")");
+      return text("pack_cast(", variable, ", \"", storing.type, "\")");
+    case Storing::Kind::chop:
+      return text("pack_chop(", variable, ", ", storing.chop_factor, ")");
+    case Storing::Kind::bounded:
+      return text("pack_bounded(", variable, ", ", bound_arguments(storing), ")");
     default:
       return variable;
   }
@@ -467,7 +532,14 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
     case Storing::Kind::quantize:
       return text("unpack_bits(", stored, ", ", storing.bits, ", ", to_python(type.shape), ")");
     case Storing::Kind::cast:
-      return text(stored, ".to(", torch_name(type.element), ")");
+      return text("unpack_cast(", stored, ", \"", storing.type, "\", ", to_python(type.shape), ", ",
+                  torch_name(type.element), ")");
+    case Storing::Kind::chop:
+      return text("unpack_chop(", stored, ", ", storing.chop_factor, ", ", to_python(type.shape),
+                  ")");
+    case Storing::Kind::bounded:
+      return text("unpack_bounded(", stored, ", ", bound_arguments(storing), ", ",
+                  to_python(type.shape), ", ", torch_name(type.element), ")");
     default:
       return stored;
   }

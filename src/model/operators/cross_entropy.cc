@@ -7,7 +7,7 @@
 namespace tensorpress::model {
 namespace {
 
-const Storing kPacked{.kind = Storing::Kind::quantize, .bits = 8, .type = {}};
+const Storing kPacked{.kind = Storing::Kind::quantize, .bits = 8};
 constexpr std::int64_t kLeastPacked = std::int64_t{1} << 20;
 
 class CrossEntropy final : public Operator {
