@@ -27,6 +27,7 @@ class WaferFieldOptions {
   std::string offsets_ = "mesh";
   std::string order_ = "auto";
   bool whole_mesh_ = false;
+  bool share_work_ = false;
   bool transpose_ = false;
   bool uniform_ = false;
   BoundOptions bound_;
@@ -35,6 +36,8 @@ class WaferFieldOptions {
   CalibrationOption calibration_;
 };
 
+/// "mesh", "look-back" or "host".
+Result<wafer::programs::OffsetsBy> parse_offsets(const std::string& name);
 /// "column", "row" or "auto" (absent).
 Result<std::optional<wafer::programs::OffsetOrder>> parse_order(const std::string& name);
 

@@ -108,11 +108,13 @@ Result<ExitStatus> run_trace(const TraceOptions& options) {
   std::string words;
   std::size_t events = 0;
   const auto run = wafer::programs::run_offsets(
-      mesh.width, mesh.height, order, lengths, {.machine = calibration.machine(), .trace = true},
-      [&](const wafer::Layout& layout, const wafer::Report& report) {
-        words = report::trace_json(layout, report);
-        events = report.trace.size();
-      });
+      mesh.width, mesh.height, lengths,
+      {.order = order,
+       .run = {.machine = calibration.machine(), .trace = true},
+       .inspect = [&](const wafer::Layout& layout, const wafer::Report& report) {
+         words = report::trace_json(layout, report);
+         events = report.trace.size();
+       }});
   if (!run.ok()) return run.error();
   RETURN_IF_ERROR(write_file(options.output, std::as_bytes(std::span(words))));
   if (options.json) {

@@ -77,9 +77,10 @@ Result<void> show_table2(const Calibration& calibration, const ReproductionReque
   std::array<std::uint64_t, kTable2.size()> makespans = {};
   for (std::size_t i = 0; i < kTable2.size(); ++i) {
     const Cell& cell = kTable2[i];
-    TRY(const auto run, wafer::programs::run_offsets(
-                            cell.width, cell.height, cell.order, {},
-                            {.threads = request.threads, .machine = calibration.machine()}));
+    TRY(const auto run, wafer::programs::run_offsets(cell.width, cell.height, {},
+                                                     {.order = cell.order,
+                                                      .run = {.threads = request.threads,
+                                                              .machine = calibration.machine()}}));
     const std::string mesh = text(cell.width, "x", cell.height);
     makespans[i] = run.makespan_cycles;
     table.rows.push_back(

@@ -20,6 +20,8 @@ const char* axis_label(SweepAxis axis) {
       return "samples in a batch";
     case SweepAxis::cf:
       return "chop factor CF";
+    case SweepAxis::serialize:
+      return "serialization s";
   }
   return "";
 }
@@ -104,7 +106,8 @@ std::string sweep_text(const Sweep& sweep) {
   std::string lines = text(table.caption, '\n',
                            padded(sweep.axis == SweepAxis::resolution ? "n x n"
                                   : sweep.axis == SweepAxis::batch    ? "batch"
-                                                                      : "CF",
+                                  : sweep.axis == SweepAxis::cf       ? "CF"
+                                                                      : "s",
                                   8));
   for (const SweepSeries& series : sweep.series) lines += padded(series.name, kWidth);
   lines += '\n';

@@ -97,10 +97,27 @@ def test_other_designs_are_told_beside_the_run(tensorpress, wind):
     told = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram")
     other = told["what_if_kernel_cycles"]
     assert other["look_back"] > told["kernel_cycles"] and other["offsets_on_host"] > told["kernel_cycles"]
-    assert other["idle_pes_help"] <= told["kernel_cycles"] < other["transposed"]
+    assert told["kernel_cycles"] < other["transposed"]
+    looked = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--offsets", "look-back", "--verify")
+    assert looked["same_as_host"] and looked["kernel_cycles"] == pytest.approx(other["look_back"], rel=0.01)
+    text = tensorpress("wafer", "run", "wind.npy", "--rel", "1e-4").out.decode()
+    assert "closed form of --offsets look-back" in text and "a model of the transfer, not simulated" in text
     transposed = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--transpose")
     # The paper: omitting transposition gains 80.45 %.
     assert transposed["coding_cycles"] / told["coding_cycles"] == pytest.approx(1.8045, rel=1e-3)
+
+
+def test_idle_neighbours_take_blocks_of_slow_pes(tensorpress):
+    generator = np.random.default_rng(3)
+    calm, wild = generator.standard_normal((2, 40, 8, 32)).astype("f4")  # 8 blocks a PE, by turns
+    field = np.stack([calm, wild * 1e4], axis=1).reshape(-1)
+    np.save(tensorpress.directory / "uneven.npy", field)
+    arguments = ("uneven.npy", "--codec", "ceresz", "--abs", "0.5", "--mesh", "10x8", "--order", "row", "--verify")
+    alone, shared = (run(tensorpress, *arguments, *more) for more in ((), ("--share-work",)))
+    assert alone["shared_blocks"] == 0 < shared["shared_blocks"] and shared["same_as_host"]
+    assert shared["kernel_cycles"] < 0.9 * alone["kernel_cycles"]
+    assert "coded by a neighbour" in tensorpress("wafer", "run", *arguments, "--share-work").out.decode()
+    assert "three" in tensorpress.refuses("wafer", "run", "uneven.npy", "--codec", "ceresz-3", "--abs", "1", "--share-work")
 
 
 def test_heat_maps_are_pictures_and_a_page(tensorpress, wind):
@@ -137,6 +154,9 @@ def test_meshes_that_cannot_be_are_refused(tensorpress, mesh):
 def test_bad_arguments_are_one_sentence(tensorpress, wind):
     assert "column" in tensorpress.refuses("wafer", "offsets", "--order", "diagonal")
     assert "makespan" in tensorpress.refuses("wafer", "offsets", "--observer", "everybody")
+    assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "magic")
+    assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "host")
+    assert "10000 PEs" in tensorpress.refuses("wafer", "offsets", "--by", "look-back", "--mesh", "101x100")
     np.save(tensorpress.directory / "f64.npy", np.arange(100.0))
     assert "f32" in tensorpress.refuses("wafer", "run", "f64.npy", "--rel", "1e-3")
     assert "edge or sram" in tensorpress.refuses("wafer", "run", "wind.npy", "--rel", "1e-3", "--io", "air")

@@ -143,18 +143,28 @@ TEST(WaferSameness, ThreadsDoNotMatterWhereWaveletsWaitForEachOtherAcrossRows) {
 }
 
 TEST(WaferSameness, OffsetsAreTheSameForThreadsOrdersAndTrains) {
-  std::vector<std::uint32_t> lengths(31 * 18);
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    lengths[i] = static_cast<std::uint32_t>(i * 37 % 101);
-  for (const auto order : {programs::OffsetOrder::column, programs::OffsetOrder::row}) {
-    const auto plain = programs::run_offsets(31, 18, order, lengths, {.trains = false});
-    ASSERT_TRUE(plain.ok()) << plain.error().message;
-    for (const std::size_t threads : {1u, 2u, 7u}) {
-      const auto other = programs::run_offsets(31, 18, order, lengths, {.threads = threads});
-      ASSERT_TRUE(other.ok()) << other.error().message;
-      EXPECT_EQ(plain->offsets, other->offsets);
-      EXPECT_EQ(plain->origin_cycles, other->origin_cycles);
-      expect_same(plain->report, other->report);
+  using programs::OffsetOrder;
+  using programs::OffsetsBy;
+  for (const OffsetOrder order : {OffsetOrder::column, OffsetOrder::row}) {
+    for (const OffsetsBy by : {OffsetsBy::mesh, OffsetsBy::look_back}) {
+      // Look-back takes many more cycles, and threads meet in each.
+      const std::uint32_t width = by == OffsetsBy::mesh ? 31 : 6;
+      const std::uint32_t height = by == OffsetsBy::mesh ? 18 : 5;
+      std::vector<std::uint32_t> lengths(width * height);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        lengths[i] = static_cast<std::uint32_t>(i * 37 % 101);
+      }
+      const auto plain = programs::run_offsets(
+          width, height, lengths, {.order = order, .by = by, .run = {.trains = false}});
+      ASSERT_TRUE(plain.ok()) << plain.error().message;
+      for (const std::size_t threads : {1u, 2u, 7u}) {
+        const auto other = programs::run_offsets(
+            width, height, lengths, {.order = order, .by = by, .run = {.threads = threads}});
+        ASSERT_TRUE(other.ok()) << other.error().message;
+        EXPECT_EQ(plain->offsets, other->offsets);
+        EXPECT_EQ(plain->origin_cycles, other->origin_cycles);
+        expect_same(plain->report, other->report);
+      }
     }
   }
 }

@@ -158,7 +158,7 @@ class Strip {
   // --- Trains (trains.cc) ---
   void inject(std::uint32_t injection);
   void deal(std::uint32_t injection);
-  bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place);
+  bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place, std::size_t train);
   void take_train(std::uint32_t pe, std::uint32_t train, unsigned color);
   void collect(std::uint32_t pe, const Send& send);
   std::string no_route(std::uint32_t pe, Color color) const;

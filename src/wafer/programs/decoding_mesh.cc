@@ -149,13 +149,7 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
   run.width = mesh.width;
   run.height = mesh.height;
   run.order = options.order.value_or(choose_order(run.width, run.height));
-  const bool columns = run.order == OffsetOrder::column;
-  const OffsetPlan numbering{.order = run.order,
-                             .lines = columns ? run.width : run.height,
-                             .line_length = columns ? run.height : run.width,
-                             .reduce = {},
-                             .scan = {},
-                             .place = {}};
+  const OffsetPlan numbering = number_blocks(run.width, run.height, run.order);
   TRY(Layout layout, Layout::make(run.width, run.height));
   const std::uint64_t places = layout.pe_count();
   run.blocks_per_pe = static_cast<std::uint32_t>((run.blocks + places - 1) / places);

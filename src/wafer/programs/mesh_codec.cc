@@ -8,12 +8,11 @@
 #include "base/errors.h"
 #include "codecs/ceresz/chunk_slack.h"
 #include "wafer/programs/coding_pe.h"
+#include "wafer/programs/sharing_pe.h"
 #include "wafer/programs/three_pe.h"
 
 namespace tensorpress::wafer::programs {
 namespace {
-
-constexpr Task kFirstOffsetTask = 2;
 
 /// The PEs of one block: a pipeline is three wide.
 std::uint32_t pes_of(Mapping mapping) {
@@ -36,10 +35,14 @@ Result<CodingPlan> make_plan(std::span<const float> values, double bound,
       .costs = BlockCosts(calibration, options.uniform_cost, options.transpose),
       .mapping = options.mapping,
       .io = options.io,
-      .mesh_offsets = options.mapping == Mapping::ceresz2 && options.offsets == OffsetsBy::mesh};
+      .offsets_by = options.mapping == Mapping::ceresz2 ? options.offsets : OffsetsBy::host,
+      .share_work = options.share_work};
   plan.blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   run.blocks = plan.blocks;
   const std::uint32_t each = pes_of(options.mapping);
+  if (options.share_work && options.mapping == Mapping::ceresz_three) {
+    return unsupported("shared work on pipelines of three PEs; take a mapping of one PE a block");
+  }
   if (options.width < each) {
     return bad_argument("a pipeline of three PEs does not fit a mesh of ", options.width, "x",
                         options.height);
@@ -108,7 +111,7 @@ class Assembly {
     std::byte* value = position + 4 * outliers;
     std::uint64_t before = 0;
     for (const PeOutput& output : outputs_) {
-      const std::uint64_t offset = plan.mesh_offsets ? output.offset : before;
+      const std::uint64_t offset = plan.offsets_by != OffsetsBy::host ? output.offset : before;
       if (offset + output.words.size() > words) {
         return internal_error("a PE's words go to ", offset, ", beyond all ", words);
       }
@@ -167,6 +170,19 @@ Result<void> cut_row(const EdgeOutput& row, const OffsetPlan& numbering, std::ui
   return {};
 }
 
+std::unique_ptr<CodingPe> coding_pe(const CodingPlan& plan, std::uint32_t width, PeAt at) {
+  const std::uint64_t first =
+      std::min(plan.blocks, plan.offsets.number_of(at) * plan.blocks_per_pe);
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
+  if (!plan.share_work) return std::make_unique<CodingPe>(plan, at, first, count);
+  // Of a pair without blocks nobody has anything to say; the western one has the earlier blocks.
+  const PeAt western{at.x / 2 * 2, at.y};
+  const bool paired =
+      western.x + 1 < width && plan.offsets.number_of(western) * plan.blocks_per_pe < plan.blocks;
+  return std::make_unique<SharingPe>(plan, at, first, count, paired);
+}
+
 Result<void> name_stages(Layout& layout) {
   RETURN_IF_ERROR(layout.stage_name(kQuantizeStage, "prequantization"));
   RETURN_IF_ERROR(layout.stage_name(kPredictStage, "Lorenzo prediction"));
@@ -220,14 +236,13 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
   run.order = options.order.value_or(choose_order(run.width, run.height));
   TRY(plan.in, layout.new_color("words in"));
   TRY(plan.out, layout.new_color("words out"));
-  if (plan.mesh_offsets) {
-    TRY(plan.offsets, plan_offsets(layout, run.order, kFirstOffsetTask, kOffsetStage));
-  } else {
-    const bool columns = run.order == OffsetOrder::column;
-    plan.offsets.order = run.order;
-    plan.offsets.lines = columns ? run.width : run.height;
-    plan.offsets.line_length = columns ? run.height : run.width;
+  plan.offsets = number_blocks(run.width, run.height, run.order);
+  if (plan.offsets_by == OffsetsBy::mesh) {
+    TRY(plan.offsets, plan_offsets(layout, run.order, CodingPe::kFirstOffsetTask, kOffsetStage));
+  } else if (plan.offsets_by == OffsetsBy::look_back) {
+    TRY(plan.offsets, plan_look_back(layout, run.order, kOffsetStage));
   }
+  if (plan.share_work) RETURN_IF_ERROR(route_pairs(layout, plan));
   const bool edge = plan.io == MeshIo::edge;
   if (edge) RETURN_IF_ERROR(layout.edge_output(plan.out, true));
   for (std::uint32_t y = 0; y < run.height; ++y) {
@@ -240,16 +255,13 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
          .advance_every = edge ? plan.blocks_per_pe * static_cast<std::uint32_t>(kBlockValues) : 1,
          .alone = true}));
     for (std::uint32_t x = 0; x < run.width; ++x) {
-      const std::uint64_t first =
-          std::min(plan.blocks, plan.offsets.number_of({x, y}) * plan.blocks_per_pe);
-      const auto count = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
-      RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<CodingPe>(plan, first, count)));
+      RETURN_IF_ERROR(layout.place({x, y}, coding_pe(plan, run.width, {x, y})));
     }
   }
   run.sram_bytes = layout.largest_memory();
   run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
   TRY(run.report, wafer::run(layout, options.run));
+  if (options.inspect) options.inspect(layout, run.report);
 
   Assembly assembly(layout.pe_count());
   if (edge) {
@@ -266,6 +278,7 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
       run.coding_cycles = std::max<std::uint64_t>(run.coding_cycles, pe->coding_cycles());
       began = std::min(began, pe->began());
       placed = std::max(placed, pe->placed());
+      if (plan.share_work) run.shared_blocks += static_cast<const SharingPe*>(pe)->given();
     }
   }
   run.kernel_cycles = placed - began;

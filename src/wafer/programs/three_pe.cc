@@ -155,6 +155,7 @@ Result<void> compress_in_threes(CodingPlan& plan, const MeshOptions& options, Me
   run.sram_bytes = layout.largest_memory();
   run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
   TRY(run.report, wafer::run(layout, options.run));
+  if (options.inspect) options.inspect(layout, run.report);
   std::uint64_t began = UINT64_MAX, ended = 0;
   run.payload = {static_cast<std::byte>(plan.slack)};
   std::vector<std::uint32_t> planes;
