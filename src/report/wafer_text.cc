@@ -145,11 +145,11 @@ std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOption
   lines += text("coding     ", speed(run.coding_cycles), " by the slowest PE's counter\n");
   lines += text("kernel     ", speed(run.kernel_cycles), " with ",
                 on_mesh ? "the offsets" : "the launch", ", on the whole mesh\n");
+  const bool threes = options.mesh.mapping == wafer::programs::Mapping::ceresz_three;
   lines += text("all        ", speed(run.cycles),
-                options.mesh.io == MeshIo::edge &&
-                        options.mesh.mapping != wafer::programs::Mapping::ceresz_three
-                    ? " with the words in and out at the west edge\n"
-                    : " with the launch\n");
+                options.mesh.io == MeshIo::sram ? " with the launch\n"
+                : threes ? " with the words in at the west edge and out at the east edge\n"
+                         : " with the words in and out at the west edge\n");
   for (const StageLine& line : kStageLines) {
     const auto& stage = run.report.stages[line.stage];
     if (stage.cycles == 0) continue;
@@ -177,7 +177,10 @@ std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOption
     lines += text("decoding   ", speed(done.back->coding_cycles), " by the slowest PE's counter, ",
                   done.back_same_as_host ? "the host codec's values bit for bit"
                                          : "NOT the host codec's values",
-                  '\n');
+                  "\nand all    ", speed(done.back->cycles),
+                  options.mesh.io == MeshIo::sram
+                      ? " with the launch\n"
+                      : " with the words in and the values out at the west edge\n");
   }
   return lines;
 }

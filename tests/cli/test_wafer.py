@@ -145,6 +145,30 @@ def test_a_trace_has_every_task_and_wavelet(tensorpress):
     assert "4096" in tensorpress.refuses("wafer", "trace", "--mesh", "100x100")
 
 
+@pytest.mark.parametrize("program", ["ceresz2", "ceresz", "ceresz-3", "look-back"])
+def test_a_trace_of_a_codec_has_its_stages_and_its_words(tensorpress, program):
+    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "-o", "t.json", "--json").json
+    trace = json.loads((tensorpress.directory / "t.json").read_text())
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == told["events"] and max(event["ts"] + event["dur"] for event in events) == told["cycles"]
+    names = {event["name"] for event in events}
+    if program == "look-back":
+        assert "states even to the south" in names
+        return
+    assert {"prequantization", "Lorenzo prediction", "encoding", "words in to the east"} <= names
+    places = 4 if program == "ceresz-3" else 12
+    assert sum(event["name"] == "encoding" for event in events) == places
+    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "--decode", "-o", "d.json", "--json").json
+    assert sum('"decoding"' in line for line in (tensorpress.directory / "d.json").read_text().splitlines()) == places
+
+
+def test_traces_that_cannot_be_are_refused(tensorpress):
+    assert "ceresz-3" in tensorpress.refuses("wafer", "trace", "--program", "dense")
+    assert "--decode" in tensorpress.refuses("wafer", "trace", "--decode")
+    assert "1..64" in tensorpress.refuses("wafer", "trace", "--program", "ceresz2", "--blocks", "0")
+    assert "three PEs" in tensorpress.refuses("wafer", "trace", "--program", "ceresz-3", "--mesh", "2x2")
+
+
 @pytest.mark.parametrize("mesh", ["0x5", "5x0", "751x10", "10x995", "5", "axb", "5x5x5", "-1x4", "99999999999x1"])
 def test_meshes_that_cannot_be_are_refused(tensorpress, mesh):
     sentence = tensorpress.refuses("wafer", "offsets", f"--mesh={mesh}")

@@ -19,6 +19,22 @@ BlockValues CodingPlan::block(std::uint64_t number) const {
   return block;
 }
 
+void CodingPlan::deal(std::uint64_t first, std::vector<std::uint32_t>& words) const {
+  if (io == MeshIo::sram) {
+    words.push_back(1);
+    return;
+  }
+  for (std::uint32_t i = 0; i < blocks_per_pe; ++i) {
+    if (first + i >= blocks) {
+      words.insert(words.end(), kBlockValues, 0);
+      continue;
+    }
+    for (const float value : block(first + i)) {
+      words.push_back(std::bit_cast<std::uint32_t>(value));
+    }
+  }
+}
+
 std::size_t CodingPlan::fixed_bytes() const {
   const std::size_t book_bytes =
       mapping == Mapping::ceresz2 ? kCodebookEntryBytes * book->symbols() : 0;
@@ -74,7 +90,7 @@ CodingPe::CodingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block,
 }
 
 void CodingPe::start(Pe& pe) {
-  input_.resize(plan_.io == MeshIo::edge ? plan_.blocks_per_pe * kBlockValues : 1);
+  input_.resize(plan_.dealt_words());
   pe.receive(plan_.in, input_, kLoaded);
 }
 

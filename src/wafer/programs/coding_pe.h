@@ -49,6 +49,12 @@ struct CodingPlan {
 
   /// The values of a block; the last one is filled up with copies of the last value.
   BlockValues block(std::uint64_t number) const;
+  /// Appends what the host deals to the PE whose blocks begin at `first`: their words, as many for
+  /// every PE, or a word that launches it.
+  void deal(std::uint64_t first, std::vector<std::uint32_t>& words) const;
+  std::uint32_t dealt_words() const {
+    return io == MeshIo::edge ? blocks_per_pe * static_cast<std::uint32_t>(kBlockValues) : 1;
+  }
   /// Codes block `number`, appends what it gives, and says what that takes.
   StageCycles code(std::uint64_t number, const BlockValues& values, CodedBlocks& coded) const;
   /// Bytes of a PE without its blocks, and for each block.
