@@ -35,6 +35,8 @@ void WaferFieldOptions::declare(CLI::App& app) {
   app.add_flag("--share-work", share_work_, "idle PEs code blocks of their neighbours");
   app.add_flag("--transpose", transpose_, "with the bit transposition that the paper omits");
   app.add_flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
+  app.add_flag("--one-by-one", one_by_one_,
+               "move every wavelet by itself: slower, the same result");
   bound_.declare(app);
   raw_.declare(app);
   threads_.declare(app, 1);
@@ -57,6 +59,7 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
   options.mesh.transpose = transpose_;
   options.mesh.uniform_cost = uniform_;
   options.mesh.run.threads = threads_.threads();
+  options.mesh.run.trains = !one_by_one_;
   return options;
 }
 

@@ -30,6 +30,7 @@ class WaferFieldOptions {
   bool share_work_ = false;
   bool transpose_ = false;
   bool uniform_ = false;
+  bool one_by_one_ = false;
   BoundOptions bound_;
   RawFormatOptions raw_;
   ThreadsOption threads_;

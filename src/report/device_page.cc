@@ -60,7 +60,7 @@ Plot sweep_plot(const Sweep& sweep) {
   Plot plot;
   plot.title = sweep.title;
   plot.x = {.label = axis_label(sweep.axis), .logarithmic = sweep.axis != SweepAxis::cf};
-  plot.y = {.label = shown_label(sweep), .logarithmic = true};
+  plot.y = {.label = shown_label(sweep), .logarithmic = !sweep.throughput};
   for (std::size_t i = 0; i < sweep.series.size(); ++i) {
     Series series{.name = sweep.series[i].name, .look = i};
     for (const SweepPoint& point : sweep.series[i].points) {

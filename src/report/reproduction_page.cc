@@ -78,8 +78,9 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
                .group_starts = {}};
     for (const ReproductionRow& row : table.rows) rows.rows.push_back(cells(row));
     page.heading(2, table.source);
-    page.add(figure(plot_svg(agreement(table)), "Ours over published; on the line they agree"));
-    page.add(html_of(rows));
+    const std::string plot =
+        figure(plot_svg(agreement(table)), "Ours over published; on the line they agree");
+    page.add(side_by_side({plot, html_of(rows)}, 420));
     for (const std::string& remark : table.remarks) page.paragraph(remark);
   }
   return page.html();
