@@ -80,7 +80,8 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
     page.heading(2, table.source);
     const std::string plot =
         figure(plot_svg(agreement(table)), "Ours over published; on the line they agree");
-    page.add(side_by_side({plot, html_of(rows)}, 420));
+    page.add(text("<div style=\"max-width:34rem\">", plot, "</div>"));
+    page.add(html_of(rows));
     for (const std::string& remark : table.remarks) page.paragraph(remark);
   }
   return page.html();

@@ -32,6 +32,11 @@ void expect_same(const Report& a, const Report& b) {
   }
 }
 
+/// With few threads they meet in every cycle; many would wait for a core most of the time.
+std::uint32_t shared_from(std::size_t threads) {
+  return threads <= 3 ? 0 : 256;
+}
+
 /// Takes words from the west, works on them for a while, sends some of them out again.
 class Worker final : public PeProgram {
  public:
@@ -118,7 +123,9 @@ TEST(WaferSameness, ThreadsDoNotMatter) {
   ASSERT_TRUE(alone.ok()) << alone.error().message;
   EXPECT_FALSE(alone->trace.empty());
   for (const std::size_t threads : {2u, 3u, 11u, 50u}) {
-    const auto together = deal_and_collect(c, {.threads = threads, .trains = false, .trace = true});
+    const auto together = deal_and_collect(
+        c,
+        {.threads = threads, .shared_from = shared_from(threads), .trains = false, .trace = true});
     ASSERT_TRUE(together.ok()) << together.error().message;
     expect_same(*alone, *together);
   }
@@ -134,8 +141,11 @@ TEST(WaferSameness, ThreadsDoNotMatterWhereWaveletsWaitForEachOtherAcrossRows) {
   const auto alone = programs::run_broadcast(7, 12, words, {.machine = narrow, .trace = true});
   ASSERT_TRUE(alone.ok()) << alone.error().message;
   for (const std::size_t threads : {2u, 5u, 12u}) {
-    const auto together = programs::run_broadcast(
-        7, 12, words, {.threads = threads, .machine = narrow, .trace = true});
+    const auto together = programs::run_broadcast(7, 12, words,
+                                                  {.threads = threads,
+                                                   .shared_from = shared_from(threads),
+                                                   .machine = narrow,
+                                                   .trace = true});
     ASSERT_TRUE(together.ok());
     expect_same(alone->report, together->report);
     EXPECT_EQ(alone->received, together->received);
@@ -159,7 +169,10 @@ TEST(WaferSameness, OffsetsAreTheSameForThreadsOrdersAndTrains) {
       ASSERT_TRUE(plain.ok()) << plain.error().message;
       for (const std::size_t threads : {1u, 2u, 7u}) {
         const auto other = programs::run_offsets(
-            width, height, lengths, {.order = order, .by = by, .run = {.threads = threads}});
+            width, height, lengths,
+            {.order = order,
+             .by = by,
+             .run = {.threads = threads, .shared_from = shared_from(threads)}});
         ASSERT_TRUE(other.ok()) << other.error().message;
         EXPECT_EQ(plain->offsets, other->offsets);
         EXPECT_EQ(plain->origin_cycles, other->origin_cycles);

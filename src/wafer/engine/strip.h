@@ -77,6 +77,7 @@ class Strip {
 
   void start();
   std::uint64_t next() const { return wheel_.next(); }
+  std::size_t events_at(std::uint64_t cycle) const { return wheel_.count(cycle); }
   /// Does everything that happens at `cycle`.
   void work(std::uint64_t cycle);
   void take_in(const std::vector<Message>& messages);
