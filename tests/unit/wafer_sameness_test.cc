@@ -182,6 +182,55 @@ TEST(WaferSameness, OffsetsAreTheSameForThreadsOrdersAndTrains) {
   }
 }
 
+TEST(WaferSameness, RoutersThatOnlyPassCollectedWordsOnGuardTheirLinksToo) {
+  // The third PE's words leave to the west, past the second, which sends the first a word.
+  class Sender final : public PeProgram {
+   public:
+    Sender(Color out, std::size_t words, std::uint64_t wait, bool advance)
+        : out_(out), words_(words), wait_(wait), advance_(advance) {}
+    void start(Pe& pe) override {
+      pe.spend(wait_);
+      pe.send(out_, std::span<const std::uint32_t>(words_), advance_);
+    }
+
+   private:
+    Color out_;
+    std::vector<std::uint32_t> words_;
+    std::uint64_t wait_;
+    bool advance_;
+  };
+  class Receiver final : public PeProgram {
+   public:
+    explicit Receiver(Color in) : in_(in) {}
+    void start(Pe& pe) override { pe.receive(in_, std::span(&word_, 1), kNoTask); }
+
+   private:
+    Color in_;
+    std::uint32_t word_ = 0;
+  };
+  const auto attempt = [](bool alone, std::uint64_t wait) {
+    auto layout = Layout::make(3, 1);
+    const Color out = *layout->new_color("out"), aside = *layout->new_color("aside");
+    EXPECT_TRUE(
+        programs::route_collecting(*layout, {0, 0}, Port::west, 3, out, {.first = 2, .every = 3})
+            .ok());
+    EXPECT_TRUE(layout->edge_output(out, alone).ok());
+    EXPECT_TRUE(layout->route({1, 0}, aside, Route::fixed({Port::ramp}, {Port::west})).ok());
+    EXPECT_TRUE(layout->route({0, 0}, aside, Route::fixed({Port::east}, {Port::ramp})).ok());
+    EXPECT_TRUE(layout->place({0, 0}, std::make_unique<Receiver>(aside)).ok());
+    EXPECT_TRUE(layout->place({1, 0}, std::make_unique<Sender>(aside, 1, wait, false)).ok());
+    EXPECT_TRUE(layout->place({2, 0}, std::make_unique<Sender>(out, 50, 20, true)).ok());
+    return run(*layout);
+  };
+  const auto broken = attempt(true, 40);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_NE(broken.error().message.find("alone"), std::string::npos) << broken.error().message;
+  const auto kept = attempt(true, 5), one_by_one = attempt(false, 5);  // the word is there before
+  ASSERT_TRUE(kept.ok() && one_by_one.ok());
+  expect_same(*kept, *one_by_one);
+  EXPECT_TRUE(attempt(false, 40).ok());
+}
+
 TEST(WaferSameness, ABrokenPromiseToBeAloneFailsTheRun) {
   // The second PE receives words from the west while its neighbour sends it some as well.
   class Busy final : public PeProgram {

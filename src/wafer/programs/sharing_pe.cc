@@ -59,7 +59,7 @@ void SharingPe::on_task(Pe& pe, Task task) {
 
 void SharingPe::loaded(Pe& pe) {
   loaded_ = true;
-  if (other_idle_) offer(pe);
+  if (other_done_) offer(pe);
   if (block_count_ == 0) complete(pe);
   next(pe);
 }
@@ -71,7 +71,7 @@ void SharingPe::next(Pe& pe) {
     spend(pe, plan_.code(first_block_ + i, block(first_block_ + i), results_[i]));
     if (--missing_ == 0) complete(pe);
     pe.activate(kNextTask);
-  } else if (paired_ && !said_idle_ && !other_idle_ && !other_helps_ && !heard_bye_) {
+  } else if (paired_ && !said_idle_ && !other_done_ && !heard_bye_) {
     said_idle_ = true;
     say(pe, idle_, kIdle);
   }
@@ -80,7 +80,7 @@ void SharingPe::next(Pe& pe) {
 void SharingPe::heard(Pe& pe) {
   switch (heard_[0]) {
     case kIdle:
-      other_idle_ = true;
+      other_done_ = true;
       await(pe, heard_, kHeadTask);
       if (loaded_) offer(pe);
       break;
@@ -117,8 +117,6 @@ void SharingPe::take_result(Pe& pe) {
   const auto split = body_.begin() + heard_[1];
   result.words.assign(body_.begin(), split);
   result.further.assign(split, body_.end());
-  other_helps_ = false;
-  other_idle_ = true;
   await(pe, heard_, kHeadTask);
   if (--missing_ == 0) complete(pe);
   offer(pe);
@@ -133,8 +131,6 @@ void SharingPe::offer(Pe& pe) {
   }
   --back_;
   ++given_;
-  other_idle_ = false;
-  other_helps_ = true;
   const std::uint64_t number = first_block_ + back_;
   message_ = {kWork, static_cast<std::uint32_t>(number), 0};
   for (const float value : block(number)) message_.push_back(std::bit_cast<std::uint32_t>(value));

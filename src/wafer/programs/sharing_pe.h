@@ -55,7 +55,7 @@ class SharingPe final : public CodingPe {
   std::uint32_t given_ = 0;
   bool loaded_ = false;
   bool said_idle_ = false, said_bye_ = false, heard_bye_ = false;
-  bool other_idle_ = false, other_helps_ = false;
+  bool other_done_ = false;  // with its own blocks
   Head heard_ = {}, idle_ = {}, bye_ = {};
   std::vector<std::uint32_t> body_, message_;
 };
