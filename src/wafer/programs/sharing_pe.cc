@@ -52,9 +52,23 @@ void SharingPe::on_task(Pe& pe, Task task) {
       return heard(pe);
     case kBodyTask:
       return heard_[0] == kWork ? take_work(pe) : take_result(pe);
+    case kByeTask:
+      bye_left_ = true;
+      break;
+    case kUnload:
+      unloads_ = true;
+      break;
     default:
-      CodingPe::on_task(pe, task);
+      return CodingPe::on_task(pe, task);
   }
+  unload(pe);
+}
+
+// Words go out when the pair has nothing more to say: their links belong to them from then on.
+void SharingPe::unload(Pe& pe) {
+  if (!unloads_ || (paired_ && !(bye_left_ && heard_bye_))) return;
+  unloads_ = false;
+  CodingPe::on_task(pe, kUnload);
 }
 
 void SharingPe::loaded(Pe& pe) {
@@ -73,7 +87,8 @@ void SharingPe::next(Pe& pe) {
     pe.activate(kNextTask);
   } else if (paired_ && !said_idle_ && !other_done_ && !heard_bye_) {
     said_idle_ = true;
-    say(pe, idle_, kIdle);
+    idle_[0] = kIdle;
+    pe.send(out_, idle_);
   }
 }
 
@@ -93,8 +108,8 @@ void SharingPe::heard(Pe& pe) {
     }
     default:
       heard_bye_ = true;
-      if (!said_bye_) say(pe, bye_, kBye);
-      said_bye_ = true;
+      say_bye(pe);
+      unload(pe);
   }
 }
 
@@ -125,8 +140,7 @@ void SharingPe::take_result(Pe& pe) {
 // The neighbour has nothing to do: a block if there is one to spare, otherwise the last word.
 void SharingPe::offer(Pe& pe) {
   if (back_ - front_ < 2) {
-    if (!said_bye_) say(pe, bye_, kBye);
-    said_bye_ = true;
+    say_bye(pe);
     return;
   }
   --back_;
@@ -137,9 +151,11 @@ void SharingPe::offer(Pe& pe) {
   pe.send(out_, message_);
 }
 
-void SharingPe::say(Pe& pe, Head& head, std::uint32_t kind) {
-  head[0] = kind;
-  pe.send(out_, head);
+void SharingPe::say_bye(Pe& pe) {
+  if (said_bye_) return;
+  said_bye_ = true;
+  bye_[0] = kBye;
+  pe.send(out_, bye_, false, kByeTask);
 }
 
 void SharingPe::await(Pe& pe, std::span<std::uint32_t> words, Task then) {

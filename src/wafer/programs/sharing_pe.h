@@ -35,7 +35,7 @@ class SharingPe final : public CodingPe {
  private:
   using Head = std::array<std::uint32_t, kMessageHead>;  // kind, and two numbers
   enum : std::uint32_t { kIdle, kWork, kResult, kBye };
-  enum : Task { kNextTask = kFirstSharingTask, kHeadTask, kBodyTask };
+  enum : Task { kNextTask = kFirstSharingTask, kHeadTask, kBodyTask, kByeTask };
 
   void loaded(Pe& pe) override;
   void next(Pe& pe);
@@ -43,7 +43,8 @@ class SharingPe final : public CodingPe {
   void take_work(Pe& pe);
   void take_result(Pe& pe);
   void offer(Pe& pe);
-  void say(Pe& pe, Head& head, std::uint32_t kind);
+  void say_bye(Pe& pe);
+  void unload(Pe& pe);
   void await(Pe& pe, std::span<std::uint32_t> words, Task then);
   void complete(Pe& pe);
 
@@ -55,6 +56,7 @@ class SharingPe final : public CodingPe {
   std::uint32_t given_ = 0;
   bool loaded_ = false;
   bool said_idle_ = false, said_bye_ = false, heard_bye_ = false;
+  bool bye_left_ = false, unloads_ = false;
   bool other_done_ = false;  // with its own blocks
   Head heard_ = {}, idle_ = {}, bye_ = {};
   std::vector<std::uint32_t> body_, message_;
