@@ -1,6 +1,6 @@
 // Arbitrary bytes as the text of a model: an error that shows its line, or a graph. A graph becomes
-// PyTorch with every named plan, with the package's operators and without, and all that is
-// predicted of it are numbers that can be.
+// PyTorch with the named plans, with the package's operators and without, and all that is predicted
+// of it are numbers that can be.
 #include <cmath>
 #include <string>
 
@@ -27,8 +27,6 @@ void check_emitted(const Graph& graph, const Plan& plan, const LowerOptions& low
   const auto source = emit(graph, plan, {.lowering = lowering, .command = "fuzz"});
   if (!told(source)) return;
   must(source->find("class Step") != std::string::npos, "the emitted file has a Step");
-  const auto again = emit(graph, plan, {.lowering = lowering, .command = "fuzz"});
-  must(again.ok() && *again == *source, "the same text gives the same file");
 }
 
 void check_predictions(const Graph& graph, const Plan& plan, const StepOptions& options,
@@ -66,17 +64,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int64_t batch = kBatches[size % 4];
   model::StepOptions options;
   for (const std::string& symbol : graph->symbols) options.lowering.sizes[symbol] = batch;
-  const bool large = graph->nodes.size() > 300;
-  for (const char* const name : {"off", "lossless", "safe", "balanced", "max"}) {
-    const auto plan = model::named_plan(name);
+  // All plans for small models; of large ones, which take long, the length decides.
+  constexpr const char* kPlans[] = {"off", "lossless", "safe", "balanced", "max"};
+  const bool large = graph->nodes.size() > 20;
+  for (std::size_t i = 0; i < std::size(kPlans); ++i) {
+    if (large && i != size % std::size(kPlans)) continue;
+    const auto plan = model::named_plan(kPlans[i]);
     for (const bool native : {true, false}) {
+      if (large && native != (size % 2 == 0)) continue;
       options.lowering.native = native;
-      options.lowering.optimizer = native ? "" : size % 2 == 0 ? "sgd" : "adam";
+      options.lowering.optimizer = native ? "" : i % 2 == 0 ? "sgd" : "adam";
       fuzz::check_emitted(*graph, *plan, options.lowering);
-      if (large) break;
     }
     fuzz::check_predictions(*graph, *plan, options, batch);
-    if (large) break;
   }
   fuzz::must(!model::emit_check(*graph, "step").empty(), "the check is a script");
   return 0;
