@@ -33,12 +33,13 @@ class Lowering {
   void add_line(std::string code, std::int64_t scratch, const std::vector<Definition>& defines,
                 Memory::Kind kind);
   std::size_t add_memory(std::int64_t bytes, Memory::Kind kind);
+  void hold(const std::string& name, std::size_t memory);
   void release(const std::string& name);
 
   // --- forward ---
   void forward_node(NodeId id);
   /// The node is computed slice by slice in the line of the next node.
-  bool is_lazy(NodeId id) const;
+  bool is_lazy(NodeId id, int depth = 0) const;
   void release_inputs(NodeId id);
   void store(ValueId id);
   void store_values(ValueId id, const std::string& variable);
@@ -50,8 +51,10 @@ class Lowering {
   void backward_node(NodeId id);
   std::string decode(ValueId id);
   /// Samples of the value can be decoded by themselves.
-  bool has_slices(ValueId id) const;
+  bool has_slices(ValueId id, int depth = 0) const;
   std::string decode_slices(ValueId id);
+  bool is_view(ValueId id) const;
+  void decode_views(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);
   void give_if_complete(ValueId id);
@@ -78,7 +81,10 @@ class Lowering {
   std::map<std::string, std::size_t> variables_;  // name -> its newest variable
   std::vector<std::size_t> holders_;              // of each memory: names that will be read again
   std::set<std::string> held_;                    // those names
+  std::vector<std::string> newly_held_;           // by the node that forward lowers now
+  std::set<std::string> let_go_;                  // likewise; held before it
   std::set<std::string> taken_;                   // Python names in use
+  std::map<std::string, int> numbers_;            // the last one behind a name that was taken
   std::vector<std::string> value_names_;
   std::vector<std::string> gradient_names_;  // empty: no gradient yet
   std::vector<std::size_t> contributions_;
