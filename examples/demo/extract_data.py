@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Turns data of two Debian packages into .npy files for `tensorpress demo`.
+"""Turns data of two Debian packages into .npy files for the demo and for `tensorpress demo`.
 
-    python3 examples/extract_demo_data.py OUTDIR
+    python3 examples/demo/extract_data.py OUTDIR
 
 ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes). Every NAME.npy
-gets a NAME.json beside it with a title and a sentence for the report. Files that exist are left alone.
+gets a NAME.json beside it with a title and a sentence for the report. Files that exist are left alone. Of a
+package that is missing it says so, goes on with the other one, and ends with status 2.
 Needs numpy and netCDF4 (requirements/demo.txt).
 """
 
-import gzip
 import json
 import os
 import pathlib
 import sys
 
 FERRET = pathlib.Path("/usr/share/ferret-vis/data")
-FASHION_MNIST = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 # name, file, variable, title, about
 FIELDS = [
@@ -28,6 +27,7 @@ FIELDS = [
     ("sea_temperature_by_month", "ocean_atlas_subset.nc", "TEMP", "Sea temperature by month and depth",
      "Temperature of the ocean in degrees Celsius for 12 months at 19 depths (an ocean atlas)."),
 ]
+PICTURES = ("fashion_mnist", "fashion_mnist_bytes")
 IMAGES = 1000
 
 
@@ -79,26 +79,14 @@ def extract_field(directory, name, file, variable, title, about):
     save(directory, name, filled, title, about)
 
 
-def read_images(count):
-    """The first `count` pictures of Fashion-MNIST's training set: IDX, a big-endian header and then bytes."""
-    import numpy
-
-    path = FASHION_MNIST / "train-images-idx3-ubyte.gz"
-    if not path.exists():
-        raise MissingPackage(f"{path} is missing: apt-get install dataset-fashion-mnist")
-    with gzip.open(path) as file:
-        magic, images, height, width = (int.from_bytes(file.read(4), "big") for _ in range(4))
-        if magic != 0x803:
-            raise ValueError(f"{path} is not an IDX file of bytes with 3 axes")
-        count = min(count, images)
-        pixels = numpy.frombuffer(file.read(count * height * width), dtype=numpy.uint8)
-    return pixels.reshape(count, 1, height, width)
-
-
 def extract_images(directory, name):
     import numpy
+    from fashion_mnist import read_idx
 
-    images = read_images(IMAGES)
+    try:
+        images = read_idx("train-images-idx3", IMAGES)[:, None]
+    except FileNotFoundError as error:
+        raise MissingPackage(error) from None
     about = f"The first {len(images)} pictures of Fashion-MNIST's training set"
     if name == "fashion_mnist":
         save(directory, name, images.astype(numpy.float32) / 255, "Fashion-MNIST as floats",
@@ -113,22 +101,25 @@ def main(arguments):
         print(__doc__.strip(), file=sys.stdout if arguments in (["-h"], ["--help"]) else sys.stderr)
         return 0 if arguments in (["-h"], ["--help"]) else 2
     directory = pathlib.Path(arguments[0])
+    wanted = [(field[0], lambda field=field: extract_field(directory, *field)) for field in FIELDS]
+    wanted += [(name, lambda name=name: extract_images(directory, name)) for name in PICTURES]
+    problems = {}  # each once, in their order
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for field in FIELDS:
-            if not (directory / f"{field[0]}.npy").exists():
-                extract_field(directory, *field)
-        for name in ("fashion_mnist", "fashion_mnist_bytes"):
-            if not (directory / f"{name}.npy").exists():
-                extract_images(directory, name)
+        for name, extract in wanted:
+            if (directory / f"{name}.npy").exists():
+                continue
+            try:
+                extract()
+            except MissingPackage as error:
+                problems[str(error)] = None
     except ModuleNotFoundError as error:
-        print(f"extract_demo_data: the Python module {error.name} is missing:"
-              " pip install -r requirements/demo.txt", file=sys.stderr)
-        return 2
-    except (MissingPackage, OSError, ValueError) as error:
-        print(f"extract_demo_data: {error}", file=sys.stderr)
-        return 2
-    return 0
+        problems = {f"the Python module {error.name} is missing: pip install -r requirements/demo.txt": None}
+    except (OSError, ValueError) as error:
+        problems[str(error)] = None
+    for problem in problems:
+        print(f"extract_data: {problem}", file=sys.stderr)
+    return 2 if problems else 0
 
 
 if __name__ == "__main__":
