@@ -41,7 +41,7 @@ def plot(title: str, x: Axis, y: Axis, series: Sequence[Series], marker: tuple[f
     across = _Scale(x, xs, LEFT, WIDTH - RIGHT)
     up = _Scale(y, ys, HEIGHT - BOTTOM, TOP)
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(title)}">',
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(title)}">',
         _text(LEFT - 50, 16, title, size=15, extra=' font-weight="600"'),
     ]
     for value, label in across.ticks():
@@ -110,10 +110,15 @@ def _drawn(each: Series, across: _Scale, up: _Scale) -> str:
         parts.append(f'<path d="{path}" style="fill:none;stroke:{style};stroke-width:2" />')
     if each.marks:
         parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4.5" style="fill:{style}" />' for px, py in at]
+    placed: list[tuple[float, float, float]] = []  # middle, half of the width, height
     for (px, py), label in zip(at, each.labels, strict=False):
-        room = 4 * len(label)  # half of the word
+        room = 5.5 * len(label)
         middle = min(max(px, LEFT + room), WIDTH - RIGHT - room)
-        parts.append(_text(middle, py + 18 if each.below else py - 9, label, "middle"))
+        height = py + 20 if each.below else py - 9
+        while any(abs(middle - m) < room + r and abs(height - h) < 16 for m, r, h in placed):
+            height += 16 if each.below else -16
+        placed.append((middle, room, height))
+        parts.append(_text(middle, height, label, "middle"))
     return "\n".join(parts)
 
 

@@ -78,7 +78,7 @@ def _maps(field: fields.Field, copies: dict[float, tuple[np.ndarray, float]], un
         pictures.picture(shown(top), low, high, f"{field.title}, the original") + bar,
         f"The original, the first plane of {size}. {about}",
     )
-    columns = []
+    columns, rows = [], []
     for bound, (copy, ratio) in copies.items():
         error = np.abs(copy.astype(np.float64) - field.array).max()
         allowed = bound * span
@@ -92,7 +92,11 @@ def _maps(field: fields.Field, copies: dict[float, tuple[np.ndarray, float]], un
             f"Its errors: at most {error:.4g}{unit}, and {allowed:.4g}{unit} was allowed.",
         )
         columns.append(f"<div>{after}{difference}</div>\n")
-    return page.side_by_side([original], 260) + page.side_by_side(columns, 260)
+        rows.append([f"{bound:g}", f"{ratio:.1f}", f"{field.array.nbytes / ratio / 1e6:.2f}", f"{error:.4g}{unit}"])
+    told = page.table(["--rel", "times smaller", "MB", "largest error"], rows)
+    told += page.paragraph(f"--rel 0.001 allows a thousandth of the range of values: {1e-3 * span:.3g}{unit} here. "
+                           "--abs, --pw-rel, --psnr and --ratio say it in other ways.")
+    return page.side_by_side([original, f"<div>{told}</div>\n"], 380) + page.side_by_side(columns, 260)
 
 
 def _land(plane: np.ndarray) -> np.ndarray:

@@ -32,23 +32,23 @@ def show(demo: Demonstration) -> Shown:
     html += folded
     html += page.paragraph(f"Left out: {told['left_out']}.", "caption")
     html += page.commands("tensorpress reproduce")
-    words = f"off in the mean, over {len(predicted)} published numbers that no constant was fitted on"
-    return Shown(html, Highlight(_percent(mean), words))
+    words = f"in the mean, over {len(predicted)} published numbers that no constant was fitted on"
+    return Shown(html, Highlight(f"{_percent(mean)} off", words))
 
 
 SECTION = Section("reproduction", "Published numbers, recomputed", show)
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}\u00a0%"
 
 
 def _rows(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
-        published = "–" if row["published"] is None else f"{row['published']:,.6g}"
+        published = "–" if row["published"] is None else f"{row['published']:,.5g}"
         if row["published_to"] is not None:
-            published += f" to {row['published_to']:,.6g}"
-        error = "–" if row["relative_error"] is None else f"{100 * row['relative_error']:+.1f} %"
+            published += f" to {row['published_to']:,.5g}"
+        error = "–" if row["relative_error"] is None else f"{100 * row['relative_error']:+.1f}\u00a0%"
         lines.append([f"{row['what']}, {row['unit']}", published, f"{row['ours']:,.5g}", error, row["label"]])
     return page.table(["", "published", "ours", "error", "label"], lines, words=(0, 4))

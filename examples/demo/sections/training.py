@@ -225,7 +225,7 @@ def _accuracy_plot(runners: list[Runner], steps: int) -> str:
         for color, (short, runner) in enumerate(zip(("plain", LEVEL), runners, strict=True))
     ]
     drawn = plot("Test accuracy", Axis("steps", low=0, high=steps), Axis("%"), series)
-    return page.figure(drawn, f"On {TESTED_ON_THE_WAY} pictures while it learns: the two go the same way.")
+    return page.figure(drawn, f"On {TESTED_ON_THE_WAY} pictures, after every tenth of the steps.")
 
 
 def _memory_plot(runners: list[Runner], timelines: list[list[tuple[float, int]]]) -> str:
