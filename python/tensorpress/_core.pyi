@@ -3,9 +3,14 @@ from typing import Any
 
 __version__: str
 
-class CorruptError(ValueError): ...
-class UnsupportedError(ValueError): ...
-class TooLargeError(ValueError): ...
+class CorruptError(ValueError):
+    """The bytes are no whole stream: cut off, or different from what their checksums say."""
+
+class UnsupportedError(ValueError):
+    """It makes sense, but this version cannot do it."""
+
+class TooLargeError(ValueError):
+    """A size beyond a limit, such as a stream that claims more than `max_bytes`."""
 
 class Reader:
     @staticmethod
