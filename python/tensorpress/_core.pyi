@@ -4,13 +4,13 @@ from typing import Any
 __version__: str
 
 class CorruptError(ValueError):
-    """The bytes are no whole stream: cut off, or different from what their checksums say."""
+    """The bytes are no whole .tpz stream: cut short, changed, or something else."""
 
 class UnsupportedError(ValueError):
     """It makes sense, but this version cannot do it."""
 
 class TooLargeError(ValueError):
-    """A size beyond a limit, such as a stream that claims more than `max_bytes`."""
+    """More than max_bytes, or more than can be addressed."""
 
 class Reader:
     @staticmethod

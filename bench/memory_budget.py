@@ -1,0 +1,119 @@
+"""PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one run, in turn.
+
+    ./dev build && .venv/bin/python bench/memory_budget.py [--batch 32] [--repeat 3] [--output bench/results]
+
+torch._functorch.config.activation_memory_budget lets the partitioner of torch.compile recompute instead of
+saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with the backend
+aot_eager_decomp_partition, so that partitioning is all that differs: every operation is PyTorch's own. Peaks are
+what PyTorch's profiler counted in a step, beyond weights and optimizer; times are the least of the
+repetitions. Writes memory_budget.{json,md}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch._functorch.config as partitioner
+import torch.nn.functional as F
+from activation_memory import RESULTS, Trainer
+from tensorpress.torch.peak_memory import measured_peak
+
+BUDGETS = (1.0, 0.5, 0.2, 0.0)
+OURS = ("safe", "balanced", "max")
+
+
+def compiled(model: torch.nn.Module, budget: float, images: torch.Tensor) -> Callable[..., Any]:
+    """Partitioned for this budget; the first call does it."""
+    torch._dynamo.reset()
+    run = torch.compile(model, backend="aot_eager_decomp_partition")
+    with partitioner.patch(activation_memory_budget=budget):
+        run(images).sum().backward()
+    return run
+
+
+def measure(batch: int, repeat: int) -> list[dict[str, Any]]:
+    trainer = Trainer(64)
+    images, labels = trainer.batch(batch)
+
+    def compiled_step(run: Callable[..., Any]) -> None:
+        trainer.optimizer.zero_grad()
+        F.cross_entropy(run(images), labels).backward()
+        trainer.optimizer.step()
+
+    rows: list[dict[str, Any]] = []
+    # A reset forgets what was compiled before, so each budget has its turn beside a plain step of its own.
+    for name in ("checkpoint", *OURS, *BUDGETS):
+        if isinstance(name, float):
+            run = compiled(trainer.model, name, images)
+            step, label = (lambda run=run: compiled_step(run)), f"torch.compile, budget {name:g}"
+        else:
+            step, label = (lambda name=name: trainer.step(name, images, labels)), name
+        rows.append({"way": label, **_beside_plain(trainer, step, images, labels, repeat)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def _beside_plain(
+    trainer: Trainer, step: Callable[[], None], images: torch.Tensor, labels: torch.Tensor, repeat: int
+) -> dict[str, float]:
+    ways = {"plain": lambda: trainer.step("plain", images, labels), "way": step}
+    peaks, seconds = {}, {}
+    for name, each in ways.items():
+        each()
+        trainer.optimizer.zero_grad()
+        with measured_peak(trainer.model) as found:
+            each()
+        peaks[name] = found[0].activations_and_gradients
+    for _ in range(repeat):
+        for name, each in ways.items():
+            began = time.process_time()
+            each()
+            taken = time.process_time() - began
+            seconds[name] = min(seconds.get(name, taken), taken)
+    return {
+        "peak_step_bytes": peaks["way"],
+        "times_lower": peaks["plain"] / peaks["way"],
+        "cpu_seconds": seconds["way"],
+        "times_plain": seconds["way"] / seconds["plain"],
+    }
+
+
+def table(batch: int, rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "# PyTorch's memory budget beside compressed activations",
+        "",
+        f"`bench/memory_budget.py --batch {batch}`, ResNet-18 (CIFAR form), torch {torch.__version__}, "
+        f"{torch.get_num_threads()} thread. Against a plain step in turn with each; CPU time.",
+        "",
+        "| | peak of a step MB | times lower | time of a step, times plain |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row['way']} | {row['peak_step_bytes'] / 1e6:.1f} | {row['times_lower']:.2f} | {row['times_plain']:.2f} |"
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--output", type=pathlib.Path, default=RESULTS)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = measure(options.batch, options.repeat)
+    found = {"batch": options.batch, "torch": torch.__version__, "threads": 1, "rows": rows}
+    (options.output / "memory_budget.json").write_text(json.dumps(found, indent=1) + "\n")
+    (options.output / "memory_budget.md").write_text(table(options.batch, rows))
+    print(table(options.batch, rows))
+
+
+if __name__ == "__main__":
+    main()
