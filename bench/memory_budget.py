@@ -1,6 +1,6 @@
 """PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one run, in turn.
 
-    ./dev build && .venv/bin/python bench/memory_budget.py [--batch 32] [--repeat 3] [--output bench/results]
+    ./dev build && .venv/bin/python bench/memory_budget.py [--width 64] [--batch 32] [--repeat 3]
 
 torch._functorch.config.activation_memory_budget lets the partitioner of torch.compile recompute instead of
 saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with the backend
@@ -37,8 +37,8 @@ def compiled(model: torch.nn.Module, budget: float, images: torch.Tensor) -> Cal
     return run
 
 
-def measure(batch: int, repeat: int) -> list[dict[str, Any]]:
-    trainer = Trainer(64)
+def measure(width: int, batch: int, repeat: int) -> list[dict[str, Any]]:
+    trainer = Trainer(width)
     images, labels = trainer.batch(batch)
 
     def compiled_step(run: Callable[..., Any]) -> None:
@@ -84,11 +84,11 @@ def _beside_plain(
     }
 
 
-def table(batch: int, rows: list[dict[str, Any]]) -> str:
+def table(width: int, batch: int, rows: list[dict[str, Any]]) -> str:
     lines = [
         "# PyTorch's memory budget beside compressed activations",
         "",
-        f"`bench/memory_budget.py --batch {batch}`, ResNet-18 (CIFAR form), torch {torch.__version__}, "
+        f"`bench/memory_budget.py --width {width} --batch {batch}`, ResNet-18 (CIFAR form), torch {torch.__version__}, "
         f"{torch.get_num_threads()} thread. Against a plain step in turn with each; CPU time.",
         "",
         "| | peak of a step MB | times lower | time of a step, times plain |",
@@ -103,16 +103,17 @@ def table(batch: int, rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--width", type=int, default=64, help="channels of the first stage")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--output", type=pathlib.Path, default=RESULTS)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = measure(options.batch, options.repeat)
-    found = {"batch": options.batch, "torch": torch.__version__, "threads": 1, "rows": rows}
+    rows = measure(options.width, options.batch, options.repeat)
+    found = {"width": options.width, "batch": options.batch, "torch": torch.__version__, "threads": 1, "rows": rows}
     (options.output / "memory_budget.json").write_text(json.dumps(found, indent=1) + "\n")
-    (options.output / "memory_budget.md").write_text(table(options.batch, rows))
-    print(table(options.batch, rows))
+    (options.output / "memory_budget.md").write_text(table(options.width, options.batch, rows))
+    print(table(options.width, options.batch, rows))
 
 
 if __name__ == "__main__":

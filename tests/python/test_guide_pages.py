@@ -4,6 +4,7 @@ Blocks of a page are run in their order: ```python by this Python, ```console by
 (`…` stands for anything), ```c and ```cpp by the compiler, which must not object.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -94,3 +95,31 @@ def test_no_link_between_the_documents_is_broken():
             if not found.exists() or (anchor and found.suffix == ".md" and anchor not in anchors_of(found)):
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
     assert broken == []
+
+
+def test_the_readme_s_cpp_compiles(tmp_path):
+    ((_, text),) = [block for block in blocks(ROOT / "README.md") if block[0] == "cpp"]
+    outside = [line for line in text.splitlines() if line.startswith(("#", "using "))]
+    inside = [line for line in text.splitlines() if line not in outside]
+    program = "\n".join([*outside, "int main() {", *inside, "return packed.ok() && back.ok() ? 0 : 1; }", ""])
+    compile_only(program, tmp_path, "cpp", "g++")
+
+
+@pytest.mark.parametrize("script, result", [("summary_peers.py", "peers-held-out-avx2.json"), ("summary.py", "dct-chop-square-avx2.json")])
+def test_the_comparison_s_tables_are_those_of_its_commands(script, result):
+    results = ROOT / "bench" / "results"
+    printed = run([sys.executable, ROOT / "bench" / script, results / result], ROOT)
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    rows = [line for line in printed.splitlines() if line.startswith("| ")]
+    assert len(rows) > 5
+    for row in rows:
+        assert row in page
+
+
+def test_the_comparison_s_ratios_of_the_demo_s_fields_are_the_measured_ones():
+    rows = json.loads((ROOT / "bench" / "results" / "peers-demo-fields-avx2.json").read_text())
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    codecs = ("dense", "dense-fast", "ceresz", "sz3", "sperr", "zfp", "blosc2-zstd")
+    for field in ("relief", "zonal_wind", "sea_temperature"):
+        found = {row["codec"]: row["ratio"] for row in rows if (row["field"], row["bound"]) == (field, "rel 0.001")}
+        assert " | ".join(f"{found[codec]:.2f}" for codec in codecs) in page
