@@ -1,10 +1,14 @@
-"""PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one run, in turn.
+"""PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one
+run, in turn.
 
     ./dev build && .venv/bin/python bench/memory_budget.py [--width 64] [--batch 32] [--repeat 3]
 
-torch._functorch.config.activation_memory_budget lets the partitioner of torch.compile recompute instead of
-saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with the backend
-aot_eager_decomp_partition, so that partitioning is all that differs: every operation is PyTorch's own. Peaks are
+torch._functorch.config.activation_memory_budget lets the partitioner of torch.compile recompute
+instead of
+saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with the
+backend
+aot_eager_decomp_partition, so that partitioning is all that differs: every operation is PyTorch's
+own. Peaks are
 what PyTorch's profiler counted in a step, beyond weights and optimizer; times are the least of the
 repetitions. Writes memory_budget.{json,md}.
 """
@@ -47,7 +51,8 @@ def measure(width: int, batch: int, repeat: int) -> list[dict[str, Any]]:
         trainer.optimizer.step()
 
     rows: list[dict[str, Any]] = []
-    # A reset forgets what was compiled before, so each budget has its turn beside a plain step of its own.
+    # A reset forgets what was compiled before, so each budget has its turn beside a plain step of
+    # its own.
     for name in ("checkpoint", *OURS, *BUDGETS):
         if isinstance(name, float):
             run = compiled(trainer.model, name, images)
@@ -60,7 +65,11 @@ def measure(width: int, batch: int, repeat: int) -> list[dict[str, Any]]:
 
 
 def _beside_plain(
-    trainer: Trainer, step: Callable[[], None], images: torch.Tensor, labels: torch.Tensor, repeat: int
+    trainer: Trainer,
+    step: Callable[[], None],
+    images: torch.Tensor,
+    labels: torch.Tensor,
+    repeat: int,
 ) -> dict[str, float]:
     ways = {"plain": lambda: trainer.step("plain", images, labels), "way": step}
     peaks, seconds = {}, {}
@@ -88,14 +97,16 @@ def table(width: int, batch: int, rows: list[dict[str, Any]]) -> str:
     lines = [
         "# PyTorch's memory budget beside compressed activations",
         "",
-        f"`bench/memory_budget.py --width {width} --batch {batch}`, ResNet-18 (CIFAR form), torch {torch.__version__}, "
+        f"`bench/memory_budget.py --width {width} --batch {batch}`, ResNet-18 (CIFAR form), "
+        f"torch {torch.__version__}, "
         f"{torch.get_num_threads()} thread. Against a plain step in turn with each; CPU time.",
         "",
         "| | peak of a step MB | times lower | time of a step, times plain |",
         "|---|---:|---:|---:|",
     ]
     lines += [
-        f"| {row['way']} | {row['peak_step_bytes'] / 1e6:.1f} | {row['times_lower']:.2f} | {row['times_plain']:.2f} |"
+        f"| {row['way']} | {row['peak_step_bytes'] / 1e6:.1f} | {row['times_lower']:.2f} | "
+        f"{row['times_plain']:.2f} |"
         for row in rows
     ]
     return "\n".join(lines) + "\n"
@@ -110,7 +121,13 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = measure(options.width, options.batch, options.repeat)
-    found = {"width": options.width, "batch": options.batch, "torch": torch.__version__, "threads": 1, "rows": rows}
+    found = {
+        "width": options.width,
+        "batch": options.batch,
+        "torch": torch.__version__,
+        "threads": 1,
+        "rows": rows,
+    }
     (options.output / "memory_budget.json").write_text(json.dumps(found, indent=1) + "\n")
     (options.output / "memory_budget.md").write_text(table(options.width, options.batch, rows))
     print(table(options.width, options.batch, rows))

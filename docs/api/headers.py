@@ -1,7 +1,9 @@
 """Declarations of a header with the comments that stand before them, as Markdown.
 
-Our headers are formatted by one tool, which is what this relies on: a declaration of a namespace begins in column 0
-and ends with a line that closes all its brackets. Private parts and the bodies of functions are left out.
+Our headers are formatted by one tool, which is what this relies on: a declaration of a namespace
+begins in column 0
+and ends with a line that closes all its brackets. Private parts and the bodies of functions are
+left out.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ class Declaration:
 
     def name(self) -> str:
         """What it declares: the name of a type, function, constant or macro."""
-        code = re.sub(r"^template <.*?>\n(\s*requires\b.*?\n(?=\w))?", "", self.code, flags=re.DOTALL)
+        code = re.sub(
+            r"^template <.*?>\n(\s*requires\b.*?\n(?=\w))?", "", self.code, flags=re.DOTALL
+        )
         code = re.sub(r"\[\[\w+\]\] ", "", code)
         for pattern in (
             r"#define (\w+)",
@@ -31,9 +35,9 @@ class Declaration:
             r"constexpr [\w:]+ (\w+)",
             r"([\w:]+|operator\W+)\(",
         ):
-            found = re.match(rf"(?s:(?:TENSORPRESS_API )?(?:inline )?){pattern}", code, re.DOTALL) or (
-                re.search(pattern, code) if pattern.endswith(r"\(") else None
-            )
+            found = re.match(
+                rf"(?s:(?:TENSORPRESS_API )?(?:inline )?){pattern}", code, re.DOTALL
+            ) or (re.search(pattern, code) if pattern.endswith(r"\(") else None)
             if found:
                 return found.group(1)
         return ""
@@ -42,7 +46,11 @@ class Declaration:
 def c_reference(header: pathlib.Path) -> str:
     text = header.read_text(encoding="utf-8")
     out = "\n" + _prose(text[text.index("/*") + 2 : text.index("*/")]) + "\n"
-    body = text[text.index('extern "C" {\n#endif') + len('extern "C" {\n#endif') : text.rindex("#ifdef __cplusplus")]
+    body = text[
+        text.index('extern "C" {\n#endif') + len('extern "C" {\n#endif') : text.rindex(
+            "#ifdef __cplusplus"
+        )
+    ]
     body = re.sub(r"/\* NOLINT.*?\*/\n", "", body)
     for part in re.split(r"/\* ---- ", body):
         title, dashes, rest = part.partition(" ---")
@@ -60,8 +68,12 @@ def cpp_reference(header: pathlib.Path, folder: pathlib.Path) -> str:
     out = f"\n## tensorpress/{header.relative_to(folder).as_posix()}\n"
     if top:
         out += "\n" + _prose(top.group(0)) + "\n"
-    body = text[text.index("#pragma once") + len("#pragma once") :] if "#pragma once" in text else text
-    body = re.sub(r"^#include.*\n|^namespace [\w:]+ \{\n(class \w+;\n)+\}.*\n", "", body, flags=re.MULTILINE)
+    body = (
+        text[text.index("#pragma once") + len("#pragma once") :] if "#pragma once" in text else text
+    )
+    body = re.sub(
+        r"^#include.*\n|^namespace [\w:]+ \{\n(class \w+;\n)+\}.*\n", "", body, flags=re.MULTILINE
+    )
     body = re.sub(r"^(namespace .*\{|\}  // namespace.*)\n", "", body, flags=re.MULTILINE)
     body = re.sub(r"^#(?:if|endif|else).*\n", "", body, flags=re.MULTILINE)
     body = re.sub(r"^ *// NOLINT\w+\(.*\n", "", body, flags=re.MULTILINE)
@@ -70,7 +82,8 @@ def cpp_reference(header: pathlib.Path, folder: pathlib.Path) -> str:
 
 
 def _declarations(text: str) -> Iterator[Declaration]:
-    """At the outermost level, in their order. What follows without a comment and without an empty line belongs to the
+    """At the outermost level, in their order. What follows without a comment and without an empty
+    line belongs to the
     one before it: the values of a type, overloads."""
     latest: Declaration | None = None
     for each, adjacent in _single_declarations(text):
@@ -113,13 +126,17 @@ def _is_complete(code: list[str]) -> bool:
 
 def _public(code: str) -> str:
     """Without what is private, and without bodies."""
-    code = re.sub(r"^ (?:private|protected):\n.*?(?=^ public:|^\};)", "", code, flags=re.DOTALL | re.MULTILINE)
+    code = re.sub(
+        r"^ (?:private|protected):\n.*?(?=^ public:|^\};)", "", code, flags=re.DOTALL | re.MULTILINE
+    )
     return re.sub(r"\n{2,}(\};)", r"\n\1", _without_bodies(code)).strip("\n")
 
 
 def _without_bodies(code: str) -> str:
     # After the parameters: qualifiers and initializers, then the brace that opens the body.
-    opens = re.compile(r"\)((?: const| noexcept| override|&|\s+requires\([^\n]*\))*)(?:\s*:\s[^;{}]*(?:\{[^{}]*\}[^;{}]*)*?)?\s*\{")
+    opens = re.compile(
+        r"\)((?: const| noexcept| override|&|\s+requires\([^\n]*\))*)(?:\s*:\s[^;{}]*(?:\{[^{}]*\}[^;{}]*)*?)?\s*\{"
+    )
     at = 0
     while found := opens.search(code, at):
         depth, end = 1, found.end()
@@ -134,12 +151,16 @@ def _without_bodies(code: str) -> str:
 
 def _prose(comment: str) -> str:
     """A comment without its marks; what is indented in it stays as it is, as code."""
-    lines = [re.sub(r"^\s*(?:///?|/\*\*?|\*/|\*(?!\w))? ?", "", line) for line in comment.split("\n")]
+    lines = [
+        re.sub(r"^\s*(?:///?|/\*\*?|\*/|\*(?!\w))? ?", "", line) for line in comment.split("\n")
+    ]
     lines = [re.sub(r"\s*\*/$", "", line).rstrip() for line in lines]
     out: list[str] = []
     code = False
     for line in lines:
-        indented = line.startswith("  ") and not (out and out[-1].startswith(("- ", "  ")) and not code)
+        indented = line.startswith("  ") and not (
+            out and out[-1].startswith(("- ", "  ")) and not code
+        )
         if indented != code and not (not line and code):
             out.append("```" if code or indented else "")
             if code and not indented:

@@ -3,7 +3,8 @@
 
     python3 docs/api/make_reference.py [OUTPUT_DIRECTORY]
 
-Needs nothing but Python. A test compares the committed pages with what this writes, so that none is stale.
+Needs nothing but Python. A test compares the committed pages with what this writes, so that none
+is stale.
 """
 
 from __future__ import annotations
@@ -19,13 +20,23 @@ ROOT = HERE.parents[1]
 MADE = "Made by `docs/api/make_reference.py` from {source}; edit those.\n"
 
 # In the order of a reader's interest; what is not named follows in the order of the alphabet.
-CPP_FIRST = ("stream.h", "codec.h", "bound.h", "tensor_view.h", "dtype.h", "result.h", "parallel.h", "pack.h")
+CPP_FIRST = (
+    "stream.h",
+    "codec.h",
+    "bound.h",
+    "tensor_view.h",
+    "dtype.h",
+    "result.h",
+    "parallel.h",
+    "pack.h",
+)
 MODULES = ("", "torch", "hdf5", "zarr", "numcodecs", "xarray", "onnx")
 
 
 def c_page() -> str:
     told = (
-        "# C\n\n`#include <tensorpress/tensorpress.h>`; [examples/c](../../examples/c) is a whole program, "
+        "# C\n\n`#include <tensorpress/tensorpress.h>`; [examples/c](../../examples/c) is a "
+        "whole program, "
         "[a guide](../guide/framework.md) says what to expect. "
     )
     header = ROOT / "include" / "tensorpress" / "tensorpress.h"
@@ -34,7 +45,8 @@ def c_page() -> str:
 
 def cpp_page() -> str:
     told = (
-        "# C++\n\n`find_package(tensorpress)`, then `tensorpress::tensorpress` (and `tensorpress::wafer`); "
+        "# C++\n\n`find_package(tensorpress)`, then `tensorpress::tensorpress` (and "
+        "`tensorpress::wafer`); "
         "[a guide](../guide/framework.md) says what to expect. "
     )
     folder = ROOT / "include" / "tensorpress"
@@ -45,13 +57,21 @@ def cpp_page() -> str:
         return (CPP_FIRST.index(name) if name in CPP_FIRST else len(CPP_FIRST), name)
 
     ordered = sorted(found, key=place)
-    return told + MADE.format(source="the headers") + "".join(headers.cpp_reference(path, folder) for path in ordered)
+    return (
+        told
+        + MADE.format(source="the headers")
+        + "".join(headers.cpp_reference(path, folder) for path in ordered)
+    )
 
 
 def python_page() -> str:
     told = "# Python\n\n[A guide](../guide/python.md) shows how the parts go together. "
     package = ROOT / "python" / "tensorpress"
-    return told + MADE.format(source="the docstrings") + "".join(modules.reference(package, name) for name in MODULES)
+    return (
+        told
+        + MADE.format(source="the docstrings")
+        + "".join(modules.reference(package, name) for name in MODULES)
+    )
 
 
 def main() -> None:

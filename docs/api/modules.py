@@ -1,4 +1,6 @@
-"""Public names of a Python module with their signatures and docstrings, as Markdown. The source is parsed, not imported."""
+"""Public names of a Python module with their signatures and docstrings, as Markdown. The source
+is parsed, not imported.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,31 @@ def _file(path: pathlib.Path) -> pathlib.Path:
 def _public_names(module: ast.Module) -> list[str]:
     """What __all__ says, or else every class and function that has no underscore before it."""
     for node in module.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "__all__"
+        ):
             return [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
     kinds = (ast.ClassDef, ast.FunctionDef)
-    return [node.name for node in module.body if isinstance(node, kinds) and not node.name.startswith("_")]
+    return [
+        node.name
+        for node in module.body
+        if isinstance(node, kinds) and not node.name.startswith("_")
+    ]
 
 
-def _find(package: pathlib.Path, path: pathlib.Path, name: str) -> tuple[ast.AST | None, pathlib.Path]:
+def _find(
+    package: pathlib.Path, path: pathlib.Path, name: str
+) -> tuple[ast.AST | None, pathlib.Path]:
     """The definition behind a name, through imports from the package's own modules."""
     module = ast.parse(path.read_text(encoding="utf-8"))
     for node in module.body:
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name and not _is_overload(node):
+        if (
+            isinstance(node, (ast.ClassDef, ast.FunctionDef))
+            and node.name == name
+            and not _is_overload(node)
+        ):
             return node, path
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and _target(node) == name:
             return node, path
@@ -51,7 +67,9 @@ def _find(package: pathlib.Path, path: pathlib.Path, name: str) -> tuple[ast.AST
                 if node.module is None:  # a module of the package itself
                     found = _file(path.parent / alias.name)
                     return ast.parse(found.read_text(encoding="utf-8")), found
-                return _find(package, _file(path.parent.joinpath(*node.module.split("."))), alias.name)
+                return _find(
+                    package, _file(path.parent.joinpath(*node.module.split("."))), alias.name
+                )
     return None, path
 
 
@@ -111,7 +129,11 @@ def _code(lines: list[str]) -> str:
 
 
 def _docstring(node: ast.AST) -> str:
-    found = ast.get_docstring(node) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) else None
+    found = (
+        ast.get_docstring(node)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        else None
+    )
     return inspect.cleandoc(found) if found else ""
 
 
@@ -134,7 +156,9 @@ def _told(docstring: str) -> str:
     out = []
     for part in docstring.split("\n\n"):
         lines = part.split("\n")
-        aligned = any(line.startswith("  ") for line in lines) or any("   " in line for line in lines)
+        aligned = any(line.startswith("  ") for line in lines) or any(
+            "   " in line for line in lines
+        )
         if part.startswith(">>> "):
             out.append("```pycon\n" + part + "\n```")
         elif aligned and not part.lstrip().startswith(("-", "*")):

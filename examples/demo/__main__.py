@@ -25,16 +25,23 @@ def main() -> int:
         from demonstration import Demonstration
         from sections import SECTIONS
     except ModuleNotFoundError as error:
-        print(f"demo: the Python module {error.name} is missing; ./dev demo installs it", file=sys.stderr)
+        print(
+            f"demo: the Python module {error.name} is missing; ./dev demo installs it",
+            file=sys.stderr,
+        )
         return 2
     names = [section.name for section in SECTIONS]
     for name in options.only:
         if name not in names:
-            print(f"demo: there is no section '{name}'; they are {', '.join(names)}", file=sys.stderr)
+            print(
+                f"demo: there is no section '{name}'; they are {', '.join(names)}", file=sys.stderr
+            )
             return 2
     chosen = [section for section in SECTIONS if not options.only or section.name in options.only]
     with tempfile.TemporaryDirectory() as scratch:
-        demo = Demonstration(options.program, options.data, pathlib.Path(scratch), options.training_seconds)
+        demo = Demonstration(
+            options.program, options.data, pathlib.Path(scratch), options.training_seconds
+        )
         parts, cards, problems = [], [], []
         for number, section in enumerate(chosen, 1):
             print(f"[{number}/{len(chosen)}] {section.title}", flush=True)
@@ -46,7 +53,11 @@ def main() -> int:
                 problems.append(f"{section.title}: {problem}")
     seconds = time.monotonic() - demo.began
     body = _introduction(page, seconds) + page.cards(cards)
-    body += page.contents([(section.name, section.title) for section in chosen]) + "".join(parts) + _end(page)
+    body += (
+        page.contents([(section.name, section.title) for section in chosen])
+        + "".join(parts)
+        + _end(page)
+    )
     target = options.output / "report.html"
     _write(target, page.document("Tensorpress: the same numbers in less room", body))
     for problem in problems:
@@ -71,21 +82,30 @@ def _introduction(page, seconds: float) -> str:
     import tensorpress
 
     lead = (
-        "Tensorpress compresses arrays of numbers, at the speed of memory and with an error that you choose: "
-        "scientific fields on disk, training data, the activations that wait in a network's backward pass."
+        "Tensorpress compresses arrays of numbers, at the speed of memory and with an error "
+        "that you choose: "
+        "scientific fields on disk, training data, the activations that wait in a network's "
+        "backward pass."
     )
     facts = (
         f"Version {tensorpress.__version__} on {_processor()}, {os.cpu_count()} cores, "
-        f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} seconds; what is published "
+        f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
+        "seconds; what is published "
         "or predicted says so."
     )
     return page.paragraph(lead, "lead") + page.paragraph(facts, "caption")
 
 
 def _end(page) -> str:
-    return page.section("next", "Where to go next", page.paragraph(
-        "docs/README.md has a way in for scientists, for people who train networks, for those who build accelerators, "
-        "and for writers of frameworks. `tensorpress VERB --help` explains every verb."))
+    return page.section(
+        "next",
+        "Where to go next",
+        page.paragraph(
+            "docs/README.md has a way in for scientists, for people who train networks, for "
+            "those who build accelerators, "
+            "and for writers of frameworks. `tensorpress VERB --help` explains every verb."
+        ),
+    )
 
 
 def _processor() -> str:
@@ -108,12 +128,34 @@ def _write(target: pathlib.Path, content: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--program", type=pathlib.Path, default=ROOT / "build" / "bin" / "tensorpress", metavar="FILE")
-    add("--data", type=pathlib.Path, default=ROOT / "build" / "demo-data", metavar="DIR",
-        help="what extract_data.py wrote; what is not there is generated")
-    add("--output", type=pathlib.Path, default=pathlib.Path("demo"), metavar="DIR", help="for report.html")
+    add(
+        "--program",
+        type=pathlib.Path,
+        default=ROOT / "build" / "bin" / "tensorpress",
+        metavar="FILE",
+    )
+    add(
+        "--data",
+        type=pathlib.Path,
+        default=ROOT / "build" / "demo-data",
+        metavar="DIR",
+        help="what extract_data.py wrote; what is not there is generated",
+    )
+    add(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("demo"),
+        metavar="DIR",
+        help="for report.html",
+    )
     add("--only", nargs="+", default=[], metavar="SECTION", help="these sections alone")
-    add("--training-seconds", type=float, default=110, metavar="S", help="for the training run (110)")
+    add(
+        "--training-seconds",
+        type=float,
+        default=110,
+        metavar="S",
+        help="for the training run (110)",
+    )
     return parser
 
 

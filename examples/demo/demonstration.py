@@ -1,4 +1,6 @@
-"""What a section of the page is, and what it may use: the program, the data, and a way to say how far it is."""
+"""What a section of the page is, and what it may use: the program, the data, and a way to say how
+far it is.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@
 
     python3 examples/demo/extract_data.py OUTDIR
 
-ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes). Every NAME.npy
-gets a NAME.json beside it with a title and a sentence for the report. Files that exist are left alone. Of a
+ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes). Every
+NAME.npy
+gets a NAME.json beside it with a title and a sentence for the report. Files that exist are left
+alone. Of a
 package that is missing it says so, goes on with the other one, and ends with status 2.
 Needs numpy and netCDF4 (requirements/demo.txt).
 """
@@ -18,14 +20,35 @@ FERRET = pathlib.Path("/usr/share/ferret-vis/data")
 
 # name, file, variable, title, about
 FIELDS = [
-    ("relief", "etopo20.cdf", "ROSE", "Relief of the Earth",
-     "Height of the land and depth of the sea in metres, every 20 minutes of arc (ETOPO)."),
-    ("zonal_wind", "monthly_navy_winds.cdf", "UWND", "Zonal wind",
-     "West-to-east wind over the globe in m/s, month by month from 1982 to 1992 (US Navy)."),
-    ("sea_temperature", "levitus_climatology.cdf", "TEMP", "Sea temperature by depth",
-     "Temperature of the ocean in degrees Celsius at 20 depths from 0 to 5000 m (Levitus's climatology)."),
-    ("sea_temperature_by_month", "ocean_atlas_subset.nc", "TEMP", "Sea temperature by month and depth",
-     "Temperature of the ocean in degrees Celsius for 12 months at 19 depths (an ocean atlas)."),
+    (
+        "relief",
+        "etopo20.cdf",
+        "ROSE",
+        "Relief of the Earth",
+        "Height of the land and depth of the sea in metres, every 20 minutes of arc (ETOPO).",
+    ),
+    (
+        "zonal_wind",
+        "monthly_navy_winds.cdf",
+        "UWND",
+        "Zonal wind",
+        "West-to-east wind over the globe in m/s, month by month from 1982 to 1992 (US Navy).",
+    ),
+    (
+        "sea_temperature",
+        "levitus_climatology.cdf",
+        "TEMP",
+        "Sea temperature by depth",
+        "Temperature of the ocean in degrees Celsius at 20 depths from 0 to 5000 m (Levitus's "
+        "climatology).",
+    ),
+    (
+        "sea_temperature_by_month",
+        "ocean_atlas_subset.nc",
+        "TEMP",
+        "Sea temperature by month and depth",
+        "Temperature of the ocean in degrees Celsius for 12 months at 19 depths (an ocean atlas).",
+    ),
 ]
 PICTURES = ("fashion_mnist", "fashion_mnist_bytes")
 IMAGES = 1000
@@ -36,11 +59,15 @@ class MissingPackage(Exception):
 
 
 def save(directory, name, array, title, about, grey=False):
-    """Writes NAME.json, then NAME.npy: the array appears last and whole, so that its presence means done."""
+    """Writes NAME.json, then NAME.npy: the array appears last and whole, so that its presence
+    means done.
+    """
     import numpy
 
     description = {"title": title, "about": about, "grey": grey}
-    (directory / f"{name}.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    (directory / f"{name}.json").write_text(
+        json.dumps(description, indent=2) + "\n", encoding="utf-8"
+    )
     unfinished = directory / f"{name}.npy.part"
     with open(unfinished, "wb") as file:
         numpy.save(file, numpy.ascontiguousarray(array))
@@ -49,7 +76,9 @@ def save(directory, name, array, title, about, grey=False):
 
 
 def fill_land(values):
-    """A masked array as plain floats: what is missing becomes the mean of its plane (or of the field)."""
+    """A masked array as plain floats: what is missing becomes the mean of its plane (or of the
+    field).
+    """
     import numpy
 
     filled = numpy.array(values.filled(0), dtype=numpy.float32)
@@ -74,8 +103,12 @@ def extract_field(directory, name, file, variable, title, about):
         values = values[..., ::-1, :]  # north is up in pictures
     filled, missing = fill_land(values)
     if missing > 0:
-        about += (f" {100 * missing:.0f} % of the grid is land or has no data; dct-chop knows no missing values, so"
-                  " they were set to the mean of their plane, and the errors below count the coasts that this makes.")
+        about += (
+            f" {100 * missing:.0f} % of the grid is land or has no data; dct-chop knows no "
+            "missing values, so"
+            " they were set to the mean of their plane, and the errors below count the coasts "
+            "that this makes."
+        )
     save(directory, name, filled, title, about)
 
 
@@ -89,11 +122,23 @@ def extract_images(directory, name):
         raise MissingPackage(error) from None
     about = f"The first {len(images)} pictures of Fashion-MNIST's training set"
     if name == "fashion_mnist":
-        save(directory, name, images.astype(numpy.float32) / 255, "Fashion-MNIST as floats",
-             f"{about}, scaled to 0..1.", grey=True)
+        save(
+            directory,
+            name,
+            images.astype(numpy.float32) / 255,
+            "Fashion-MNIST as floats",
+            f"{about}, scaled to 0..1.",
+            grey=True,
+        )
     else:
-        save(directory, name, images, "Fashion-MNIST as bytes",
-             f"{about} in their own 8 bits; coefficients are kept in 16 bits (f16).", grey=True)
+        save(
+            directory,
+            name,
+            images,
+            "Fashion-MNIST as bytes",
+            f"{about} in their own 8 bits; coefficients are kept in 16 bits (f16).",
+            grey=True,
+        )
 
 
 def main(arguments):
@@ -114,7 +159,9 @@ def main(arguments):
             except MissingPackage as error:
                 problems[str(error)] = None
     except ModuleNotFoundError as error:
-        problems = {f"the Python module {error.name} is missing: pip install -r requirements/demo.txt": None}
+        problems = {
+            f"the Python module {error.name} is missing: pip install -r requirements/demo.txt": None
+        }
     except (OSError, ValueError) as error:
         problems[str(error)] = None
     for problem in problems:

@@ -1,4 +1,6 @@
-"""Fashion-MNIST from Debian's package dataset-fashion-mnist: pictures of clothes, and what they show."""
+"""Fashion-MNIST from Debian's package dataset-fashion-mnist: pictures of clothes, and what they
+show.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The fields that sections show: from Debian's packages by way of extract_data.py, or generated and labelled so."""
+"""The fields that sections show: from Debian's packages by way of extract_data.py, or generated
+and labelled so.
+"""
 
 from __future__ import annotations
 
@@ -36,22 +38,35 @@ def missing(field: Field) -> str:
     """What a generated field stands for, and how to get the real one."""
     package = PACKAGES.get(field.name, "ferret-datasets")
     return (
-        f"Not real data: the Debian package {package} is not installed here, so a generated field stands in "
+        f"Not real data: the Debian package {package} is not installed here, so a generated "
+        "field stands in "
         f"for {field.name}. `apt-get install {package}` and another ./dev demo show the real one."
     )
 
 
 def _generated(demo: Demonstration, name: str) -> Field:
-    """Waves whose strength falls with their frequency, as in the atmosphere, drifting along the first axis."""
+    """Waves whose strength falls with their frequency, as in the atmosphere, drifting along the
+    first axis.
+    """
     depth, height, width = 20, 180, 360
     generator = np.random.default_rng(7)
     rows, columns = np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None, :]
     strength = 1 / np.maximum(np.hypot(rows * height, columns * width), 1) ** 2.2
     phases = generator.uniform(0, 2 * np.pi, strength.shape)
     drift = generator.normal(0, 0.15, strength.shape)
-    planes = [np.fft.irfft2(strength * np.exp(1j * (phases + drift * k)), (height, width)) for k in range(depth)]
+    planes = [
+        np.fft.irfft2(strength * np.exp(1j * (phases + drift * k)), (height, width))
+        for k in range(depth)
+    ]
     array = np.stack(planes)
     array = (30 * (array - array.min()) / (array.max() - array.min())).astype(np.float32)
     path = demo.scratch / f"generated_{name}.npy"
     np.save(path, array)
-    return Field(name, path, array, "A generated field", "Waves that weaken with their frequency.", generated=True)
+    return Field(
+        name,
+        path,
+        array,
+        "A generated field",
+        "Waves that weaken with their frequency.",
+        generated=True,
+    )

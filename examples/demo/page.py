@@ -1,4 +1,5 @@
-"""The page: one HTML file with its style, plots and pictures inside, and nothing fetched from anywhere.
+"""The page: one HTML file with its style, plots and pictures inside, and nothing fetched from
+anywhere.
 
 It has the style sheet of the program's own pages (src/report/page.css). Functions that take `html`
 take finished markup; everything else is text and is escaped.
@@ -98,7 +99,9 @@ def cards(entries: Sequence[tuple[str, str, str]]) -> str:
 
 
 def contents(entries: Sequence[tuple[str, str]]) -> str:
-    links = "".join(f'<li><a href="#{text(name)}">{text(title)}</a></li>' for name, title in entries)
+    links = "".join(
+        f'<li><a href="#{text(name)}">{text(title)}</a></li>' for name, title in entries
+    )
     return f'<nav aria-label="contents"><ol>{links}</ol></nav>\n'
 
 

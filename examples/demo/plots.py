@@ -1,4 +1,6 @@
-"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for free."""
+"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for
+free.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Axis:
     high: float | None = None
 
 
-def plot(title: str, x: Axis, y: Axis, series: Sequence[Series], marker: tuple[float, str] | None = None) -> str:
+def plot(
+    title: str, x: Axis, y: Axis, series: Sequence[Series], marker: tuple[float, str] | None = None
+) -> str:
     """`marker` is a dashed upright line at an x, with its name."""
     xs = [px for each in series for px, _ in each.points] + ([marker[0]] if marker else [])
     ys = [py for each in series for _, py in each.points]
@@ -57,7 +61,9 @@ def plot(title: str, x: Axis, y: Axis, series: Sequence[Series], marker: tuple[f
     parts.append(_text(14, (TOP + HEIGHT - BOTTOM) / 2, y.title, "middle", extra=turned))
     if marker:
         at = across(marker[0])
-        parts.append(f'<path class="axis" stroke-dasharray="5 4" d="M{at:.1f} {TOP}V{HEIGHT - BOTTOM}" />')
+        parts.append(
+            f'<path class="axis" stroke-dasharray="5 4" d="M{at:.1f} {TOP}V{HEIGHT - BOTTOM}" />'
+        )
         parts.append(_text(at - 5, HEIGHT - BOTTOM - 7, marker[1], "end", soft=True))
     parts.extend(_drawn(each, across, up) for each in series)
     parts.append("</svg>")
@@ -109,7 +115,9 @@ def _drawn(each: Series, across: _Scale, up: _Scale) -> str:
             path += f"H{px:.1f}V{py:.1f}" if each.step else f"L{px:.1f} {py:.1f}"
         parts.append(f'<path d="{path}" style="fill:none;stroke:{style};stroke-width:2" />')
     if each.marks:
-        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4.5" style="fill:{style}" />' for px, py in at]
+        parts += [
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4.5" style="fill:{style}" />' for px, py in at
+        ]
     placed: list[tuple[float, float, float]] = []  # middle, half of the width, height
     for (px, py), label in zip(at, each.labels, strict=False):
         room = 5.5 * len(label)
@@ -126,11 +134,21 @@ def _legend(series: Sequence[Series]) -> str:
     if not series:
         return "\n"
     items = "".join(
-        f'<span><i style="background:var(--series-{each.color})"></i>{text(each.name)}</span>' for each in series
+        f'<span><i style="background:var(--series-{each.color})"></i>{text(each.name)}</span>'
+        for each in series
     )
     return f'\n<div class="legend">{items}</div>\n'
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start", *, size: int = 13, soft: bool = False, extra: str = "") -> str:
+def _text(
+    x: float,
+    y: float,
+    words: str,
+    anchor: str = "start",
+    *,
+    size: int = 13,
+    soft: bool = False,
+    extra: str = "",
+) -> str:
     look = ' class="soft"' if soft else ""
     return f'<text{look} x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{extra}>{text(words)}</text>'

@@ -4,7 +4,8 @@
         page = browser.open(path, width=400, dark=True)
         page.evaluate("document.images.length")
 
-The protocol is JSON, a NUL byte after each message, read by the browser from descriptor 3 and written to 4
+The protocol is JSON, a NUL byte after each message, read by the browser from descriptor 3 and
+written to 4
 (https://chromedevtools.github.io/devtools-protocol).
 """
 
@@ -33,12 +34,25 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         commands, self._to = os.pipe()
         self._from, answers = os.pipe()
-        flags = ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                 "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={self._profile.name}"]
+        flags = [
+            "--headless=new",
+            "--remote-debugging-pipe",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            f"--user-data-dir={self._profile.name}",
+        ]
         # Through a shell, because the browser wants descriptors 3 and 4 and no others.
         shell = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
-        self._process = subprocess.Popen(["bash", "-c", shell, executable(), *flags], pass_fds=(commands, answers),
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            ["bash", "-c", shell, executable(), *flags],
+            pass_fds=(commands, answers),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(commands)
         os.close(answers)
         self._unread = b""
@@ -95,10 +109,18 @@ class Page:
         self._browser = browser
         self._width = width
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         browser.events.clear()
@@ -109,7 +131,9 @@ class Page:
         return self._browser.call(method, self._session, **parameters)
 
     def evaluate(self, expression: str) -> object:
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"]["text"])
         return answer["result"].get("value")
@@ -121,7 +145,9 @@ class Page:
             parameters = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
                 found.append(parameters["exceptionDetails"]["text"])
-            elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+            elif (
+                event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error"
+            ):
                 found.append(parameters["entry"]["text"])
         return found
 
@@ -141,5 +167,7 @@ class Page:
         """All of the page, however long."""
         height = self.evaluate("document.documentElement.scrollHeight")
         clip = {"x": 0, "y": 0, "width": self._width, "height": height, "scale": 1}
-        answer = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        answer = self.call(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
         path.write_bytes(base64.b64decode(answer["data"]))

@@ -1,6 +1,8 @@
-"""Every page that we write, in a real browser: wide and narrow, light and dark. Run by ./dev test --full.
+"""Every page that we write, in a real browser: wide and narrow, light and dark. Run by ./dev test
+--full.
 
-Screenshots are left in build/screenshots. Chromium is Debian's package chromium; without it the tests are skipped.
+Screenshots are left in build/screenshots. Chromium is Debian's package chromium; without it the
+tests are skipped.
 """
 
 import os
@@ -13,19 +15,47 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")).absolute()
+PROGRAM = pathlib.Path(
+    os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")
+).absolute()
 SCREENSHOTS = ROOT / "build" / "screenshots"
 
-pytestmark = pytest.mark.skipif(browser.executable() is None, reason="no browser: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    browser.executable() is None, reason="no browser: apt-get install chromium"
+)
 
 # What makes each page, with {out} for where it goes and {field} for a field.
 PAGES = {
-    "demo": [sys.executable, ROOT / "examples" / "demo", "--training-seconds", "5", "--output", "{out}"],
+    "demo": [
+        sys.executable,
+        ROOT / "examples" / "demo",
+        "--training-seconds",
+        "5",
+        "--output",
+        "{out}",
+    ],
     "codecs": [PROGRAM, "demo", "--data", "{data}", "--output", "{out}"],
     "wafer": [PROGRAM, "wafer", "heatmap", "{field}", "--rel", "1e-3", "-o", "{out}/report.html"],
-    "devices": [PROGRAM, "device", "time", "--device", "ipu", "--sweep", "cf", "--html", "{out}/report.html"],
+    "devices": [
+        PROGRAM,
+        "device",
+        "time",
+        "--device",
+        "ipu",
+        "--sweep",
+        "cf",
+        "--html",
+        "{out}/report.html",
+    ],
     "reproduction": [PROGRAM, "reproduce", "--threads", "1", "--html", "{out}/report.html"],
-    "memory": [PROGRAM, "model", "profile", ROOT / "models" / "resnet18.tpm", "--html", "{out}/report.html"],
+    "memory": [
+        PROGRAM,
+        "model",
+        "profile",
+        ROOT / "models" / "resnet18.tpm",
+        "--html",
+        "{out}/report.html",
+    ],
 }
 LOOKS = [(1280, False), (1280, True), (400, False), (400, True)]
 
@@ -67,7 +97,8 @@ BEYOND = """[...document.querySelectorAll('body *')].filter(e => {
   return e.getBoundingClientRect().right > innerWidth + 1;
 }).map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
 
-# Text with less contrast to what is behind it than WCAG 2 asks for (level AA: 4.5, large 3). SVG paints its text by `fill`.
+# Text with less contrast to what is behind it than WCAG 2 asks for (level AA: 4.5, large 3). SVG
+# paints its text by `fill`.
 FAINT = """(() => {
   const channels = c => (c.match(/[\\d.]+/g) || []).map(Number);
   const luminance = c => channels(c).slice(0, 3).map(v => v / 255)
@@ -88,16 +119,19 @@ FAINT = """(() => {
     const style = getComputedStyle(e);
     const [a, b] = [luminance(e.closest('svg') ? style.fill : style.color), luminance(behind(e))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) faint.push(contrast.toFixed(1) + ' ' + e.textContent.slice(0, 40));
+    if (contrast < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) faint.push(contrast.toFixed(1) +
+    ' ' + e.textContent.slice(0, 40));
   }
   return faint;
 })()"""
 
 # Letters that are too small to read, as they come out on the screen: plots shrink with the page.
 TINY = """[...document.querySelectorAll('body *')].filter(e => {
-  if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) return false;
+  if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) ||
+  !e.getClientRects().length) return false;
   const scale = e.closest('svg') ? e.getScreenCTM().a : 1;
-  return e.tagName !== 'title' && parseFloat(getComputedStyle(e).fontSize) * Math.abs(scale || 1) < 9.9;
+  return e.tagName !== 'title' && parseFloat(getComputedStyle(e).fontSize) * Math.abs(scale || 1)
+  < 9.9;
 }).map(e => e.textContent.slice(0, 40))"""
 
 
@@ -130,13 +164,21 @@ def test_the_demo_s_letters_can_be_read_and_its_tables_do_not_scroll(pages, chro
 
 
 def test_dark_and_light_are_different(pages, chromium):
-    paper = [chromium.open(pages("demo"), 1280, dark).evaluate("getComputedStyle(document.body).backgroundColor") for dark in (False, True)]
+    paper = [
+        chromium.open(pages("demo"), 1280, dark).evaluate(
+            "getComputedStyle(document.body).backgroundColor"
+        )
+        for dark in (False, True)
+    ]
     assert paper == ["rgb(255, 255, 255)", "rgb(20, 24, 29)"]
 
 
 def test_the_wafer_s_page_tells_the_cycles_under_the_pointer(pages, chromium):
     page = chromium.open(pages("wafer"), 1280, dark=False)
-    x, y = page.evaluate("(r => [r.left + r.width / 2, r.top + r.height / 2])(document.images[0].getBoundingClientRect())")
+    x, y = page.evaluate(
+        "(r => [r.left + r.width / 2, r.top + r.height / "
+        "2])(document.images[0].getBoundingClientRect())"
+    )
     page.move_pointer(x, y)
     assert "cycles" in page.evaluate("document.querySelector('output').textContent")
     assert page.problems() == []

@@ -25,19 +25,27 @@ def show(demo: Demonstration) -> Shown:
     relief = fields.field(demo, "relief")
     demo.say("DCT+Chop: pictures at three chop factors")
     html = page.paragraph(
-        "DCT+Chop (HPDC'24) is for training data and activations, where the size has to be known beforehand. It cuts "
-        "planes into blocks of 8 x 8, turns each into frequencies, and keeps the low ones: CF x CF of them, so that "
+        "DCT+Chop (HPDC'24) is for training data and activations, where the size has to be "
+        "known beforehand. It cuts "
+        "planes into blocks of 8 x 8, turns each into frequencies, and keeps the low ones: CF "
+        "x CF of them, so that "
         "32-bit values become 64/CF² times smaller, whatever they are."
     )
     html += page.side_by_side([_kept(cf) for cf in FACTORS], 150)
     for field in (clothes, relief):
         if field.generated:
             html += page.note(fields.missing(field))
-    html += page.heading(clothes.title) + _pictures(_sheet(clothes.array), clothes.title, pictures.GREY, 200)
-    html += page.heading(relief.title) + _pictures(_halved(relief.array), relief.title, pictures.SEQUENTIAL, 250)
+    html += page.heading(clothes.title) + _pictures(
+        _sheet(clothes.array), clothes.title, pictures.GREY, 200
+    )
+    html += page.heading(relief.title) + _pictures(
+        _halved(relief.array), relief.title, pictures.SEQUENTIAL, 250
+    )
     demo.say("DCT+Chop: quality against size")
     html += page.side_by_side([_quality(clothes), _quality(relief)], 330)
-    html += page.commands("tensorpress compress build/demo-data/relief.npy --codec dct-chop --cf 2 -o relief.tpz")
+    html += page.commands(
+        "tensorpress compress build/demo-data/relief.npy --codec dct-chop --cf 2 -o relief.tpz"
+    )
     return Shown(html)
 
 
@@ -53,7 +61,9 @@ def _kept(cf: int) -> str:
         for v in range(8)
     )
     picture = f'<svg viewBox="0 0 79 79" class="small" role="img" aria-label="chop factor {cf}">{cells}</svg>'
-    return page.figure(picture, f"CF {cf}: {cf * cf} of 64 frequencies are kept, {64 / cf / cf:g} times smaller.")
+    return page.figure(
+        picture, f"CF {cf}: {cf * cf} of 64 frequencies are kept, {64 / cf / cf:g} times smaller."
+    )
 
 
 def _sheet(images: np.ndarray) -> np.ndarray:
@@ -78,11 +88,17 @@ def _chopped(array: np.ndarray, cf: int, **parameters: str) -> tuple[np.ndarray,
 
 def _pictures(plane: np.ndarray, title: str, colors: object, least_width: int) -> str:
     low, high = float(plane.min()), float(plane.max())
-    pieces = [page.figure(pictures.picture(plane, low, high, f"{title}, the original", colors), "The original.")]
+    pieces = [
+        page.figure(
+            pictures.picture(plane, low, high, f"{title}, the original", colors), "The original."
+        )
+    ]
     for cf in reversed(FACTORS):
         copy, ratio = _chopped(plane, cf)
         caption = f"CF {cf}: {ratio:.1f} times smaller, {_psnr(copy, plane):.1f} dB."
-        pieces.append(page.figure(pictures.picture(copy, low, high, f"{title} at CF {cf}", colors), caption))
+        pieces.append(
+            page.figure(pictures.picture(copy, low, high, f"{title} at CF {cf}", colors), caption)
+        )
     return page.side_by_side(pieces, least_width)
 
 
@@ -101,5 +117,12 @@ def _quality(field: fields.Field) -> str:
             copy, ratio = _chopped(field.array, cf, **parameters)
             points.append((ratio, _psnr(copy, field.array)))
         series.append(Series(name, points, color=color, marks=True))
-    drawn = plot(field.title, Axis("times smaller (logarithmic)", logarithmic=True), Axis("PSNR in dB"), series)
-    return page.figure(drawn, "Up is closer to the original, right is smaller; each point is a chop factor.")
+    drawn = plot(
+        field.title,
+        Axis("times smaller (logarithmic)", logarithmic=True),
+        Axis("PSNR in dB"),
+        series,
+    )
+    return page.figure(
+        drawn, "Up is closer to the original, right is smaller; each point is a chop factor."
+    )

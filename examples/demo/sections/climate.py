@@ -1,4 +1,6 @@
-"""A real climate field at three bounds: ratio, error map, and speed beside memcpy and other compressors."""
+"""A real climate field at three bounds: ratio, error map, and speed beside memcpy and other
+compressors.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def show(demo: Demonstration) -> Shown:
     rows, absent = _contest(demo, field)
     best = next(r for r in rows if r["codec"] == "dense" and _is(r, SHOWN_BOUND))
     html = page.paragraph(
-        "You say how far off a value may be. Tensorpress finds a small file that keeps this promise for every "
+        "You say how far off a value may be. Tensorpress finds a small file that keeps this "
+        "promise for every "
         "single value, and `tensorpress verify` proves it."
     )
     if field.generated:
@@ -41,15 +44,22 @@ def show(demo: Demonstration) -> Shown:
     )
     html += page.heading("Beside memcpy and other compressors")
     html += page.paragraph(
-        "The same field, one thread, memory to memory, every compressor in turn on this machine and the best of "
-        "several turns. dense is the default, dense-fast is dense with --effort fast, ceresz is the fastest."
+        "The same field, one thread, memory to memory, every compressor in turn on this "
+        "machine and the best of "
+        "several turns. dense is the default, dense-fast is dense with --effort fast, ceresz "
+        "is the fastest."
     )
     if absent:
         html += page.note(absent)
     html += _plots(rows)
     html += _table(rows)
-    return Shown(html, Highlight(f"{best['ratio']:.0f} times smaller", f"{field.title.lower()}, every value "
-                                 "within a thousandth of the range"))
+    return Shown(
+        html,
+        Highlight(
+            f"{best['ratio']:.0f} times smaller",
+            f"{field.title.lower()}, every value within a thousandth of the range",
+        ),
+    )
 
 
 SECTION = Section("climate", "A climate field at three error bounds", show)
@@ -72,7 +82,10 @@ def _maps(field: fields.Field, copies: dict[float, tuple[np.ndarray, float]], un
     size = f"{' x '.join(map(str, field.array.shape))} values, {field.array.nbytes / 1e6:.1f} MB"
     about = field.about.split(".")[0] + "."
     if land.any():
-        about += " Land (grey) holds the mean of its plane, so that every compressor gets the same numbers."
+        about += (
+            " Land (grey) holds the mean of its plane, so that every compressor gets the same "
+            "numbers."
+        )
     bar = pictures.color_bar(f"{low:.0f}{unit}", f"{high:.0f}{unit}")
     original = page.figure(
         pictures.picture(shown(top), low, high, f"{field.title}, the original") + bar,
@@ -87,16 +100,35 @@ def _maps(field: fields.Field, copies: dict[float, tuple[np.ndarray, float]], un
             f"--rel {bound:g}: {ratio:.1f} times smaller.",
         )
         difference = page.figure(
-            pictures.picture(shown(copy[0] - top), -allowed, allowed, f"Errors at --rel {bound:g}", pictures.DIVERGING)
-            + pictures.color_bar(f"−{allowed:.2g}{unit}", f"+{allowed:.2g}{unit}", pictures.DIVERGING),
+            pictures.picture(
+                shown(copy[0] - top),
+                -allowed,
+                allowed,
+                f"Errors at --rel {bound:g}",
+                pictures.DIVERGING,
+            )
+            + pictures.color_bar(
+                f"−{allowed:.2g}{unit}", f"+{allowed:.2g}{unit}", pictures.DIVERGING
+            ),
             f"Its errors: at most {error:.4g}{unit}, and {allowed:.4g}{unit} was allowed.",
         )
         columns.append(f"<div>{after}{difference}</div>\n")
-        rows.append([f"{bound:g}", f"{ratio:.1f}", f"{field.array.nbytes / ratio / 1e6:.2f}", f"{error:.4g}{unit}"])
+        rows.append(
+            [
+                f"{bound:g}",
+                f"{ratio:.1f}",
+                f"{field.array.nbytes / ratio / 1e6:.2f}",
+                f"{error:.4g}{unit}",
+            ]
+        )
     told = page.table(["--rel", "times smaller", "MB", "largest error"], rows)
-    told += page.paragraph(f"--rel 0.001 allows a thousandth of the range of values: {1e-3 * span:.3g}{unit} here. "
-                           "--abs, --pw-rel, --psnr and --ratio say it in other ways.")
-    return page.side_by_side([original, f"<div>{told}</div>\n"], 380) + page.side_by_side(columns, 260)
+    told += page.paragraph(
+        f"--rel 0.001 allows a thousandth of the range of values: {1e-3 * span:.3g}{unit} here. "
+        "--abs, --pw-rel, --psnr and --ratio say it in other ways."
+    )
+    return page.side_by_side([original, f"<div>{told}</div>\n"], 380) + page.side_by_side(
+        columns, 260
+    )
 
 
 def _land(plane: np.ndarray) -> np.ndarray:
@@ -107,7 +139,15 @@ def _land(plane: np.ndarray) -> np.ndarray:
 
 def _contest(demo: Demonstration, field: fields.Field) -> tuple[list[dict[str, Any]], str]:
     """Rows of `tensorpress bench --peers`, and what could not be compared, if anything."""
-    common = ("bench", "--peers", field.path, "--repetitions", 3, "--rel", ",".join(f"{b:g}" for b in BOUNDS))
+    common = (
+        "bench",
+        "--peers",
+        field.path,
+        "--repetitions",
+        3,
+        "--rel",
+        ",".join(f"{b:g}" for b in BOUNDS),
+    )
     demo.say("the same beside memcpy, SZ3, SPERR, ZFP and Blosc2")
     try:
         return demo.json(*common, "--codec", ",".join((*OURS, *PEERS))), ""
@@ -117,7 +157,11 @@ def _contest(demo: Demonstration, field: fields.Field) -> tuple[list[dict[str, A
 
 
 def _is(row: dict[str, Any], bound: float) -> bool:
-    return bool(np.isclose(float(row["bound"].split()[1]), bound)) if row["bound"].startswith("rel") else False
+    return (
+        bool(np.isclose(float(row["bound"].split()[1]), bound))
+        if row["bound"].startswith("rel")
+        else False
+    )
 
 
 def _plots(rows: Sequence[dict[str, Any]]) -> str:
@@ -127,21 +171,36 @@ def _plots(rows: Sequence[dict[str, Any]]) -> str:
         series = [
             Series(
                 whose,
-                [(row[f"{way}_gb_per_s"], row["ratio"]) for row in chosen if (row["codec"] in OURS) == ours],
+                [
+                    (row[f"{way}_gb_per_s"], row["ratio"])
+                    for row in chosen
+                    if (row["codec"] in OURS) == ours
+                ],
                 color=color,
                 line=False,
                 marks=True,
                 below=not ours,
-                labels=[NAMES.get(r["codec"], r["codec"]) for r in chosen if (r["codec"] in OURS) == ours],
+                labels=[
+                    NAMES.get(r["codec"], r["codec"])
+                    for r in chosen
+                    if (r["codec"] in OURS) == ours
+                ],
             )
             for whose, ours, color in (("Tensorpress", True, 0), ("others", False, 1))
         ]
         speed = max(row["memcpy_gb_per_s"] for row in chosen)
-        drawn.append(page.figure(
-            plot(f"{title} at --rel {SHOWN_BOUND:g}", Axis("GB/s (logarithmic)", logarithmic=True),
-                 Axis("times smaller", logarithmic=True), [s for s in series if s.points], (speed, "memcpy")),
-            "Up is smaller, right is faster.",
-        ))
+        drawn.append(
+            page.figure(
+                plot(
+                    f"{title} at --rel {SHOWN_BOUND:g}",
+                    Axis("GB/s (logarithmic)", logarithmic=True),
+                    Axis("times smaller", logarithmic=True),
+                    [s for s in series if s.points],
+                    (speed, "memcpy"),
+                ),
+                "Up is smaller, right is faster.",
+            )
+        )
     return page.side_by_side(drawn, 330)
 
 

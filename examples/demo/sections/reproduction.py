@@ -16,18 +16,36 @@ def show(demo: Demonstration) -> Shown:
     for table in told["tables"]:
         groups.append(len(lines))
         for label, error in table["errors"].items():
-            lines.append([table["reproduces"], label, error["rows"], _percent(error["mean"]),
-                          _percent(error["largest"])])
+            lines.append(
+                [
+                    table["reproduces"],
+                    label,
+                    error["rows"],
+                    _percent(error["mean"]),
+                    _percent(error["largest"]),
+                ]
+            )
         folded += page.details(table["reproduces"], _rows(table["rows"]))
-    rows = [row for table in told["tables"] for row in table["rows"] if row["relative_error"] is not None]
+    rows = [
+        row
+        for table in told["tables"]
+        for row in table["rows"]
+        if row["relative_error"] is not None
+    ]
     predicted = [abs(row["relative_error"]) for row in rows if row["label"] == "predicted"]
     mean = sum(predicted) / len(predicted)
     html = page.paragraph(
-        "Models are worth what they predict. Every published number that the simulator and the device models can "
-        "be compared with is listed; calibrated ones were used to set a constant, predicted ones were not."
+        "Models are worth what they predict. Every published number that the simulator and the "
+        "device models can "
+        "be compared with is listed; calibrated ones were used to set a constant, predicted "
+        "ones were not."
     )
-    html += page.table(["what the paper prints", "label", "num\u00adbers", "mean error", "largest"], lines,
-                       words=(0, 1), groups=groups)
+    html += page.table(
+        ["what the paper prints", "label", "num\u00adbers", "mean error", "largest"],
+        lines,
+        words=(0, 1),
+        groups=groups,
+    )
     html += page.paragraph("All of them; open one to see its numbers.")
     html += folded
     html += page.paragraph(f"Left out: {told['left_out']}.", "caption")
@@ -49,6 +67,10 @@ def _rows(rows: list[dict[str, Any]]) -> str:
         published = "–" if row["published"] is None else f"{row['published']:,.5g}"
         if row["published_to"] is not None:
             published += f" to {row['published_to']:,.5g}"
-        error = "–" if row["relative_error"] is None else f"{100 * row['relative_error']:+.1f}\u00a0%"
-        lines.append([f"{row['what']}, {row['unit']}", published, f"{row['ours']:,.5g}", error, row["label"]])
+        error = (
+            "–" if row["relative_error"] is None else f"{100 * row['relative_error']:+.1f}\u00a0%"
+        )
+        lines.append(
+            [f"{row['what']}, {row['unit']}", published, f"{row['ours']:,.5g}", error, row["label"]]
+        )
     return page.table(["", "published", "ours", "error", "label"], lines, words=(0, 4))

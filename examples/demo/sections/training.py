@@ -1,4 +1,5 @@
-"""A small network trained twice on the same batches: as PyTorch does it, and with compressed activations.
+"""A small network trained twice on the same batches: as PyTorch does it, and with compressed
+activations.
 
 The two take turns, so that both see the same machine. How many steps there are is decided after the
 first few, so that the whole fits into the time that the demo has for it.
@@ -48,28 +49,42 @@ def show(demo: Demonstration) -> Shown:
     try:
         import torch
     except ModuleNotFoundError:
-        raise Missing("PyTorch is not installed: pip install -r requirements/training.txt") from None
+        raise Missing(
+            "PyTorch is not installed: pip install -r requirements/training.txt"
+        ) from None
     data, generated = _data()
     threads = torch.get_num_threads()
-    runners = [_runner("plain PyTorch", None), _runner(f'compress_activations(model, "{LEVEL}")', LEVEL)]
+    runners = [
+        _runner("plain PyTorch", None),
+        _runner(f'compress_activations(model, "{LEVEL}")', LEVEL),
+    ]
     batches = _batches(len(data["train_inputs"]))
     demo.say(f"{data['name']}: how many steps there is time for")
     steps = _affordable(demo, runners, data, batches)
     demo.say(f"training twice, {steps} steps of {BATCH} pictures, on {threads} threads")
     _train(demo, runners, data, batches, steps)
-    final = [_accuracy(runner.model, data["test_inputs"], data["test_targets"]) for runner in runners]
+    final = [
+        _accuracy(runner.model, data["test_inputs"], data["test_targets"]) for runner in runners
+    ]
     timelines = [_timeline(runner, data) for runner in runners]
     peaks = [max(held for _, held in timeline) for timeline in timelines]
     report = runners[1].run.report()
     saved = (report.saved_bytes, report.stored_bytes)
     html = page.paragraph(
-        "While a network is trained, PyTorch keeps every layer's inputs until the backward pass has used them. "
-        "One line stores them in about 4 bits a value instead of 32; signs, masks and pooling indices stay exact."
+        "While a network is trained, PyTorch keeps every layer's inputs until the backward "
+        "pass has used them. "
+        "One line stores them in about 4 bits a value instead of 32; signs, masks and pooling "
+        "indices stay exact."
     )
     if generated:
         html += page.note(generated)
-    html += page.commands(f'with tensorpress.torch.compress_activations(model, "{LEVEL}"):', "    train(model)  # as before")
-    html += page.side_by_side([_accuracy_plot(runners, steps), _memory_plot(runners, timelines)], 330)
+    html += page.commands(
+        f'with tensorpress.torch.compress_activations(model, "{LEVEL}"):',
+        "    train(model)  # as before",
+    )
+    html += page.side_by_side(
+        [_accuracy_plot(runners, steps), _memory_plot(runners, timelines)], 330
+    )
     rows = [
         ["test accuracy", *(f"{accuracy:.2f} %" for accuracy in final)],
         ["held for backward", *(f"{size / 1e6:.1f} MB" for size in saved)],
@@ -79,13 +94,23 @@ def show(demo: Demonstration) -> Shown:
     html += page.table(["", "plain", LEVEL], rows)
     count = sum(parameter.numel() for parameter in runners[0].model.parameters())
     html += page.paragraph(
-        f"A residual network of {count:,} weights, {steps} steps of {BATCH} pictures of {data['name']}, then "
-        f"{len(data['test_inputs']):,} pictures that it has not seen. A single run each: differences below a point "
-        "mean nothing (bench/results/activation-accuracy.md has pairs of many seeds). The peak falls less than what "
-        "is held, because backward still makes whole gradients, one layer at a time. Packing costs a network as "
-        "small as this one more of its time than a large one: on ResNet-18 a step takes 1.01 to 1.08 times as long "
-        "(bench/results/activation_memory.md).", "caption")
-    words = f"held for the backward pass in training; accuracy {final[1]:.1f} % instead of {final[0]:.1f} %"
+        f"A residual network of {count:,} weights, {steps} steps of {BATCH} pictures of "
+        f"{data['name']}, then "
+        f"{len(data['test_inputs']):,} pictures that it has not seen. A single run each: "
+        "differences below a point "
+        "mean nothing (bench/results/activation-accuracy.md has pairs of many seeds). The peak "
+        "falls less than what "
+        "is held, because backward still makes whole gradients, one layer at a time. Packing "
+        "costs a network as "
+        "small as this one more of its time than a large one: on ResNet-18 a step takes 1.01 "
+        "to 1.08 times as long "
+        "(bench/results/activation_memory.md).",
+        "caption",
+    )
+    words = (
+        f"held for the backward pass in training; accuracy {final[1]:.1f} % "
+        f"instead of {final[0]:.1f} %"
+    )
     return Shown(html, Highlight(f"{saved[0] / saved[1]:.1f} times fewer bytes", words))
 
 
@@ -104,10 +129,18 @@ def _data() -> tuple[dict[str, Any], str]:
         return torch.from_numpy(fashion_mnist.read_idx(f"{name}-labels-idx1").copy()).long()
 
     try:
-        data = {"train_inputs": inputs("train"), "train_targets": targets("train"),
-                "test_inputs": inputs("t10k"), "test_targets": targets("t10k"), "name": "Fashion-MNIST"}
+        data = {
+            "train_inputs": inputs("train"),
+            "train_targets": targets("train"),
+            "test_inputs": inputs("t10k"),
+            "test_targets": targets("t10k"),
+            "name": "Fashion-MNIST",
+        }
     except FileNotFoundError as error:
-        return _generated(), f"Not real data: {error}. These are generated pictures, easier than clothes."
+        return (
+            _generated(),
+            f"Not real data: {error}. These are generated pictures, easier than clothes.",
+        )
     return data, ""
 
 
@@ -115,9 +148,13 @@ def _generated() -> dict[str, Any]:
     from tensorpress.eval.sources import generated
 
     made = generated.pictures(6000, 1000, 28)
-    return {"train_inputs": made.train_inputs.float().mean(1, keepdim=True), "train_targets": made.train_targets,
-            "test_inputs": made.test_inputs.float().mean(1, keepdim=True), "test_targets": made.test_targets,
-            "name": "generated pictures"}
+    return {
+        "train_inputs": made.train_inputs.float().mean(1, keepdim=True),
+        "train_targets": made.train_targets,
+        "test_inputs": made.test_inputs.float().mean(1, keepdim=True),
+        "test_targets": made.test_targets,
+        "name": "generated pictures",
+    }
 
 
 def _runner(name: str, level: str | None) -> Runner:
@@ -128,7 +165,9 @@ def _runner(name: str, level: str | None) -> Runner:
 
     torch.manual_seed(0)  # both begin with the same weights
     model = ResNet((1, 1, 1), (16, 32, 64), channels=1).to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=HIGHEST_RATE, momentum=0.9, nesterov=True, weight_decay=5e-4)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=HIGHEST_RATE, momentum=0.9, nesterov=True, weight_decay=5e-4
+    )
     run = None if level is None else tensorpress.torch.compress_activations(model, level)
     return Runner(name, model, optimizer, run)
 
@@ -155,8 +194,11 @@ def _step(runner: Runner, data: dict[str, Any], chosen: Any, rate: float) -> Non
     runner.optimizer.step()
 
 
-def _affordable(demo: Demonstration, runners: list[Runner], data: dict[str, Any], batches: list[Any]) -> int:
-    """As many steps as the time allows, judged by a few that change no weight. Forward, which is all that
+def _affordable(
+    demo: Demonstration, runners: list[Runner], data: dict[str, Any], batches: list[Any]
+) -> int:
+    """As many steps as the time allows, judged by a few that change no weight. Forward, which is
+    all that
     a test needs, takes about a third of a step."""
     measured = 6
     seconds = []
@@ -173,18 +215,25 @@ def _affordable(demo: Demonstration, runners: list[Runner], data: dict[str, Any]
     return max(ROUNDS, min(MOST_STEPS, steps) // ROUNDS * ROUNDS)
 
 
-def _train(demo: Demonstration, runners: list[Runner], data: dict[str, Any], batches: list[Any], steps: int) -> None:
+def _train(
+    demo: Demonstration, runners: list[Runner], data: dict[str, Any], batches: list[Any], steps: int
+) -> None:
     each = steps // ROUNDS
     for turn in range(ROUNDS):
         for runner in runners:
             began = time.monotonic()
             with runner.inside():
                 for step in range(turn * each, (turn + 1) * each):
-                    rate = HIGHEST_RATE * min((step + 1) / (0.2 * steps), (steps - step) / (0.8 * steps))
+                    rate = HIGHEST_RATE * min(
+                        (step + 1) / (0.2 * steps), (steps - step) / (0.8 * steps)
+                    )
                     _step(runner, data, batches[step], rate)
             runner.seconds += time.monotonic() - began
-            accuracy = _accuracy(runner.model, data["test_inputs"][:TESTED_ON_THE_WAY],
-                                 data["test_targets"][:TESTED_ON_THE_WAY])
+            accuracy = _accuracy(
+                runner.model,
+                data["test_inputs"][:TESTED_ON_THE_WAY],
+                data["test_targets"][:TESTED_ON_THE_WAY],
+            )
             runner.accuracies.append(((turn + 1) * each, accuracy))
         told = ", ".join(f"{runner.accuracies[-1][1]:.1f} %" for runner in runners)
         demo.say(f"step {(turn + 1) * each} of {steps}: accuracy {told} (plain, compressed)")
@@ -206,7 +255,10 @@ def _timeline(runner: Runner, data: dict[str, Any]) -> list[tuple[float, int]]:
     from torch.profiler import ProfilerActivity, profile
 
     chosen = torch.arange(BATCH)
-    with runner.inside(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+    with (
+        runner.inside(),
+        profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler,
+    ):
         _step(runner, data, chosen, 0.0)
     assert profiler.profiler is not None and profiler.profiler.kineto_results is not None
     events = sorted(
@@ -216,7 +268,10 @@ def _timeline(runner: Runner, data: dict[str, Any]) -> list[tuple[float, int]]:
     )
     first, last = events[0][0], events[-1][0]
     held = itertools.accumulate(size for _, size in events)
-    return [((at - first) / (last - first), bytes_) for (at, _), bytes_ in zip(events, held, strict=True)]
+    return [
+        ((at - first) / (last - first), bytes_)
+        for (at, _), bytes_ in zip(events, held, strict=True)
+    ]
 
 
 def _accuracy_plot(runners: list[Runner], steps: int) -> str:
@@ -233,6 +288,13 @@ def _memory_plot(runners: list[Runner], timelines: list[list[tuple[float, int]]]
         Series(short, [(share, held / 1e6) for share, held in timeline], color=color, step=True)
         for color, (short, timeline) in enumerate(zip(("plain", LEVEL), timelines, strict=True))
     ]
-    drawn = plot("Memory during one step", Axis("share of the step: forward, then backward", low=0, high=1),
-                 Axis("MB", low=0), series)
-    return page.figure(drawn, "What a step allocates beyond the weights: it climbs in forward and falls in backward.")
+    drawn = plot(
+        "Memory during one step",
+        Axis("share of the step: forward, then backward", low=0, high=1),
+        Axis("MB", low=0),
+        series,
+    )
+    return page.figure(
+        drawn,
+        "What a step allocates beyond the weights: it climbs in forward and falls in backward.",
+    )
