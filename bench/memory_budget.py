@@ -1,21 +1,19 @@
-"""PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one
-run, in turn.
+"""PyTorch's own memory budget beside compressed activations: ResNet-18, peaks and times in one run,
+in turn.
 
     ./dev build && .venv/bin/python bench/memory_budget.py [--width 64] [--batch 32] [--repeat 3]
 
 torch._functorch.config.activation_memory_budget lets the partitioner of torch.compile recompute
-instead of
-saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with the
-backend
-aot_eager_decomp_partition, so that partitioning is all that differs: every operation is PyTorch's
-own. Peaks are
-what PyTorch's profiler counted in a step, beyond weights and optimizer; times are the least of the
-repetitions. Writes memory_budget.{json,md}.
+instead of saving, from 1 (what it finds fastest) to 0 (everything is recomputed). It runs here with
+the backend aot_eager_decomp_partition, so that partitioning is all that differs: every operation is
+PyTorch's own. Peaks are what PyTorch's profiler counted in a step, beyond weights and optimizer;
+times are the least of the repetitions. Writes memory_budget.{json,md}.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import pathlib
 import time
@@ -28,61 +26,74 @@ import torch.nn.functional as F
 from activation_memory import RESULTS, Trainer
 from tensorpress.torch.peak_memory import measured_peak
 
-BUDGETS = (1.0, 0.5, 0.2, 0.0)
+BUDGETS = (1.0, 0.5, 0.0)
 OURS = ("safe", "balanced", "max")
 
 
-def compiled(model: torch.nn.Module, budget: float, images: torch.Tensor) -> Callable[..., Any]:
-    """Partitioned for this budget; the first call does it."""
-    torch._dynamo.reset()
-    run = torch.compile(model, backend="aot_eager_decomp_partition")
-    with partitioner.patch(activation_memory_budget=budget):
-        run(images).sum().backward()
-    return run
+class Compiled:
+    """A copy of the network whose forward and backward are partitioned for a budget: the whole
+    network as one graph, or every residual block as one of its own."""
+
+    def __init__(self, trainer: Trainer, budget: float, blocks: bool, images: torch.Tensor) -> None:
+        torch._dynamo.reset()
+        self.model = copy.deepcopy(trainer.model)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-4, momentum=0.9)
+        parts = (
+            [block for stage in self.model.stages for block in stage] if blocks else [self.model]
+        )
+        for part in parts:
+            part.compile(backend="aot_eager_decomp_partition")
+        with partitioner.patch(activation_memory_budget=budget):
+            self.model(images).sum().backward()  # what is compiled here is used again
+
+    def step(self, images: torch.Tensor, labels: torch.Tensor) -> None:
+        self.optimizer.zero_grad()
+        F.cross_entropy(self.model(images), labels).backward()
+        self.optimizer.step()
 
 
 def measure(width: int, batch: int, repeat: int) -> list[dict[str, Any]]:
     trainer = Trainer(width)
     images, labels = trainer.batch(batch)
-
-    def compiled_step(run: Callable[..., Any]) -> None:
-        trainer.optimizer.zero_grad()
-        F.cross_entropy(run(images), labels).backward()
-        trainer.optimizer.step()
-
     rows: list[dict[str, Any]] = []
-    # A reset forgets what was compiled before, so each budget has its turn beside a plain step of
-    # its own.
-    for name in ("checkpoint", *OURS, *BUDGETS):
-        if isinstance(name, float):
-            run = compiled(trainer.model, name, images)
-            step, label = (lambda run=run: compiled_step(run)), f"torch.compile, budget {name:g}"
-        else:
-            step, label = (lambda name=name: trainer.step(name, images, labels)), name
-        rows.append({"way": label, **_beside_plain(trainer, step, images, labels, repeat)})
+
+    def add(way: str, step: Callable[[], None], owner: Trainer | Compiled) -> None:
+        ways = {
+            "plain": (lambda: trainer.step("plain", images, labels), trainer),
+            "way": (step, owner),
+        }
+        rows.append({"way": way, **_in_turn(ways, repeat)})
         print(rows[-1], flush=True)
+
+    for name in ("checkpoint", *OURS):
+        add(name, lambda name=name: trainer.step(name, images, labels), trainer)
+    # A reset forgets what was compiled before, so each budget has its turn beside a plain step.
+    for blocks, what in ((False, "the network"), (True, "each block")):
+        for budget in BUDGETS:
+            run = Compiled(trainer, budget, blocks, images)
+            add(
+                f"torch.compile of {what}, budget {budget:g}",
+                lambda run=run: run.step(images, labels),
+                run,
+            )
     return rows
 
 
-def _beside_plain(
-    trainer: Trainer,
-    step: Callable[[], None],
-    images: torch.Tensor,
-    labels: torch.Tensor,
-    repeat: int,
+def _in_turn(
+    ways: dict[str, tuple[Callable[[], None], Trainer | Compiled]], repeat: int
 ) -> dict[str, float]:
-    ways = {"plain": lambda: trainer.step("plain", images, labels), "way": step}
+    """Of "way", beside "plain"."""
     peaks, seconds = {}, {}
-    for name, each in ways.items():
-        each()
-        trainer.optimizer.zero_grad()
-        with measured_peak(trainer.model) as found:
-            each()
+    for name, (step, owner) in ways.items():
+        step()
+        owner.optimizer.zero_grad()  # so that the step's own gradients count
+        with measured_peak(owner.model) as found:
+            step()
         peaks[name] = found[0].activations_and_gradients
     for _ in range(repeat):
-        for name, each in ways.items():
+        for name, (step, _owner) in ways.items():
             began = time.process_time()
-            each()
+            step()
             taken = time.process_time() - began
             seconds[name] = min(seconds.get(name, taken), taken)
     return {

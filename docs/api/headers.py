@@ -1,9 +1,8 @@
 """Declarations of a header with the comments that stand before them, as Markdown.
 
 Our headers are formatted by one tool, which is what this relies on: a declaration of a namespace
-begins in column 0
-and ends with a line that closes all its brackets. Private parts and the bodies of functions are
-left out.
+begins in column 0 and ends with a line that closes all its brackets. Private parts and the bodies
+of functions are left out.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ def cpp_reference(header: pathlib.Path, folder: pathlib.Path) -> str:
 
 def _declarations(text: str) -> Iterator[Declaration]:
     """At the outermost level, in their order. What follows without a comment and without an empty
-    line belongs to the
-    one before it: the values of a type, overloads."""
+    line belongs to the one before it: the values of a type, overloads."""
     latest: Declaration | None = None
     for each, adjacent in _single_declarations(text):
         if latest is not None and adjacent and not each.comment:

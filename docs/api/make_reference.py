@@ -3,8 +3,8 @@
 
     python3 docs/api/make_reference.py [OUTPUT_DIRECTORY]
 
-Needs nothing but Python. A test compares the committed pages with what this writes, so that none
-is stale.
+Needs nothing but Python. A test compares the committed pages with what this writes, so that none is
+stale.
 """
 
 from __future__ import annotations

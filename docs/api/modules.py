@@ -1,6 +1,5 @@
-"""Public names of a Python module with their signatures and docstrings, as Markdown. The source
-is parsed, not imported.
-"""
+"""Public names of a Python module with their signatures and docstrings, as Markdown. The source is
+parsed, not imported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """What a section of the page is, and what it may use: the program, the data, and a way to say how
-far it is.
-"""
+far it is."""
 
 from __future__ import annotations
 

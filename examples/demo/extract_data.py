@@ -4,11 +4,9 @@
     python3 examples/demo/extract_data.py OUTDIR
 
 ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes). Every
-NAME.npy
-gets a NAME.json beside it with a title and a sentence for the report. Files that exist are left
-alone. Of a
-package that is missing it says so, goes on with the other one, and ends with status 2.
-Needs numpy and netCDF4 (requirements/demo.txt).
+NAME.npy gets a NAME.json beside it with a title and a sentence for the report. Files that exist are
+left alone. Of a package that is missing it says so, goes on with the other one, and ends with
+status 2. Needs numpy and netCDF4 (requirements/demo.txt).
 """
 
 import json
@@ -59,9 +57,8 @@ class MissingPackage(Exception):
 
 
 def save(directory, name, array, title, about, grey=False):
-    """Writes NAME.json, then NAME.npy: the array appears last and whole, so that its presence
-    means done.
-    """
+    """Writes NAME.json, then NAME.npy: the array appears last and whole, so that its presence means
+    done."""
     import numpy
 
     description = {"title": title, "about": about, "grey": grey}
@@ -77,8 +74,7 @@ def save(directory, name, array, title, about, grey=False):
 
 def fill_land(values):
     """A masked array as plain floats: what is missing becomes the mean of its plane (or of the
-    field).
-    """
+    field)."""
     import numpy
 
     filled = numpy.array(values.filled(0), dtype=numpy.float32)

@@ -1,6 +1,5 @@
 """Fashion-MNIST from Debian's package dataset-fashion-mnist: pictures of clothes, and what they
-show.
-"""
+show."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The fields that sections show: from Debian's packages by way of extract_data.py, or generated
-and labelled so.
-"""
+"""The fields that sections show: from Debian's packages by way of extract_data.py, or generated and
+labelled so."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ def missing(field: Field) -> str:
 
 def _generated(demo: Demonstration, name: str) -> Field:
     """Waves whose strength falls with their frequency, as in the atmosphere, drifting along the
-    first axis.
-    """
+    first axis."""
     depth, height, width = 20, 180, 360
     generator = np.random.default_rng(7)
     rows, columns = np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None, :]

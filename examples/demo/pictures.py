@@ -1,8 +1,7 @@
 """Planes of numbers as PNG pictures inside the page.
 
 The colours are those of the program's pages (src/report/color_map.cc): one map from low to high,
-one
-with white in the middle for differences, grey for photographs. What is not a number is grey.
+one with white in the middle for differences, grey for photographs. What is not a number is grey.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for
-free.
-"""
+"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for free."""
 
 from __future__ import annotations
 

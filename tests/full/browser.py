@@ -5,8 +5,7 @@
         page.evaluate("document.images.length")
 
 The protocol is JSON, a NUL byte after each message, read by the browser from descriptor 3 and
-written to 4
-(https://chromedevtools.github.io/devtools-protocol).
+written to 4 (https://chromedevtools.github.io/devtools-protocol).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The guide's pages for each kind of user: every example runs as it is written, one after the
-other in one folder.
+"""The guide's pages for each kind of user: every example runs as it is written, one after the other
+in one folder.
 
-Blocks of a page are run in their order: ```python by this Python, ```console by bash, whose
-output must be what the page shows
-(`…` stands for anything), ```c and ```cpp by the compiler, which must not object.
+Blocks of a page are run in their order: ```python by this Python, ```console by bash, whose output
+must be what the page shows (`…` stands for anything), ```c and ```cpp by the compiler, which must
+not object.
 """
 
 import json
@@ -43,8 +43,7 @@ def run(argv, folder):
 
 
 def pattern_of(expected):
-    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its
-    line.
+    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its line.
     """
     lines = expected.splitlines(keepends=True)
     return "".join(

@@ -1,6 +1,5 @@
-"""The API reference lists every public name with what its author says about it, and nothing that
-is gone.
-"""
+"""The API reference lists every public name with what its author says about it, and nothing that is
+gone."""
 
 import importlib
 import re

@@ -1,6 +1,5 @@
 """A real climate field at three bounds: ratio, error map, and speed beside memcpy and other
-compressors.
-"""
+compressors."""
 
 from __future__ import annotations
 
