@@ -326,7 +326,10 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   out += text("\n    @torch.no_grad()\n    def forward(self", arguments, "):\n");
   out += "        P, B = self.tensors()\n        S = self.saved = {}\n";
   const bool seeded = forward.find("seed") != std::string::npos;
-  if (seeded) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
+  const bool later = backward.find("S[\"seed\"]") != std::string::npos;
+  if (seeded || later) {
+    out += text("        ", seeded ? "seed = " : "", "S[\"seed\"] = self.draw_seed()\n");
+  }
   for (const std::string& symbol : graph.symbols) {
     const bool in_backward = uses_word(program.backward, symbol);
     if (!in_backward && !uses_word(program.forward, symbol)) continue;

@@ -46,9 +46,19 @@ class Lowering {
   // --- backward ---
   void backward_node(NodeId id);
   std::string decode(ValueId id);
+  /// Samples of the value can be decoded by themselves.
+  bool has_slices(ValueId id) const;
+  std::string decode_slices(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);
   void give_if_complete(ValueId id);
+  /// Nobody counts on the memory of a variable but itself, and gradients that this node has read.
+  bool is_own_result(const std::string& name) const;
+  /// The gradient of a value will not be touched by the next nodes, and the plan packs such.
+  bool waits_long(ValueId id) const;
+  void begin_waiting(ValueId id, const std::string& gradient);
+  /// The gradient as it is again; nothing if it does not wait.
+  void end_waiting(ValueId id);
   std::set<ValueId> read_by(NodeId id) const;
 
   const Graph& graph_;
@@ -67,8 +77,10 @@ class Lowering {
   std::vector<std::size_t> contributions_;
   std::vector<std::size_t> uses_;  // of parameters
   std::map<ValueId, std::string> decoded_;
-  std::set<ValueId> kept_decoded_;      // still read by the next node
-  std::set<std::string> overwritable_;  // decoded copies
+  std::map<ValueId, std::string> sliced_;   // in this node
+  std::map<ValueId, std::string> waiting_;  // packed gradients
+  std::set<ValueId> kept_decoded_;          // still read by the next node
+  std::set<std::string> overwritable_;      // decoded copies
 };
 
 }  // namespace tensorpress::model

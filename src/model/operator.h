@@ -105,6 +105,10 @@ class Operator {
   /// and inputs, all of them stored for other reasons or cheap.
   virtual std::vector<Need> rebuild_needs(const NodeView& node, bool split) const;
   virtual void rebuild(Site& site) const;
+  /// `rebuild` for a slice of the batch at a time, if the operator keeps samples apart: an
+  /// expression of in_slices() or out_slices() of what rebuild_needs names.
+  virtual bool rebuilds_slices() const { return false; }
+  virtual std::string rebuilt_slices(Site& site) const;
   /// The output shares the memory of input 0 and is made from it for nothing: flatten, permute.
   virtual bool is_view() const { return false; }
   virtual double flops(const NodeView& node, const Sizes& sizes) const;

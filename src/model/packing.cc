@@ -69,53 +69,147 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
         x, None, None, running_mean, running_var, training, momentum, eps
     )
 )"},
+    {"conv_slices",
+     R"(
+def conv_slices(x, *arguments):
+    """F.conv2d slice by slice of the batch, which needs less memory besides."""
+    samples, y = max(1, (1 << 20) // x[0].numel()), None
+    for first in range(0, x.size(0), samples):
+        part = F.conv2d(x[first : first + samples], *arguments)
+        if y is None:
+            y = part.new_empty((x.size(0), *part.shape[1:]))
+        y[first : first + samples] = part
+    return y
+)",
+     {}},
+    {"conv_slices_",
+     R"(
+def conv_slices_(x, *arguments):
+    """F.conv2d in the memory of x, slice by slice of the batch."""
+    samples = max(1, (1 << 20) // x[0].numel())
+    for first in range(0, x.size(0), samples):
+        part = x[first : first + samples]
+        part.copy_(F.conv2d(part, *arguments))
+    return x
+)",
+     {}},
     {"conv_backward_slices",
      R"(
-def conv_backward_slices(gradient, x, weight, bias, *geometry):
-    """aten.convolution_backward slice by slice of the batch; the input's gradient overwrites x."""
-    slices, d_weight, d_bias = max(1, (1 << 20) // x[0].numel()), None, None
-    for i in range(0, x.size(0), slices):
-        part = slice(i, i + slices)
-        d_x, more, more_bias = aten.convolution_backward(
+def conv_backward_slices(gradient, x, d_x, weight, bias, *geometry, add=False):
+    """aten.convolution_backward slice by slice of the batch. The gradient of x goes to d_x, which
+    may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x."""
+    if d_x is None and geometry[-1][0]:
+        d_x = gradient.new_empty(x.shape)
+    samples, d_weight, d_bias = max(1, (1 << 20) // math.prod(x.shape[1:])), None, None
+    for first in range(0, x.shape[0], samples):
+        part = slice(first, min(first + samples, x.shape[0]))
+        more_x, more, more_bias = aten.convolution_backward(
             gradient[part], x[part], weight, bias, *geometry
         )
-        x[part] = d_x
+        if add:
+            d_x[part] += more_x
+        elif d_x is not None:
+            d_x[part] = more_x
         d_weight = more if d_weight is None else d_weight.add_(more)
         if bias is not None:
             d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
-    return x, d_weight, d_bias
+    return d_x, d_weight, d_bias
+)",
+     {}},
+    {"masked_slices",
+     R"(
+def masked_slices(x, signs):
+    """mask_by_signs_, slice by slice of the batch."""
+    each = math.prod(x.shape[1:]) // 8
+    return Slices(
+        x.shape,
+        lambda part: mask_by_signs_(x[part], signs[part.start * each : part.stop * each]),
+    )
+)",
+     {}},
+    {"affine_slices",
+     R"(
+def affine_slices(normal, weight, bias):
+    """bias + weight * normal of every channel, slice by slice of the batch."""
+    weight, bias = (each.view(-1, *[1] * (len(normal.shape) - 2)) for each in (weight, bias))
+    return Slices(normal.shape, lambda part: torch.addcmul(bias, normal[part], weight))
+)",
+     {}},
+    {"unpack_slices",
+     R"(
+def unpack_slices(packed, bits, shape):
+    """unpack_bits, slice by slice of the batch; a sample is whole groups."""
+    if packed.dtype != torch.uint8:
+        return Slices(shape, lambda part: packed[part].clone())
+    each = math.prod(shape[1:]) // 256 * (4 + 32 * bits)
+
+    def decode(part):
+        samples = (part.stop - part.start, *shape[1:])
+        return unpack_bits(packed[part.start * each : part.stop * each], bits, samples)
+
+    return Slices(shape, decode)
+)",
+     {}},
+    {"cast_slices",
+     R"(
+def cast_slices(packed, dtype):
+    """The values in their own type, slice by slice of the batch."""
+    return Slices(packed.shape, lambda part: packed[part].to(dtype))
+)",
+     {}},
+    {"Slices",
+     R"(
+class Slices:
+    """A value of which slices of the batch are decoded when they are read: x[a:b]."""
+
+    def __init__(self, shape, decode):
+        self.shape, self.decode = shape, decode
+
+    def __getitem__(self, part):
+        return self.decode(part)
+)",
+     {}},
+    {"add_unpacked_",
+     R"(
+def add_unpacked_(x, packed, bits):
+    """x + unpack_bits(packed), in place and piece by piece."""
+    if packed.dtype != torch.uint8 or not x.is_contiguous():
+        return x.add_(unpack_bits(packed, bits, x.shape))
+    flat, piece, record = x.view(-1), 1 << 20, 4 + 32 * bits
+    for first in range(0, flat.numel(), piece):
+        part = flat[first : first + piece]
+        bytes_ = packed[first // 256 * record : (first + piece) // 256 * record]
+        part.add_(unpack_bits(bytes_, bits, part.shape))
+    return x
+)",
+     {}},
+    {"add_unpacked",
+     R"(
+def add_unpacked(x, packed, bits):
+    return x + unpack_bits(packed, bits, x.shape)
 )",
      {}},
     {"batch_norm_backward_packed",
      R"(
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
     """batch_norm_backward slice by slice of the batch, from packed normalized values."""
-    sample = gradient[0].numel()
-    if packed.dtype != torch.uint8 or sample % 256 or not gradient.is_contiguous():
-        normal = unpack_bits(packed, bits, gradient.shape, gradient.dtype)
+    count, each = gradient.size(0), gradient[0].numel()
+    if each % 256:
+        normal = unpack_bits(packed, bits, gradient.shape)
         return batch_norm_backward(gradient, normal, weight, rstd, [True, True, True])
-    slices = max(1, (1 << 20) // sample)
-    record = sample // 256 * (4 + 32 * bits)
-    over = [0, *range(2, gradient.dim())]
-    column = (-1, *[1] * (gradient.dim() - 2))
-
-    def parts():
-        for i in range(0, gradient.size(0), slices):
-            part = gradient[i : i + slices]
-            normal = packed[i * record : (i + slices) * record]
-            yield i, part, unpack_bits(normal, bits, part.shape, part.dtype)
-
+    normal, samples = unpack_slices(packed, bits, gradient.shape), max(1, (1 << 20) // each)
+    parts = [slice(i, min(i + samples, count)) for i in range(0, count, samples)]
+    over, column = [0, *range(2, gradient.dim())], (-1, *[1] * (gradient.dim() - 2))
     d_weight, d_bias = torch.zeros_like(weight), torch.zeros_like(weight)
-    for _, part, normal in parts():
-        d_bias += part.sum(over)
-        d_weight += normal.mul_(part).sum(over)
+    for part in parts:
+        d_bias += gradient[part].sum(over)
+        d_weight += normal[part].mul_(gradient[part]).sum(over)
     scale = weight * rstd
-    count = gradient.numel() // weight.numel()
-    shift, slope = (-d_bias * scale / count).view(column), (-d_weight * scale / count).view(column)
-    scale = scale.view(column)
+    mean = -scale / (gradient.numel() // weight.numel())
+    shift, slope, scale = (each.view(column) for each in (d_bias * mean, d_weight * mean, scale))
     d_x = gradient if in_place else torch.empty_like(gradient)
-    for i, part, normal in parts():
-        torch.addcmul(shift, part, scale, out=d_x[i : i + slices]).addcmul_(normal, slope)
+    for part in parts:
+        torch.addcmul(shift, gradient[part], scale, out=d_x[part]).addcmul_(normal[part], slope)
     return d_x, d_weight, d_bias
 )",
      {}},
@@ -330,6 +424,14 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
   }
 }
 
+std::string unpack_slices_expression(const Storing& storing, const std::string& stored,
+                                     const TensorType& type) {
+  if (storing.kind == Storing::Kind::cast) {
+    return text("cast_slices(", stored, ", ", torch_name(type.element), ")");
+  }
+  return text("unpack_slices(", stored, ", ", storing.bits, ", ", to_python(type.shape), ")");
+}
+
 std::vector<std::string_view> packing_function_names() {
   std::vector<std::string_view> names;
   for (const Function& each : kFunctions) names.push_back(each.name);
@@ -337,14 +439,23 @@ std::vector<std::string_view> packing_function_names() {
 }
 
 std::string packing_functions(const std::string& code, bool native) {
-  std::string all = code;
-  std::string functions;
-  for (const Function& each : kFunctions) {
-    if (!mentions(all, each.name)) continue;
+  const auto body = [&](const Function& each) {
     const bool own = native ? !each.native.empty() : each.portable.empty();
-    const std::string_view body = own ? each.native : each.portable;
-    functions += text("\n", body);
-    all += body;
+    return own ? each.native : each.portable;
+  };
+  std::array<bool, kFunctions.size()> wanted{};
+  std::string all = code;
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < kFunctions.size(); ++i) {
+      if (wanted[i] || !mentions(all, kFunctions[i].name)) continue;
+      wanted[i] = more = true;
+      all += body(kFunctions[i]);
+    }
+  }
+  std::string functions;
+  for (std::size_t i = 0; i < kFunctions.size(); ++i) {
+    if (wanted[i]) functions += text("\n", body(kFunctions[i]));
   }
   return functions;
 }

@@ -72,6 +72,7 @@ Result<Plan> named_plan(const std::string& name) {
     plan.fallback.stochastic = stochastic;
     plan.smooth = plan.fallback;
     plan.smooth.bits = std::max(bits, bits == 2 ? 4 : 8);
+    plan.waiting_bits = bits < 8 ? 8 : 0;
     return plan;
   };
   if (name == "off") return plan_off();

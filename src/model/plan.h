@@ -46,6 +46,9 @@ struct Plan {
   /// last features and the logits.
   std::int64_t min_bytes = 4096;
   std::int64_t exact_2d_bytes = std::int64_t{256} << 10;
+  /// Bits a value of gradients that wait for another branch of the graph (skip connections) while
+  /// the nodes between run; 0: as they are.
+  int waiting_bits = 0;
   std::map<std::string, Storing> by_name;  // activation -> how
 };
 

@@ -93,8 +93,8 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
   if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
   for (const auto& [key, value] : object.items()) {
     static const std::vector<std::string_view> kKnown = {
-        "tensorpress_plan", "model",   "level",   "min_bytes",  "exact_2d_bytes",
-        "default",          "by_type", "by_name", "prediction", "batch"};
+        "tensorpress_plan", "model",   "level",      "min_bytes", "exact_2d_bytes",   "default",
+        "by_type",          "by_name", "prediction", "batch",     "waiting_gradients"};
     if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
       return bad_argument("a plan has no entry '", key, "'", did_you_mean(key, kKnown));
     }
@@ -117,6 +117,11 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
       return bad_argument("'", key, "' is ", object[key].dump(), ", not a number of bytes");
     }
     *member = object[key].get<std::int64_t>();
+  }
+  TRY(plan.waiting_bits, number_in(object, "waiting_gradients", plan.waiting_bits));
+  if (plan.waiting_bits != 0 && plan.waiting_bits != 8) {
+    return bad_argument("'waiting_gradients' is ", plan.waiting_bits,
+                        "; it is 8 (bits a value) or 0 (as they are)");
   }
   if (object.contains("by_type") && !object["by_type"].empty()) {
     return bad_argument("by_type is for classes of modules; name activations in by_name");
