@@ -61,16 +61,21 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
+def _number(value: float) -> str:
+    """Four digits, and no powers of ten."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def _rows(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
-        published = "–" if row["published"] is None else f"{row['published']:,.5g}"
+        published = "–" if row["published"] is None else _number(row["published"])
         if row["published_to"] is not None:
-            published += f" to {row['published_to']:,.5g}"
+            published += f" to {_number(row['published_to'])}"
         error = (
             "–" if row["relative_error"] is None else f"{100 * row['relative_error']:+.1f}\u00a0%"
         )
         lines.append(
-            [f"{row['what']}, {row['unit']}", published, f"{row['ours']:,.5g}", error, row["label"]]
+            [f"{row['what']}, {row['unit']}", published, _number(row["ours"]), error, row["label"]]
         )
     return page.table(["", "published", "ours", "error", "label"], lines, words=(0, 4))
