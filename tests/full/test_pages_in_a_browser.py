@@ -47,7 +47,7 @@ PAGES = {
         "--html",
         "{out}/report.html",
     ],
-    "reproduction": [PROGRAM, "reproduce", "--threads", "1", "--html", "{out}/report.html"],
+    "reproduction": [PROGRAM, "reproduce", "--html", "{out}/report.html"],
     "memory": [
         PROGRAM,
         "model",

@@ -10,7 +10,7 @@ from demonstration import Demonstration, Highlight, Section, Shown
 
 def show(demo: Demonstration) -> Shown:
     demo.say("published numbers beside ours")
-    told = demo.json("reproduce", "--threads", 1)
+    told = demo.json("reproduce")
     lines, groups = [], []
     folded = ""
     for table in told["tables"]:
