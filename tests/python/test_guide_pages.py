@@ -43,8 +43,7 @@ def run(argv, folder):
 
 
 def pattern_of(expected):
-    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its line.
-    """
+    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its line."""
     lines = expected.splitlines(keepends=True)
     return "".join(
         "(?s:.*)" if line == "…\n" else re.escape(line).replace("…", ".*") for line in lines
@@ -77,8 +76,45 @@ def compile_only(text, folder, language, compiler):
     )
 
 
+# Reads blocks, each after its length, runs them as one program and says when one is done.
+INTERPRETER = """
+import sys
+names = {"__name__": "__main__"}
+while size := sys.stdin.readline():
+    exec(compile(sys.stdin.read(int(size)), "page", "exec"), names)
+    print(end="\\0", file=sys.__stderr__, flush=True)
+"""
+
+
+class Interpreter:
+    """One Python for the blocks of a page: importing PyTorch once is enough."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", INTERPRETER],
+            cwd=folder,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, text, folder):
+        self.process.stdin.write(f"{len(text)}\n{text}")
+        self.process.stdin.flush()
+        told = ""
+        while (letter := self.process.stderr.read(1)) not in ("", "\0"):
+            told += letter
+        assert letter == "\0", f"{text}\n{told}"
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stderr.close()
+
+
 RUNNERS = {
-    "python": lambda text, folder: run([sys.executable, "-c", text], folder),
     "console": run_console,
     "c": lambda text, folder: compile_only(text, folder, "c", "gcc"),
     "cpp": lambda text, folder: compile_only(text, folder, "cpp", "g++"),
@@ -87,10 +123,14 @@ RUNNERS = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_a_guide_s_page_do_what_it_says(tmp_path, name):
-    found = [block for block in blocks(GUIDE / f"{name}.md") if block[0] in RUNNERS]
+    found = [block for block in blocks(GUIDE / f"{name}.md") if block[0] in ("python", *RUNNERS)]
     assert len(found) >= PAGES[name]
-    for language, text in found:
-        RUNNERS[language](text, tmp_path)
+    interpreter = Interpreter(tmp_path)
+    try:
+        for language, text in found:
+            (interpreter if language == "python" else RUNNERS[language])(text, tmp_path)
+    finally:
+        interpreter.close()
 
 
 def markdown_files():
