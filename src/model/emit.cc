@@ -310,6 +310,9 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (native && functions.find("packing.") != std::string::npos) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
   }
+  if (native && functions.find("pool_indices.") != std::string::npos) {
+    out += "from tensorpress.torch import pool_indices\n";
+  }
   out += "\naten = torch.ops.aten\n";
   out += functions;
   out += kRegistration;

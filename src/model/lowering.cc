@@ -143,9 +143,43 @@ bool Lowering::last_use(ValueId id, NodeId node) const {
   return !consumers.empty() && consumers.back() == node;
 }
 
+bool Lowering::is_lazy(NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  if (!options_.native || !options_.lossy || id + 1 >= graph_.nodes.size()) return false;
+  if (node.outputs.size() != 1 || !node.op->is_lazy({graph_, node})) return false;
+  const ValueId output = node.outputs[0];
+  const Stash& stash = stashes_[output];
+  const auto& wanted = graph_.outputs;
+  if (stash.stores_values() || stash.stores_signs() ||
+      std::find(wanted.begin(), wanted.end(), output) != wanted.end() ||
+      graph_.values[output].consumers != std::vector<NodeId>{id + 1}) {
+    return false;
+  }
+  const Node& next = graph_.nodes[id + 1];
+  return next.op->reads_slices({graph_, next}, options_.sizes) || is_lazy(id + 1);
+}
+
+void Lowering::release_inputs(NodeId id) {
+  for (const ValueId input : graph_.nodes[id].inputs) {
+    const Value& value = graph_.values[input];
+    const bool output =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
+    if (lazy_.contains(input)) {
+      release_inputs(value.producer);
+    } else if (last_use(input, id) && !output && value.role == Role::activation) {
+      release(name_of_value(input));
+    }
+  }
+}
+
 void Lowering::forward_node(NodeId id) {
   const Node& node = graph_.nodes[id];
   current_ = id;
+  if (is_lazy(id)) {
+    Site site(*this, id, Site::Mode::forward);
+    lazy_[node.outputs[0]] = node.op->rebuilt_slices(site);
+    return;
+  }
   const std::set<std::string> before = held_;
   Site site(*this, id, Site::Mode::forward);
   node.op->forward(site);
@@ -163,13 +197,7 @@ void Lowering::forward_node(NodeId id) {
     const bool kept = before.contains(name) || outputs.contains(name) || name.starts_with("S[");
     if (!kept) release(name);
   }
-  for (const ValueId input : node.inputs) {
-    const bool output =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
-    if (last_use(input, id) && !output && graph_.values[input].role == Role::activation) {
-      release(name_of_value(input));
-    }
-  }
+  release_inputs(id);
 }
 
 void Lowering::keep(const std::string& key, const std::string& variable, std::int64_t bytes,
@@ -294,7 +322,7 @@ bool Lowering::has_slices(ValueId id) const {
   if (!stash.values && !stash.rebuilt) return false;
   if (stash.rebuilt) {
     const Node& node = graph_.nodes[value.producer];
-    if (!node.op->rebuilds_slices()) return false;
+    if (!node.op->rebuilds_slices({graph_, node})) return false;
     const bool split = is_split(graph_, stashes_, value.producer);
     const std::vector<Need> needs = node.op->rebuild_needs({graph_, node}, split);
     return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
@@ -330,6 +358,38 @@ std::string Lowering::decode_slices(ValueId id) {
   return name;
 }
 
+bool Lowering::takes_slices(ValueId id) const {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id)) {
+    const Node& node = graph_.nodes[value.producer];
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return takes_slices(input); });
+  }
+  const bool again = std::find(sinks_.begin(), sinks_.end(), id) != sinks_.end();
+  return value.role == Role::activation && value.needs_gradient && contributions_[id] == 0 &&
+         !again;
+}
+
+std::string Lowering::gradient_sink(ValueId id, bool leaf) {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id) && takes_slices(id)) {
+    Site site(*this, value.producer, Site::Mode::rebuild);
+    return graph_.nodes[value.producer].op->gradient_sink(site);
+  }
+  if (!leaf) return {};
+  std::string& name = gradient_names_[id];
+  if (name.empty()) name = python_name("d_" + value.name);
+  add_line(text(name, " = gradient.new_empty(", to_python(value.type.shape), ")"), 0,
+           {{name, value.type}}, Memory::Kind::gradient);
+  sinks_.push_back(id);
+  return name;
+}
+
+void Lowering::sinks_given() {
+  for (const ValueId id : sinks_) contribute(id, gradient_names_[id], {}, 0);
+  sinks_.clear();
+}
+
 bool Lowering::waits_long(ValueId id) const {
   const Value& value = graph_.values[id];
   if (options_.waiting_bits == 0 || value.role != Role::activation || value.producer == kNone) {
@@ -346,7 +406,7 @@ bool Lowering::waits_long(ValueId id) const {
   return current_ - next > kShortWait;
 }
 
-void Lowering::begin_waiting(ValueId id, const std::string& gradient) {
+void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch) {
   const Value& value = graph_.values[id];
   const Storing how{.kind = Storing::Kind::quantize,
                     .bits = options_.waiting_bits,
@@ -355,7 +415,7 @@ void Lowering::begin_waiting(ValueId id, const std::string& gradient) {
   const std::string name = python_name(gradient_names_[id] + "_waiting");
   const std::string rounding =
       how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();
-  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), 0,
+  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), scratch,
            {{name, value.type}}, Memory::Kind::gradient);
   program_.memories[memory_of(name)].bytes = stored_bytes(how, value.type, options_.sizes);
   release(gradient_names_[id]);
@@ -383,7 +443,9 @@ void Lowering::contribute(ValueId id, const std::string& expression, const std::
   if (contributions_[id]++ == 0) {
     if (name.empty()) name = python_name("d_" + value.name);
     if (waits_long(id) && variables_.contains(expression)) {
-      begin_waiting(id, expression);
+      begin_waiting(id, expression, 0);
+    } else if (waits_long(id) && !shares.empty()) {  // a part, which is copied first
+      begin_waiting(id, expression, bytes(value.type, options_.sizes));
     } else if (expression != name) {
       add_line(text(name, " = ", expression), scratch, {{name, value.type, shares}}, kind);
     } else {

@@ -37,6 +37,9 @@ class Lowering {
 
   // --- forward ---
   void forward_node(NodeId id);
+  /// The node is computed slice by slice in the line of the next node.
+  bool is_lazy(NodeId id) const;
+  void release_inputs(NodeId id);
   void store(ValueId id);
   void store_values(ValueId id, const std::string& variable);
   bool last_use(ValueId id, NodeId node) const;
@@ -54,9 +57,13 @@ class Lowering {
   void give_if_complete(ValueId id);
   /// Nobody counts on the memory of a variable but itself, and gradients that this node has read.
   bool is_own_result(const std::string& name) const;
+  /// Of a value that a lazy node made: see Site::input_sink. `leaf`: of any value.
+  std::string gradient_sink(ValueId id, bool leaf);
+  bool takes_slices(ValueId id) const;
+  void sinks_given();
   /// The gradient of a value will not be touched by the next nodes, and the plan packs such.
   bool waits_long(ValueId id) const;
-  void begin_waiting(ValueId id, const std::string& gradient);
+  void begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch);
   /// The gradient as it is again; nothing if it does not wait.
   void end_waiting(ValueId id);
   std::set<ValueId> read_by(NodeId id) const;
@@ -77,7 +84,9 @@ class Lowering {
   std::vector<std::size_t> contributions_;
   std::vector<std::size_t> uses_;  // of parameters
   std::map<ValueId, std::string> decoded_;
+  std::map<ValueId, std::string> lazy_;     // expressions, in the forward pass
   std::map<ValueId, std::string> sliced_;   // in this node
+  std::vector<ValueId> sinks_;              // whose gradients the next line fills
   std::map<ValueId, std::string> waiting_;  // packed gradients
   std::set<ValueId> kept_decoded_;          // still read by the next node
   std::set<std::string> overwritable_;      // decoded copies
