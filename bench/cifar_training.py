@@ -1,6 +1,6 @@
 """One short training on CIFAR-10, the same for every way to run its steps.
 
-SGD with Nesterov momentum, batches of 100, a learning rate that rises and falls, flips. Runs of one
+SGD with Nesterov momentum, a learning rate that rises and falls, flips. Runs of one
 seed see the same images in the same order with the same flips.
 """
 
@@ -24,11 +24,18 @@ def normalized(pixels: torch.Tensor) -> torch.Tensor:
 
 
 def train(
-    model: nn.Module, gradients: Gradients, data: Any, *, seed: int, epochs: int, peak: float
+    model: nn.Module,
+    gradients: Gradients,
+    data: Any,
+    *,
+    seed: int,
+    epochs: int,
+    peak: float,
+    batch: int = BATCH,
 ) -> dict[str, Any]:
     """The losses of all steps and the seconds they took; `peak` is the highest learning rate."""
     order = torch.Generator().manual_seed(1000 + seed)
-    steps = epochs * len(data.train_inputs) // BATCH
+    steps = epochs * len(data.train_inputs) // batch
     optimizer = torch.optim.SGD(
         model.parameters(), lr=peak, momentum=0.9, nesterov=True, weight_decay=5e-4
     )
@@ -38,7 +45,7 @@ def train(
     losses = []
     began = time.perf_counter()
     for _ in range(epochs):
-        for chosen in torch.randperm(len(data.train_inputs), generator=order).split(BATCH):
+        for chosen in torch.randperm(len(data.train_inputs), generator=order).split(batch):
             x = normalized(data.train_inputs[chosen])
             flip = torch.rand(len(x), generator=order) < 0.5
             x[flip] = x[flip].flip(-1)
