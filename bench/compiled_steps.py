@@ -45,10 +45,13 @@ def profile(model: pathlib.Path, *options: str) -> dict[str, Any]:
     return found
 
 
-def plan_file(folder: pathlib.Path, name: str, rules: Mapping[str, Rule]) -> pathlib.Path:
-    """Exact forms everywhere, and these codecs by the names of activations."""
+def plan_file(
+    folder: pathlib.Path, name: str, rules: Mapping[str, Rule], level: str = "lossless"
+) -> pathlib.Path:
+    """These codecs by the names of activations, the level's for others. Where a level is lossy,
+    values that can be made again from lossy ones are not stored."""
     path = folder / f"{name}.json"
-    plan = {"tensorpress_plan": 1, "level": "lossless", "by_name": dict(rules)}
+    plan = {"tensorpress_plan": 1, "level": level, "by_name": dict(rules)}
     path.write_text(json.dumps(plan, indent=1) + "\n")
     return path
 
