@@ -1,6 +1,6 @@
 """Graph networks in three forms: time and memory of a step against the number of vertices.
 
-    .venv/bin/python bench/graph_forms.py DATA [--output OUTPUT] [--limit 4] [--skip-training]
+    .venv/bin/python bench/graph_forms.py DATA --runs RUNS [--output OUTPUT] [--limit 4]
 
 GCN and GraphSAGE (mean of the neighbours) as model texts, with the adjacency matrix A as
 
@@ -13,11 +13,14 @@ All three compute the same. Each runs with the plans off and balanced on Cora, C
 run only if the predicted peak is below --limit GiB, and the first size that is not says so. The
 peak is everything: A and features, weights, activations, scratch, as PyTorch's profiler counted it.
 Then GCN in compressed rows trains on Cora with 20 labels a class, five seeds, plan by plan.
+
+Each row and run leaves a file in RUNS; what is there is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import pathlib
 import tempfile
 import time
@@ -28,7 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 from compiled_steps import emitted, gradients, profile
-from paired_runs import Run, difference, means, versions, write
+from paired_runs import Run, difference, finished, means, versions, write
 from torch import nn
 
 from tensorpress.torch.peak_memory import measured_peak
@@ -212,11 +215,11 @@ def measure_forms(data: pathlib.Path, options: argparse.Namespace) -> list[dict[
         for network in LAYER:
             for form in NEAR:
                 for graph in graphs:
-                    row = row_of(pathlib.Path(folder), network, form, graph, options.limit,
-                                 options.repeat)  # fmt: skip
-                    rows.append(row)
-                    print(row, flush=True)
-                    if not any("seconds" in row[plan] for plan in PLANS):
+                    path = options.runs / f"{network}-{form}-{graph[0]}-{graph[1]}.json"
+                    make = functools.partial(row_of, pathlib.Path(folder), network, form, graph,
+                                             options.limit, options.repeat)  # fmt: skip
+                    rows.append(finished(path, make))
+                    if not any("seconds" in rows[-1][plan] for plan in PLANS):
                         break
     return rows
 
@@ -273,10 +276,13 @@ def train_cora(data: pathlib.Path, plan: str, seed: int, steps: int) -> Run:
             "train_loss": loss.item()}  # fmt: skip
 
 
-def trainings(data: pathlib.Path, seeds: int, steps: int) -> list[dict[str, Any]]:
-    runs: dict[str, dict[int, Run]] = {}
-    for plan in TRAINED_PLANS:
-        runs[plan] = {seed: train_cora(data, plan, seed, steps) for seed in range(seeds)}
+def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> list[dict[str, Any]]:
+    runs: dict[str, dict[int, Run]] = {plan: {} for plan in TRAINED_PLANS}
+    for seed in range(5):
+        for plan in TRAINED_PLANS:
+            path = folder / f"cora-{plan}-{seed}-{steps}.json"
+            make = functools.partial(train_cora, data, plan, seed, steps)
+            runs[plan][seed] = finished(path, make)
     keys = ("accuracy", "train_loss")
     base = runs["lossless"]
     return [{"plan": plan, **means(of_plan, base, keys)} for plan, of_plan in runs.items()]
@@ -316,21 +322,20 @@ def table(result: dict[str, Any]) -> str:
         )
     lines += ["", "Gradients on Cora, largest relative difference from the csr form: "]
     lines[-1] += ", ".join(f"{name} {apart:.1e}" for name, apart in result["agreement"].items())
-    if result["training"]:
-        lines += [
-            "",
-            f"GCN on Cora, csr, {result['steps']} steps of Adam, 20 labels a class, differences "
-            "from lossless of the same seed:",
-            "",
-            "| plan | seeds | accuracy % | difference, points | loss | difference |",
-            "|---|---:|---:|---:|---:|---:|",
-        ]
-        lines += [
-            f"| {row['plan']} | {len(row['seeds'])} | {row['accuracy']:.2f} "
-            f"| {difference(row.get('accuracy_difference'), 2)} | {row['train_loss']:.3f} "
-            f"| {difference(row.get('train_loss_difference'), 3)} |"
-            for row in result["training"]
-        ]
+    lines += [
+        "",
+        f"GCN on Cora, csr, {result['steps']} steps of Adam, 20 labels a class, differences from "
+        "lossless of the same seed:",
+        "",
+        "| plan | seeds | accuracy % | difference, points | loss | difference |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {row['plan']} | {len(row['seeds'])} | {row['accuracy']:.2f} "
+        f"| {difference(row.get('accuracy_difference'), 2)} | {row['train_loss']:.3f} "
+        f"| {difference(row.get('train_loss_difference'), 3)} |"
+        for row in result["training"]
+    ]
     fitting = "; ".join(largest(result["rows"]))
     lines += ["", f"Vertices of the largest synthetic graph below the limit: {fitting}."]
     return "\n".join(lines) + "\n"
@@ -359,18 +364,18 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=SIZES[-1], help="vertices")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--steps", type=int, default=60, help="of the training on Cora")
-    parser.add_argument("--skip-training", action="store_true")
+    parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="Sparse")
-    training = [] if options.skip_training else trainings(options.data, 5, options.steps)
     result = {
-        "command": f"bench/graph_forms.py DATA --limit {options.limit:g} --most {options.most}",
+        "command": f"bench/graph_forms.py DATA --runs RUNS --limit {options.limit:g} "
+        f"--most {options.most}",
         "limit_gib": options.limit,
         "steps": options.steps,
         **versions(),
         "agreement": agreement(options.data),
-        "training": training,
+        "training": trainings(options.data, options.runs, options.steps),
         "rows": measure_forms(options.data, options),
     }
     write(options.output, result, table(result))
