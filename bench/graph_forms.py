@@ -306,8 +306,9 @@ def table(result: dict[str, Any]) -> str:
         "# Graph networks in three forms",
         "",
         f"`{result['command']}`; tensorpress {result['version']}, torch {result['torch']}, one "
-        f"thread, a machine with other load. Measured here; a step runs if its predicted peak is "
-        f"below {result['limit_gib']:g} GiB. Peaks count everything, A and features too. Three "
+        f"thread. Measured here, beside other load, best of {result['repeat']}: times say the order "
+        "of magnitude and no more, memory is exact. A step runs if its predicted peak is below "
+        f"{result['limit_gib']:g} GiB. Peaks count everything, A and features too. Three "
         f"layers of {HIDDEN}; synthetic graphs have degree {DEGREE:g}, {FEATURES} features and "
         f"{CLASSES} classes.",
         "",
@@ -370,9 +371,10 @@ def main() -> None:
     warnings.filterwarnings("ignore", message="Sparse")
     result = {
         "command": f"bench/graph_forms.py DATA --runs RUNS --limit {options.limit:g} "
-        f"--most {options.most}",
+        f"--most {options.most} --steps {options.steps}",
         "limit_gib": options.limit,
         "steps": options.steps,
+        "repeat": options.repeat,
         **versions(),
         "agreement": agreement(options.data),
         "training": trainings(options.data, options.runs, options.steps),
