@@ -16,20 +16,18 @@ one network and seed, for several processes with the same RUNS. Writes OUTPUT.js
 from __future__ import annotations
 
 import argparse
-import json
-import os
+import functools
 import pathlib
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from cifar_training import LAST_STEPS, accuracy, train
+from paired_runs import Run, difference, finished, means, versions, write
 from torch import nn
 
-import tensorpress
 import tensorpress.torch
-from tensorpress.eval.comparison import interval
 from tensorpress.eval.networks import alexnet_small, resnet_small
 from tensorpress.eval.sources import cifar10
 
@@ -39,88 +37,47 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], float]] = {
     "alexnet": (alexnet_small, 0.05),
     "resnet": (resnet_small, 0.2),
 }
-BATCH = 100
-LAST_STEPS = 50  # whose mean training loss is reported: the same batches for every level
 
 
-def normalized(pixels: torch.Tensor) -> torch.Tensor:
-    return (pixels.float() / 255 - 0.4734) / 0.2516
-
-
-def train(network: str, level: str, seed: int, epochs: int, data: Any) -> dict[str, Any]:
+def one_run(network: str, level: str, seed: int, epochs: int, data: Any) -> Run:
     make, peak = NETWORKS[network]
     torch.manual_seed(seed)
     model = make()
-    order = torch.Generator().manual_seed(1000 + seed)
-    steps = epochs * len(data.train_inputs) // BATCH
-    optimizer = torch.optim.SGD(
-        model.parameters(), lr=peak, momentum=0.9, nesterov=True, weight_decay=5e-4
-    )
-    rate = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / (0.3 * steps), (steps - step) / (0.7 * steps))
-    )
-    losses = []
-    began = time.perf_counter()
-    with tensorpress.torch.compress_activations(model, level, seed=seed) as run:
-        for _ in range(epochs):
-            for chosen in torch.randperm(len(data.train_inputs), generator=order).split(BATCH):
-                x = normalized(data.train_inputs[chosen])
-                flip = torch.rand(len(x), generator=order) < 0.5
-                x[flip] = x[flip].flip(-1)
-                loss = nn.functional.cross_entropy(model(x), data.train_targets[chosen])
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                rate.step()
-                losses.append(loss.item())
-    seconds = time.perf_counter() - began
-    report = run.report()
+
+    def gradients(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        loss = nn.functional.cross_entropy(model(x), labels)
+        loss.backward()
+        return loss
+
+    with tensorpress.torch.compress_activations(model, level, seed=seed) as compressed:
+        found = train(model, gradients, data, seed=seed, epochs=epochs, peak=peak)
+    report = compressed.report()
     return {
         "network": network,
         "level": level,
         "seed": seed,
         "epochs": epochs,
         "accuracy": accuracy(model, data),
-        "train_loss": statistics.fmean(losses[-LAST_STEPS:]),
+        "train_loss": statistics.fmean(found["losses"][-LAST_STEPS:]),
         "saved_bytes": report.saved_bytes,
         "stored_bytes": report.stored_bytes,
-        "seconds": seconds,
+        "seconds": found["seconds"],
     }
 
 
-def accuracy(model: nn.Module, data: Any) -> float:
-    model.eval()
-    with torch.inference_mode():
-        found = [model(normalized(part)).argmax(1) for part in data.test_inputs.split(500)]
-    return 100 * (torch.cat(found) == data.test_targets).double().mean().item()
-
-
-def summary(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summary(runs: list[Run]) -> list[dict[str, Any]]:
     rows = []
     for network in NETWORKS:
-        found = {(run["level"], run["seed"]): run for run in runs if run["network"] == network}
-        for level in LEVELS:
-            of_level = {seed: run for (each, seed), run in found.items() if each == level}
-            if not of_level:
-                continue
-            row: dict[str, Any] = {
-                "network": network,
-                "level": level,
-                "seeds": sorted(of_level),
-                "ratio": statistics.fmean(
-                    run["saved_bytes"] / run["stored_bytes"] for run in of_level.values()
-                ),
-            }
-            for key in ("accuracy", "train_loss"):
-                row[key] = statistics.fmean(run[key] for run in of_level.values())
-                pairs = [
-                    run[key] - found["off", seed][key]
-                    for seed, run in of_level.items()
-                    if level != "off" and ("off", seed) in found
-                ]
-                if pairs:
-                    row[f"{key}_difference"] = interval(pairs)
-            rows.append(row)
+        by_level: dict[str, dict[int, Run]] = {}
+        for run in runs:
+            if run["network"] == network:
+                by_level.setdefault(run["level"], {})[run["seed"]] = run
+        for level, of_level in by_level.items():
+            compared = means(of_level, by_level.get("off", {}), ("accuracy", "train_loss"))
+            ratio = statistics.fmean(
+                run["saved_bytes"] / run["stored_bytes"] for run in of_level.values()
+            )
+            rows.append({"network": network, "level": level, "ratio": ratio, **compared})
     return rows
 
 
@@ -140,18 +97,10 @@ def table(result: dict[str, Any]) -> str:
     for row in result["rows"]:
         lines.append(
             f"| {row['network']} | {row['level']} | {len(row['seeds'])} | {row['ratio']:.2f} "
-            f"| {row['accuracy']:.2f} | {difference(row, 'accuracy', 2)} "
-            f"| {row['train_loss']:.4f} | {difference(row, 'train_loss', 4)} |"
+            f"| {row['accuracy']:.2f} | {difference(row.get('accuracy_difference'), 2)} "
+            f"| {row['train_loss']:.4f} | {difference(row.get('train_loss_difference'), 4)} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def difference(row: dict[str, Any], key: str, digits: int) -> str:
-    found = row.get(f"{key}_difference")
-    if found is None:
-        return ""
-    half = "" if found["half_width"] is None else f" ± {found['half_width']:.{digits}f}"
-    return f"{found['mean']:+.{digits}f}{half}"
 
 
 def main() -> None:
@@ -165,7 +114,6 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    options.runs.mkdir(parents=True, exist_ok=True)
     data = cifar10.load(options.data)
     runs = []
     # Seed by seed, so that what is there after an interruption is paired.
@@ -177,13 +125,8 @@ def main() -> None:
                 path = options.runs / f"{network}-{level}-{seed}.json"
                 if options.collect and not path.exists():
                     continue
-                if not path.exists():
-                    found = train(network, level, seed, options.epochs, data)
-                    partial = path.with_suffix(".partial")
-                    partial.write_text(json.dumps(found))
-                    os.replace(partial, path)
-                    print(found, flush=True)
-                runs.append(json.loads(path.read_text()))
+                make = functools.partial(one_run, network, level, seed, options.epochs, data)
+                runs.append(finished(path, make))
                 if runs[-1]["epochs"] != options.epochs:
                     raise SystemExit(f"{path} is of other epochs; give another folder")
     runs.sort(key=lambda run: (run["network"], run["seed"], LEVELS.index(run["level"])))
@@ -193,15 +136,11 @@ def main() -> None:
         "command": f"bench/activation_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
         "data": data.source,
         "epochs": options.epochs,
-        "version": tensorpress.__version__,
-        "torch": torch.__version__,
+        **versions(),
         "rows": summary(runs),
         "runs": runs,
     }
-    print(table(result))
-    if options.output:
-        options.output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        options.output.with_suffix(".md").write_text(table(result))
+    write(options.output, result, table(result))
 
 
 if __name__ == "__main__":

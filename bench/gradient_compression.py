@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import pathlib
 import statistics
 import tempfile
@@ -24,10 +23,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
+from cifar_training import normalized
+from paired_runs import difference, versions, write
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-import tensorpress
 from tensorpress.eval.comparison import interval
 from tensorpress.eval.networks import resnet_small
 from tensorpress.eval.sources import cifar10, generated
@@ -62,7 +62,7 @@ def train(rank: int, settings: dict[str, Any] | None, seed: int, options: Any, d
     for step in range(options.steps):
         chosen = torch.randint(len(data.train_inputs), (RANKS * options.batch,), generator=order)
         chosen = chosen[rank::RANKS]
-        x = (data.train_inputs[chosen].float() / 255 - 0.4734) / 0.2516
+        x = normalized(data.train_inputs[chosen])
         for group in optimizer.param_groups:
             group["lr"] = 0.1 * min(1, (step + 1) / 20, (options.steps - step) / options.steps * 2)
         loss = nn.functional.cross_entropy(model(x), data.train_targets[chosen])
@@ -133,14 +133,10 @@ def table(result: dict[str, Any]) -> str:
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in result["rows"]:
-        apart = row.get("difference")
-        text = "" if apart is None else f"{apart['mean']:+.3f}"
-        if apart is not None and apart["half_width"] is not None:
-            text += f" ± {apart['half_width']:.3f}"
         sent = row.get("bytes_sent_per_step", result["rows"][1]["bytes_plain_per_step"])
         lines.append(
             f"| {row['setting']} | {row['seeds']} | {sent:.0f} | {row['ratio']:.2f} "
-            f"| {row['loss']:.3f} | {text} |"
+            f"| {row['loss']:.3f} | {difference(row.get('difference'), 3)} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -180,15 +176,11 @@ def main() -> None:
         "data": "CIFAR-10" if options.data else "generated pictures",
         "steps": options.steps,
         "batch": options.batch,
-        "version": tensorpress.__version__,
-        "torch": torch.__version__,
+        **versions(),
         "rows": summary(runs),
         "runs": runs,
     }
-    print(table(result))
-    if options.output:
-        options.output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        options.output.with_suffix(".md").write_text(table(result))
+    write(options.output, result, table(result))
 
 
 if __name__ == "__main__":

@@ -17,18 +17,14 @@ repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import os
 import pathlib
 import platform
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from types import ModuleType
 
 import torch
+from compiled_steps import ROOT, emitted, held_by_autograd, profile
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -37,8 +33,6 @@ from tensorpress.eval.networks.shipped import TWINS, Twin
 from tensorpress.eval.networks.transformers import GptLayer, VitLayer
 from tensorpress.torch.peak_memory import measured_peak
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress"))
 BLOCKS = (BasicBlock, Bottleneck, GptLayer, VitLayer)
 BATCHES = {"unet": 4, "encoder_decoder": 4, "autoencoder": 16, "gpt2": 4, "gcn": 20000}
 BATCHES["graphsage"] = BATCHES["gcn"]
@@ -53,32 +47,10 @@ WAYS = ("plain", "plain+upd", "checkpoint", *EMITTED)
 Step = Callable[..., None]
 
 
-def run(*arguments: object) -> str:
-    command = [str(PROGRAM), *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 def sizes(twin: Twin, batch: int) -> list[str]:
     if twin.open_dimension == "N":
         return ["--batch", str(batch)]
     return ["--size", f"{twin.open_dimension}={batch}"]
-
-
-def emitted(name: str, options: tuple[str, ...], size: list[str]) -> ModuleType:
-    with tempfile.TemporaryDirectory() as directory:
-        file = pathlib.Path(directory) / f"{name}_step.py"
-        run("model", "emit", ROOT / "models" / f"{name}.tpm", "-o", file, *options, *size)
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return module
-
-
-def predicted(name: str, options: tuple[str, ...], size: list[str]) -> dict[str, int]:
-    text = run("model", "profile", ROOT / "models" / f"{name}.tpm", "--json", *options, *size)
-    profile: dict[str, int] = json.loads(text)
-    return profile
 
 
 def checkpoint_blocks(model: nn.Module) -> bool:
@@ -92,26 +64,6 @@ def checkpoint_blocks(model: nn.Module) -> bool:
 
         block.forward = again  # type: ignore[method-assign]
     return bool(blocks)
-
-
-def saved_by_autograd(model: nn.Module, twin: Twin, batch: tuple[torch.Tensor, ...]) -> int:
-    """Bytes that autograd holds between the passes, besides parameters and the batch."""
-    outside = [*model.parameters(), *model.buffers(), *(b for b in batch if not b.is_sparse_csr)]
-    storages = {tensor.untyped_storage()._cdata for tensor in outside}
-    held: dict[int, int] = {}
-
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.layout == torch.strided:
-            storage = tensor.untyped_storage()
-            if storage._cdata not in storages:
-                held[storage._cdata] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        loss = twin.loss(model, *batch)
-        total = sum(held.values())  # while the graph lives, so that no storage is counted twice
-        del loss
-    return total
 
 
 def plain_step(model: nn.Module, twin: Twin) -> Step:
@@ -161,6 +113,7 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
     twin, rows = TWINS[name], {}
     torch.manual_seed(0)
     batch = tuple(twin.batch(batch_size))
+    text = ROOT / "models" / f"{name}.tpm"
     size = sizes(twin, batch_size)
     steps: dict[str, Step] = {}
     for way in WAYS:
@@ -168,15 +121,15 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
         row: dict[str, float] = {}
         if way in EMITTED:
             options = EMITTED[way]
-            model = emitted(name, options, size).Step(**({"lr": 1e-4} if "+upd" in way else {}))
-            forecast = predicted(name, options, size)
+            model = emitted(text, *options, *size).Step(**({"lr": 1e-4} if "+upd" in way else {}))
+            forecast = profile(text, *options, *size)
             row["predicted_peak"] = forecast["peak_bytes"]
             row["saved_bytes"] = forecast["saved_bytes"]
             steps[way] = emitted_step(model, way)
         else:
             model = twin.make()
             if way == "plain":
-                row["saved_bytes"] = saved_by_autograd(model, twin, batch)
+                row["saved_bytes"] = held_by_autograd(model, batch, twin.loss)
             if way == "checkpoint" and not checkpoint_blocks(model):
                 continue
             make = updating_step if way == "plain+upd" else plain_step

@@ -66,6 +66,7 @@ PAGES = [
     ("docs/guide/accelerators.md", 1),
     ("docs/guide/activations.md", 4),
     ("docs/guide/checkpoints-and-gradients.md", 5),
+    ("docs/guide/model-compiler.md", 6),
     ("docs/guide/python.md", 6),
     ("docs/guide/training-data.md", 5),
 ]
@@ -76,13 +77,14 @@ def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
     """All of them, one after the other, in an empty folder."""
     assert len(python_blocks(page)) >= blocks
     (tmp_path / "page.py").write_text("\n".join(python_blocks(page)))
+    program = {"TENSORPRESS": str(ROOT / "build" / "bin" / "tensorpress")}
     # Threads that wait for each other are slow where others compute too.
     done = subprocess.run(
         [sys.executable, "page.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**program, **os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
 
