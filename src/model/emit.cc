@@ -287,25 +287,24 @@ PeakPrediction predict_peak(const Graph& graph, const Program& program) {
 
 namespace {
 
-/// What a prediction may ask for but no emitted line does.
-Result<void> check_emittable(const std::string& activation, const Storing& storing) {
-  if (storing.kind != Storing::Kind::chop) return {};
-  return unsupported(
-      activation, " is to be stored with dct-chop, which the emitted code cannot do; ",
-      "it has keep, rebuild, quantize and cast (model cost and profile predict dct-chop)");
+Result<void> check_emittable(const std::string& activation, const Storing& storing, bool native) {
+  if (native || storing.kind != Storing::Kind::bounded) return {};
+  return unsupported(activation, " is to be stored with ", storing.codec,
+                     ", which is a codec of the library; use --native, or quantize, cast or "
+                     "dct-chop with --portable");
 }
 
 }  // namespace
 
 Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions& options) {
-  RETURN_IF_ERROR(check_emittable("the default", plan.fallback));
-  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth));
+  const bool native = options.lowering.native;
+  RETURN_IF_ERROR(check_emittable("the default", plan.fallback, native));
+  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth, native));
   for (const auto& [name, storing] : plan.by_name) {
-    RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing));
+    RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing, native));
   }
   TRY(const Program program, lower(graph, plan, options.lowering));
   const PeakPrediction peak = predict_peak(graph, program);
-  const bool native = options.lowering.native;
   std::string forward;
   std::string backward;
   std::vector<std::string> kept = program.inputs;
@@ -329,6 +328,11 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (native && functions.find("packing.") != std::string::npos) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
   }
+  for (const char* module : {"pool_indices", "tensor_codecs"}) {
+    if (native && functions.find(text(module, ".")) != std::string::npos) {
+      out += text("from tensorpress.torch import ", module, "\n");
+    }
+  }
   out += "\naten = torch.ops.aten\n";
   out += functions;
   out += kRegistration;
@@ -345,7 +349,10 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   out += text("\n    @torch.no_grad()\n    def forward(self", arguments, "):\n");
   out += "        P, B = self.tensors()\n        S = self.saved = {}\n";
   const bool seeded = forward.find("seed") != std::string::npos;
-  if (seeded) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
+  const bool later = backward.find("S[\"seed\"]") != std::string::npos;
+  if (seeded || later) {
+    out += text("        ", seeded ? "seed = " : "", "S[\"seed\"] = self.draw_seed()\n");
+  }
   const std::set<std::string> in_forward = words_of(program.forward);
   const std::set<std::string> in_backward_pass = words_of(program.backward);
   for (const std::string& symbol : graph.symbols) {

@@ -19,6 +19,13 @@ constexpr std::array<std::string_view, 60> kReserved = {
     "native",  "packing",  "dict",     "print",  "Step", "train_step", "step",     "super",
     "tuple",   "list",     "seed",     "ops"};
 
+/// Elements that share a scale in packed values; a sample of whole groups can be unpacked alone.
+constexpr std::int64_t kGroup = 256;
+/// A gradient that the next nodes but this many do not touch is packed while it waits, unless it is
+/// small.
+constexpr NodeId kShortWait = 2;
+constexpr std::int64_t kLeastWaiting = std::int64_t{1} << 20;
+
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes)
@@ -149,11 +156,45 @@ bool Lowering::last_use(ValueId id, NodeId node) const {
   return !consumers.empty() && consumers.back() == node;
 }
 
+bool Lowering::is_lazy(NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  if (!options_.native || !options_.lossy || id + 1 >= graph_.nodes.size()) return false;
+  if (node.outputs.size() != 1 || !node.op->is_lazy({graph_, node})) return false;
+  const ValueId output = node.outputs[0];
+  const Stash& stash = stashes_[output];
+  const auto& wanted = graph_.outputs;
+  if (stash.stores_values() || stash.stores_signs() ||
+      std::find(wanted.begin(), wanted.end(), output) != wanted.end() ||
+      graph_.values[output].consumers != std::vector<NodeId>{id + 1}) {
+    return false;
+  }
+  const Node& next = graph_.nodes[id + 1];
+  return next.op->reads_slices({graph_, next}, options_.sizes) || is_lazy(id + 1);
+}
+
+void Lowering::release_inputs(NodeId id) {
+  for (const ValueId input : graph_.nodes[id].inputs) {
+    const Value& value = graph_.values[input];
+    const bool output =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
+    if (lazy_.contains(input)) {
+      release_inputs(value.producer);
+    } else if (last_use(input, id) && !output && value.role == Role::activation) {
+      release(name_of_value(input));
+    }
+  }
+}
+
 void Lowering::forward_node(NodeId id) {
   const Node& node = graph_.nodes[id];
   current_ = id;
   newly_held_.clear();
   let_go_.clear();
+  if (is_lazy(id)) {
+    Site site(*this, id, Site::Mode::forward);
+    lazy_[node.outputs[0]] = node.op->rebuilt_slices(site);
+    return;
+  }
   Site site(*this, id, Site::Mode::forward);
   node.op->forward(site);
   for (const ValueId output : node.outputs) {
@@ -169,13 +210,7 @@ void Lowering::forward_node(NodeId id) {
   for (const std::string& name : std::vector<std::string>(newly_held_)) {
     if (!outputs.contains(name) && !name.starts_with("S[")) release(name);
   }
-  for (const ValueId input : node.inputs) {
-    const bool output =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
-    if (last_use(input, id) && !output && graph_.values[input].role == Role::activation) {
-      release(name_of_value(input));
-    }
-  }
+  release_inputs(id);
 }
 
 void Lowering::keep(const std::string& key, const std::string& variable, std::int64_t bytes,
@@ -255,6 +290,8 @@ void Lowering::backward_node(NodeId id) {
       it = decoded_.erase(it);
     }
   }
+  for (const auto& [value, name] : sliced_) release(name);
+  sliced_.clear();
   for (const auto& [local, parameter] : node.parameters) give_if_complete(parameter);
   for (const ValueId input : node.inputs) give_if_complete(input);
 }
@@ -304,6 +341,126 @@ void Lowering::decode_views(ValueId id) {
   }
 }
 
+bool Lowering::has_slices(ValueId id) const {
+  const Value& value = graph_.values[id];
+  const Stash& stash = stashes_[id];
+  if (!options_.native || value.role == Role::input) return false;
+  if (!stash.values && !stash.rebuilt) return false;
+  if (stash.rebuilt) {
+    const Node& node = graph_.nodes[value.producer];
+    if (!node.op->rebuilds_slices({graph_, node})) return false;
+    const bool split = is_split(graph_, stashes_, value.producer);
+    const std::vector<Need> needs = node.op->rebuild_needs({graph_, node}, split);
+    return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
+      const ValueId source =
+          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
+      return need.signs || has_slices(source);
+    });
+  }
+  if (stash.how.kind == Storing::Kind::cast) {
+    return stash.how.type == "bf16" || stash.how.type == "f16";
+  }
+  const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
+  return stash.how.kind == Storing::Kind::quantize && sample && sample->known() &&
+         sample->factor % kGroup == 0;
+}
+
+std::string Lowering::decode_slices(ValueId id) {
+  if (!has_slices(id) || decoded_.contains(id)) return {};
+  const auto known = sliced_.find(id);
+  if (known != sliced_.end()) return known->second;
+  const Value& value = graph_.values[id];
+  const Stash& stash = stashes_[id];
+  const std::string name = python_name(value.name + "_slices");
+  std::string expression;
+  if (stash.rebuilt) {
+    Site site(*this, value.producer, Site::Mode::rebuild);
+    expression = graph_.nodes[value.producer].op->rebuilt_slices(site);
+  } else {
+    expression = unpack_slices_expression(stash.how, stored_name(value.name), value.type);
+  }
+  // It holds what it decodes: the stored bytes live as long as the slices.
+  const std::string& holds = stash.rebuilt ? sliced_.begin()->second : stored_name(value.name);
+  add_line(text(name, " = ", expression), 0, {{name, value.type, holds}}, Memory::Kind::activation);
+  sliced_[id] = name;
+  return name;
+}
+
+bool Lowering::takes_slices(ValueId id) const {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id)) {
+    const Node& node = graph_.nodes[value.producer];
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return takes_slices(input); });
+  }
+  const bool again = std::find(sinks_.begin(), sinks_.end(), id) != sinks_.end();
+  return value.role == Role::activation && value.needs_gradient && contributions_[id] == 0 &&
+         !again;
+}
+
+std::string Lowering::gradient_sink(ValueId id, bool leaf) {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id) && takes_slices(id)) {
+    Site site(*this, value.producer, Site::Mode::rebuild);
+    return graph_.nodes[value.producer].op->gradient_sink(site);
+  }
+  if (!leaf) return {};
+  std::string& name = gradient_names_[id];
+  if (name.empty()) name = python_name("d_" + value.name);
+  add_line(text(name, " = gradient.new_empty(", to_python(value.type.shape), ")"), 0,
+           {{name, value.type}}, Memory::Kind::gradient);
+  sinks_.push_back(id);
+  return name;
+}
+
+void Lowering::sinks_given() {
+  for (const ValueId id : sinks_) contribute(id, gradient_names_[id], {}, 0);
+  sinks_.clear();
+}
+
+bool Lowering::waits_long(ValueId id) const {
+  const Value& value = graph_.values[id];
+  if (options_.waiting_bits == 0 || value.role != Role::activation || value.producer == kNone) {
+    return false;
+  }
+  if (bytes(value.type, options_.sizes) < kLeastWaiting) return false;
+  NodeId next = value.producer;
+  for (const NodeId consumer : value.consumers) {
+    const bool again = consumer == current_ &&
+                       std::count(value.consumers.begin(), value.consumers.end(), current_) > 1;
+    if (again) return false;
+    if (consumer < current_) next = std::max(next, consumer);
+  }
+  return current_ - next > kShortWait;
+}
+
+void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch) {
+  const Value& value = graph_.values[id];
+  const Storing how{.kind = Storing::Kind::quantize,
+                    .bits = options_.waiting_bits,
+                    .stochastic = options_.native};
+  const std::string name = python_name(gradient_names_[id] + "_waiting");
+  const std::string rounding =
+      how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();
+  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), scratch,
+           {{name, value.type}}, Memory::Kind::gradient);
+  program_.memories[memory_of(name)].bytes = stored_bytes(how, value.type, options_.sizes);
+  release(gradient_names_[id]);
+  waiting_[id] = name;
+}
+
+void Lowering::end_waiting(ValueId id) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  const std::string packed = found->second;
+  waiting_.erase(found);
+  const Value& value = graph_.values[id];
+  add_line(text(gradient_names_[id], " = unpack_bits(", packed, ", ", options_.waiting_bits, ", ",
+                to_python(value.type.shape), ")"),
+           0, {{gradient_names_[id], value.type}}, Memory::Kind::gradient);
+  release(packed);
+}
+
 void Lowering::contribute(ValueId id, const std::string& expression, const std::string& shares,
                           std::int64_t scratch) {
   const Value& value = graph_.values[id];
@@ -312,7 +469,11 @@ void Lowering::contribute(ValueId id, const std::string& expression, const std::
   std::string& name = gradient_names_[id];
   if (contributions_[id]++ == 0) {
     if (name.empty()) name = python_name("d_" + value.name);
-    if (expression != name) {
+    if (waits_long(id) && variables_.contains(expression)) {
+      begin_waiting(id, expression, 0);
+    } else if (waits_long(id) && !shares.empty()) {  // a part, which is copied first
+      begin_waiting(id, expression, bytes(value.type, options_.sizes));
+    } else if (expression != name) {
       add_line(text(name, " = ", expression), scratch, {{name, value.type, shares}}, kind);
     } else {
       program_.memories[memory_of(name)].kind = kind;
@@ -324,10 +485,31 @@ void Lowering::contribute(ValueId id, const std::string& expression, const std::
     more = python_name(name + "_more");
     add_line(text(more, " = ", expression), scratch, {{more, value.type, shares}}, kind);
   }
+  const auto waiting = waiting_.find(id);
+  if (waiting != waiting_.end()) {
+    const bool own = options_.native && is_own_result(more);
+    add_line(text(name, own ? " = add_unpacked_(" : " = add_unpacked(", more, ", ", waiting->second,
+                  ", ", options_.waiting_bits, ")"),
+             0, {{name, value.type, own ? more : std::string()}}, kind);
+    release(waiting->second);
+    waiting_.erase(waiting);
+    release(more);
+    return;
+  }
   const bool own = holders_[memory_of(name)] == 1;
   add_line(text(name, own ? " += " : text(" = ", name, " + "), more), 0,
            {{name, value.type, own ? name : std::string()}}, kind);
   release(more);
+}
+
+bool Lowering::is_own_result(const std::string& name) const {
+  std::size_t others = holders_[memory_of(name)] - 1;
+  for (const ValueId output : graph_.nodes[current_].outputs) {
+    const std::string& gradient = gradient_names_[output];
+    if (gradient == name) return false;
+    if (held_.contains(gradient) && memory_of(gradient) == memory_of(name)) --others;
+  }
+  return others == 0;
 }
 
 void Lowering::give_if_complete(ValueId id) {
@@ -362,6 +544,10 @@ Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& 
   TRY(auto stashes, decide(graph, plan, options.sizes));
   LowerOptions own = options;
   own.compact = plan.compact;
+  own.lossy = std::any_of(stashes.begin(), stashes.end(), [](const Stash& stash) {
+    return stash.stores_values() && stash.how.kind != Storing::Kind::keep;
+  });
+  own.waiting_bits = own.lossy ? plan.waiting_bits : 0;
   return Lowering(graph, own, std::move(stashes)).run();
 }
 

@@ -38,6 +38,9 @@ class Lowering {
 
   // --- forward ---
   void forward_node(NodeId id);
+  /// The node is computed slice by slice in the line of the next node.
+  bool is_lazy(NodeId id) const;
+  void release_inputs(NodeId id);
   void store(ValueId id);
   void store_values(ValueId id, const std::string& variable);
   bool last_use(ValueId id, NodeId node) const;
@@ -49,9 +52,23 @@ class Lowering {
   std::string decode(ValueId id);
   bool is_view(ValueId id) const;
   void decode_views(ValueId id);
+  /// Samples of the value can be decoded by themselves.
+  bool has_slices(ValueId id) const;
+  std::string decode_slices(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);
   void give_if_complete(ValueId id);
+  /// Nobody counts on the memory of a variable but itself, and gradients that this node has read.
+  bool is_own_result(const std::string& name) const;
+  /// Of a value that a lazy node made: see Site::input_sink. `leaf`: of any value.
+  std::string gradient_sink(ValueId id, bool leaf);
+  bool takes_slices(ValueId id) const;
+  void sinks_given();
+  /// The gradient of a value will not be touched by the next nodes, and the plan packs such.
+  bool waits_long(ValueId id) const;
+  void begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch);
+  /// The gradient as it is again; nothing if it does not wait.
+  void end_waiting(ValueId id);
   std::set<ValueId> read_by(NodeId id) const;
 
   const Graph& graph_;
@@ -73,8 +90,12 @@ class Lowering {
   std::vector<std::size_t> contributions_;
   std::vector<std::size_t> uses_;  // of parameters
   std::map<ValueId, std::string> decoded_;
-  std::set<ValueId> kept_decoded_;      // still read by the next node
-  std::set<std::string> overwritable_;  // decoded copies
+  std::map<ValueId, std::string> lazy_;     // expressions, in the forward pass
+  std::map<ValueId, std::string> sliced_;   // in this node
+  std::vector<ValueId> sinks_;              // whose gradients the next line fills
+  std::map<ValueId, std::string> waiting_;  // packed gradients
+  std::set<ValueId> kept_decoded_;          // still read by the next node
+  std::set<std::string> overwritable_;      // decoded copies
 };
 
 }  // namespace tensorpress::model

@@ -14,6 +14,10 @@ std::string pack_expression(const Storing& storing, const std::string& variable,
 std::string unpack_expression(const Storing& storing, const std::string& stored,
                               const TensorType& type);
 
+/// The same for slices of the batch; for values that are quantized or cast.
+std::string unpack_slices_expression(const Storing& storing, const std::string& stored,
+                                     const TensorType& type);
+
 /// Names that variables of the emitted file must not have.
 std::vector<std::string_view> packing_function_names();
 

@@ -51,6 +51,27 @@ Result<Storing> quantize_rule(const Json& rule) {
   return storing;
 }
 
+Result<Storing> bounded_rule(const Json& rule, const std::string& codec) {
+  Storing storing;
+  storing.kind = Storing::Kind::bounded;
+  storing.codec = codec;
+  for (const char* bound : {"relative", "absolute", "pointwise_relative", "psnr", "ratio"}) {
+    if (!rule.contains(bound)) continue;
+    if (!storing.bound.empty()) {
+      return bad_argument("there is '", storing.bound, "' and '", bound, "'; one of them");
+    }
+    if (!rule[bound].is_number() || !(rule[bound].get<double>() > 0)) {
+      return bad_argument("'", bound, "' is ", rule[bound].dump(), ", not a number above 0");
+    }
+    storing.bound = bound;
+    storing.bound_value = rule[bound].get<double>();
+  }
+  if (storing.bound.empty()) {
+    return bad_argument("codec ", codec, " needs a bound, such as \"relative\": 0.01");
+  }
+  return storing;
+}
+
 Result<Storing> rule_of(const Json& given) {
   const Json rule = given.is_string() ? Json{{"codec", given}} : given;
   if (!rule.is_object() || !rule.contains("codec") || !rule["codec"].is_string()) {
@@ -67,8 +88,9 @@ Result<Storing> rule_of(const Json& given) {
   if (codec == "cast") {
     storing.kind = Storing::Kind::cast;
     TRY(storing.type, word_in(rule, "to", "bf16"));
-    if (storing.type != "bf16" && storing.type != "f16") {
-      return bad_argument("emitted code casts to bf16 or f16, not to ", storing.type);
+    if (storing.type != "bf16" && storing.type != "f16" && storing.type != "e4m3" &&
+        storing.type != "e5m2") {
+      return bad_argument("'to' is ", storing.type, "; it must be bf16, f16, e4m3 or e5m2");
     }
     return storing;
   }
@@ -80,8 +102,12 @@ Result<Storing> rule_of(const Json& given) {
     }
     return storing;
   }
-  return bad_argument("emitted code has no codec '", codec,
-                      "'; it has keep, rebuild, quantize, cast and dct-chop");
+  if (codec == "dense" || codec == "ceresz" || codec == "ceresz2") {
+    return bounded_rule(rule, codec);
+  }
+  return bad_argument(
+      "emitted code has no codec '", codec,
+      "'; it has keep, rebuild, quantize, cast, dct-chop, dense, ceresz and ceresz2");
 }
 
 }  // namespace
@@ -93,8 +119,8 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
   if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
   for (const auto& [key, value] : object.items()) {
     static const std::vector<std::string_view> kKnown = {
-        "tensorpress_plan", "model",   "level",   "min_bytes",  "exact_2d_bytes",
-        "default",          "by_type", "by_name", "prediction", "batch"};
+        "tensorpress_plan", "model",   "level",      "min_bytes", "exact_2d_bytes",   "default",
+        "by_type",          "by_name", "prediction", "batch",     "waiting_gradients"};
     if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
       return bad_argument("a plan has no entry '", key, "'", did_you_mean(key, kKnown));
     }
@@ -117,6 +143,11 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
       return bad_argument("'", key, "' is ", object[key].dump(), ", not a number of bytes");
     }
     *member = object[key].get<std::int64_t>();
+  }
+  TRY(plan.waiting_bits, number_in(object, "waiting_gradients", plan.waiting_bits));
+  if (plan.waiting_bits != 0 && plan.waiting_bits != 8) {
+    return bad_argument("'waiting_gradients' is ", plan.waiting_bits,
+                        "; it is 8 (bits a value) or 0 (as they are)");
   }
   if (object.contains("by_type") && !object["by_type"].empty()) {
     return bad_argument("by_type is for classes of modules; name activations in by_name");

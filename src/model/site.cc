@@ -21,7 +21,8 @@ std::string Site::in(std::size_t i) {
   const Value& value = lowering_.graph_.values[id];
   if (mode_ != Mode::forward) return lowering_.decode(id);
   if (value.role == Role::parameter) return text("P[\"", value.name, "\"]");
-  return lowering_.name_of_value(id);
+  const auto lazy = lowering_.lazy_.find(id);
+  return lazy == lowering_.lazy_.end() ? lowering_.name_of_value(id) : lazy->second;
 }
 
 std::string Site::out(std::size_t j) {
@@ -60,10 +61,10 @@ void Site::define_output(std::size_t j, const std::string& expression, std::int6
   if (mode_ == Mode::rebuild) lowering_.overwritable_.insert(lowering_.name_of_value(id));
 }
 
-void Site::define_output_in(std::size_t j, const std::string& shares,
-                            const std::string& expression) {
+void Site::define_output_in(std::size_t j, const std::string& shares, const std::string& expression,
+                            std::int64_t scratch) {
   const ValueId id = view().node.outputs[j];
-  define({lowering_.name_of_value(id), view().output(j).type, shares}, expression);
+  define({lowering_.name_of_value(id), view().output(j).type, shares}, expression, scratch);
   if (mode_ == Mode::rebuild && lowering_.overwritable_.contains(shares)) {
     lowering_.overwritable_.insert(lowering_.name_of_value(id));
   }
@@ -87,6 +88,14 @@ bool Site::may_overwrite(std::size_t i) const {
 
 bool Site::compact() const {
   return lowering_.options_.compact;
+}
+
+bool Site::sliced() const {
+  return lowering_.options_.native && lowering_.options_.lossy;
+}
+
+bool Site::in_is_lazy(std::size_t i) const {
+  return lowering_.lazy_.contains(view().node.inputs[i]);
 }
 
 void Site::save(std::string_view suffix, const std::string& variable) {
@@ -124,10 +133,20 @@ std::string Site::signs(std::size_t j) {
   return stored_name(view().output(j).name + ".signs");
 }
 
+std::string Site::in_slices(std::size_t i) {
+  if (mode_ == Mode::forward) return in(i);
+  return lowering_.decode_slices(view().node.inputs[i]);
+}
+
+std::string Site::out_slices(std::size_t j) {
+  return lowering_.decode_slices(view().node.outputs[j]);
+}
+
 int Site::hidden_bits() const {
-  const Stash& stash = lowering_.stashes_[view().node.outputs[hidden()]];
-  const bool packed = stash.how.kind == Storing::Kind::quantize && lowering_.options_.native;
-  return split() && packed ? stash.how.bits : 0;
+  const ValueId id = view().node.outputs[hidden()];
+  const Storing& how = lowering_.stashes_[id].how;
+  const bool packed = how.kind == Storing::Kind::quantize && lowering_.has_slices(id);
+  return split() && packed ? how.bits : 0;
 }
 
 std::string Site::stored_hidden() const {
@@ -137,6 +156,7 @@ std::string Site::stored_hidden() const {
 std::string Site::grad(std::size_t j) {
   const ValueId id = view().node.outputs[j];
   std::string& name = lowering_.gradient_names_[id];
+  lowering_.end_waiting(id);
   if (name.empty()) {
     name = lowering_.python_name("d_" + view().output(j).name);
     define({name, view().output(j).type},
@@ -145,7 +165,8 @@ std::string Site::grad(std::size_t j) {
   return name;
 }
 
-bool Site::may_overwrite_grad(std::size_t j) const {
+bool Site::may_overwrite_grad(std::size_t j) {
+  lowering_.end_waiting(view().node.outputs[j]);
   const std::string& name = lowering_.gradient_names_[view().node.outputs[j]];
   const std::size_t memory = lowering_.memory_of(name);
   return memory != kNone && lowering_.holders_[memory] == 1 &&
@@ -197,6 +218,26 @@ void Site::give(std::size_t i, const std::string& expression, std::int64_t scrat
 void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
   if (!wants(i)) return;
   lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+}
+
+std::string Site::input_sink(std::size_t i) {
+  return lowering_.gradient_sink(view().node.inputs[i], mode_ == Mode::rebuild);
+}
+
+void Site::given_by_slices() {
+  lowering_.sinks_given();
+}
+
+std::string Site::gradient_to_add_to(std::size_t i) {
+  const ValueId id = view().node.inputs[i];
+  if (!wants(i) || lowering_.contributions_[id] == 0) return {};
+  lowering_.end_waiting(id);
+  const std::string& name = lowering_.gradient_names_[id];
+  return lowering_.holders_[lowering_.memory_of(name)] == 1 ? name : std::string();
+}
+
+void Site::added(std::size_t i) {
+  ++lowering_.contributions_[view().node.inputs[i]];
 }
 
 void Site::give_parameter(std::string_view local, const std::string& expression,

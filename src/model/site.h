@@ -58,7 +58,8 @@ class Site {
   /// Output j of this node.
   void define_output(std::size_t j, const std::string& expression, std::int64_t scratch = 0);
   /// Output j in the memory of another variable.
-  void define_output_in(std::size_t j, const std::string& shares, const std::string& expression);
+  void define_output_in(std::size_t j, const std::string& shares, const std::string& expression,
+                        std::int64_t scratch = 0);
   /// `a, b, c = expression`; "_" stands for what is None or not wanted.
   void define_all(const std::vector<Definition>& variables, const std::string& expression,
                   std::int64_t scratch = 0);
@@ -69,6 +70,11 @@ class Site {
   bool may_overwrite(std::size_t i = 0) const;
   /// The plan wants exact compact forms: seeds for masks, small indices.
   bool compact() const;
+  /// The step is lossy anyway and the package packs: operators may work on slices of the batch,
+  /// which can round differently.
+  bool sliced() const;
+  /// in() is computed slice by slice in this node's own line.
+  bool in_is_lazy(std::size_t i = 0) const;
   /// Keeps a small variable for backward, exactly, under NODE.suffix.
   void save(std::string_view suffix, const std::string& variable);
   /// The same for an expression that makes something of `packed_bytes`.
@@ -86,13 +92,17 @@ class Site {
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
   std::string signs(std::size_t j = 0);
-  /// Bits a value of the stored hidden output if it is quantized and the package packs, else 0; and
-  /// where it is stored. For functions that unpack it themselves, piece by piece.
+  /// A variable of which [a:b] decodes samples a to b of what in() or out() is, so that it never
+  /// exists whole; empty if it is not stored in a way that samples can be taken of.
+  std::string in_slices(std::size_t i = 0);
+  std::string out_slices(std::size_t j = 0);
+  /// Bits a value of the stored hidden output if it is quantized and has slices, else 0; and where
+  /// it is stored. For functions that unpack it themselves, slice by slice.
   int hidden_bits() const;
   std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
   /// No other gradient shares the memory of grad(j), so that it may be overwritten.
-  bool may_overwrite_grad(std::size_t j = 0) const;
+  bool may_overwrite_grad(std::size_t j = 0);
   /// The decoded copy of a value is ours alone, so that it may be overwritten.
   bool may_overwrite_in(std::size_t i = 0) const;
   bool may_overwrite_out(std::size_t j = 0) const;
@@ -106,6 +116,15 @@ class Site {
   void give(std::size_t i, const std::string& expression, std::int64_t scratch = 0);
   /// The same, in the memory of a variable that holds the gradient of something else (views, adds).
   void give_shared(std::size_t i, const std::string& shares, const std::string& expression);
+  /// Where slices of the gradient of input i go, past lazy nodes to gradients of their inputs, so
+  /// that it never exists whole; empty if input i is no such value. Call given_by_slices() after
+  /// the line that fills it.
+  std::string input_sink(std::size_t i);
+  void given_by_slices();
+  /// The gradient of input i that is there already, for an expression that adds to it in place and
+  /// calls added() then; empty if there is none, or somebody shares it.
+  std::string gradient_to_add_to(std::size_t i);
+  void added(std::size_t i);
   /// The gradient of a parameter, or a further contribution to it.
   void give_parameter(std::string_view local, const std::string& expression,
                       std::int64_t scratch = 0);

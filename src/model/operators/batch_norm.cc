@@ -78,6 +78,12 @@ class BatchNorm final : public NormalizingOperator {
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
 
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  std::string rebuilt_slices(Site& s) const override {
+    return text("affine_slices(", s.out_slices(s.hidden()), ", ", s.parameter("weight"), ", ",
+                s.parameter("bias"), ")");
+  }
+
   void backward(Site& s) const override {
     const TensorType& channel = s.view().parameter("weight")->type;
     // From packed values slice by slice of the batch, in the gradient's own memory where that is

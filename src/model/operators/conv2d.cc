@@ -1,17 +1,13 @@
 // conv2d(x, channels, kernel, stride = 1, padding = 0, dilation = 1, groups = 1, bias = true)
 // Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
 // lossy.
-#include <algorithm>
-
 #include "base/errors.h"
+#include "model/operators/convolutions.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
-
-// The slices of conv_backward_slices in packing.cc.
-constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
 class Conv2d final : public Operator {
  public:
@@ -64,36 +60,16 @@ class Conv2d final : public Operator {
     return {need_input(0, Tolerance::linear)};
   }
 
+  bool reads_slices(const NodeView& node, const Sizes& sizes) const override {
+    return runs_in_slices(node, sizes);
+  }
+
   void forward(Site& s) const override {
-    s.define_output(0, text("F.conv2d(", s.in(), ", ", s.parameter("weight"), ", ",
-                            s.parameter("bias"), geometry(s.attributes(), true), ")"));
+    convolution_forward(s, "F.conv2d", geometry(s.attributes(), true));
   }
 
   void backward(Site& s) const override {
-    const bool bias = s.wants_parameter("bias");
-    const std::string x = s.in();
-    const TensorType& weight = s.view().parameter("weight")->type;
-    // A decoded copy of x is ours: slice by slice of the batch its gradient takes its place, and
-    // what the convolution reorders meanwhile (about both maps) is that of a slice.
-    const bool sliced = s.may_overwrite_in() && s.wants();
-    std::vector<Definition> made;
-    made.push_back(
-        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type, sliced ? x : std::string()});
-    made.push_back({s.grad_name_of_parameter("weight"), weight});
-    made.push_back({"_", {weight.element, {weight.shape[0]}}});
-    if (bias) made[2].name = s.grad_name_of_parameter("bias");
-    const std::int64_t larger = std::max(bytes(s.view().input(0).type, s.sizes()),
-                                         bytes(s.view().output().type, s.sizes()));
-    s.define_all(
-        made,
-        text(sliced ? "conv_backward_slices(" : "aten.convolution_backward(", s.grad(), ", ", x,
-             ", ", s.parameter("weight"), ", ", bias ? list_text({weight.shape[0].factor}) : "None",
-             geometry(s.attributes(), false), ", [", s.wants() ? "True" : "False", ", True, ",
-             bias ? "True" : "False", "])"),
-        sliced ? 4 * std::min(larger, kSliceBytes) : 2 * larger);
-    s.give_parameter("weight", made[1].name);
-    if (bias) s.give_parameter("bias", made[2].name);
-    if (s.wants()) s.give(0, made[0].name);
+    convolution_backward(s, geometry(s.attributes(), false));
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {

@@ -81,6 +81,14 @@ std::vector<Need> Operator::rebuild_needs(const NodeView& /*node*/, bool /*split
 
 void Operator::rebuild(Site& /*site*/) const {}
 
+std::string Operator::gradient_sink(Site& /*site*/) const {
+  return {};
+}
+
+std::string Operator::rebuilt_slices(Site& /*site*/) const {
+  return {};
+}
+
 double Operator::flops(const NodeView& node, const Sizes& sizes) const {
   return static_cast<double>(elements(node.output().type.shape, sizes));
 }

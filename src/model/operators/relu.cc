@@ -46,6 +46,11 @@ class Relu final : public Operator {
     }
   }
 
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  std::string rebuilt_slices(Site& s) const override {
+    return text("masked_slices(", s.in_slices(), ", ", s.signs(), ")");
+  }
+
   void backward(Site& s) const override {
     const std::string g = s.grad();
     const bool own = s.may_overwrite_grad();

@@ -8,18 +8,27 @@
 from .alexnet import AlexNet, alexnet, alexnet_small
 from .autoencoder import Autoencoder
 from .encoder_decoder import EncoderDecoder
-from .resnet import ResNet, resnet18, resnet34, resnet_small
+from .graphs import GraphConvolutions, GraphSage
+from .resnet import ResNet, resnet18, resnet34, resnet50, resnet_small
+from .transformers import Gpt2, VitTiny
 from .unet import UNet
+from .vgg import Vgg11
 
 __all__ = [
     "AlexNet",
     "Autoencoder",
     "EncoderDecoder",
+    "Gpt2",
+    "GraphConvolutions",
+    "GraphSage",
     "ResNet",
     "UNet",
+    "Vgg11",
+    "VitTiny",
     "alexnet",
     "alexnet_small",
     "resnet18",
     "resnet34",
+    "resnet50",
     "resnet_small",
 ]

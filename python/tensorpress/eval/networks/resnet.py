@@ -1,4 +1,4 @@
-"""Residual networks for 32 x 32 images (He et al. 2016, basic blocks), as CIFAR-10 is used with:
+"""Residual networks for 32 x 32 images (He et al. 2016), as CIFAR-10 is used with:
 a 3 x 3 stem without pooling, and global average pooling before the one linear layer."""
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ def _normalized(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.S
 class BasicBlock(nn.Module):
     """relu(x + f(x)), f two 3 x 3 convolutions; x is projected where its shape would not fit."""
 
+    expansion = 1
+
     def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
         super().__init__()
         self.first = _normalized(inputs, outputs, 3, stride)
@@ -30,8 +32,28 @@ class BasicBlock(nn.Module):
         return self.relu(self.shortcut(x) + self.second(self.relu(self.first(x))))
 
 
+class Bottleneck(nn.Module):
+    """relu(x + f(x)), f convolutions of 1 x 1, 3 x 3 and 1 x 1, the last to four times the width."""
+
+    expansion = 4
+
+    def __init__(self, inputs: int, width: int, stride: int = 1) -> None:
+        super().__init__()
+        outputs = self.expansion * width
+        self.first = _normalized(inputs, width, 1)
+        self.second = _normalized(width, width, 3, stride)
+        self.third = _normalized(width, outputs, 1)
+        self.relu = nn.ReLU()
+        same = inputs == outputs and stride == 1
+        self.shortcut = nn.Identity() if same else _normalized(inputs, outputs, 1, stride)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.relu(self.second(self.relu(self.first(x))))
+        return self.relu(self.shortcut(x) + self.third(hidden))
+
+
 class ResNet(nn.Module):
-    """Stages of basic blocks; every stage but the first halves the planes.
+    """Stages of blocks; every stage but the first halves the planes.
 
     blocks:      how many blocks each stage has
     widths:      how many channels each stage has
@@ -45,6 +67,7 @@ class ResNet(nn.Module):
         classes: int = 10,
         channels: int = 3,
         stem_stride: int = 1,
+        block: type[BasicBlock] | type[Bottleneck] = BasicBlock,
     ) -> None:
         super().__init__()
         self.stem = nn.Sequential(_normalized(channels, widths[0], 3, stem_stride), nn.ReLU())
@@ -52,10 +75,11 @@ class ResNet(nn.Module):
         inputs = widths[0]
         for stage, (depth, width) in enumerate(zip(blocks, widths, strict=True)):
             strides = [1 if stage == 0 else 2] + [1] * (depth - 1)
-            sizes = [inputs] + [width] * (depth - 1)
+            outputs = block.expansion * width
+            sizes = [inputs] + [outputs] * (depth - 1)
             pairs = zip(sizes, strides, strict=True)
-            stages.append(nn.Sequential(*(BasicBlock(size, width, step) for size, step in pairs)))
-            inputs = width
+            stages.append(nn.Sequential(*(block(size, width, step) for size, step in pairs)))
+            inputs = outputs
         self.stages = nn.Sequential(*stages)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.head = nn.Linear(inputs, classes)
@@ -75,6 +99,12 @@ def resnet34(
     """The network of the paper's classify benchmark: 21.3 million parameters at width 64."""
     widths = [width << stage for stage in range(4)]
     return ResNet((3, 4, 6, 3), widths, classes, channels, stem_stride)
+
+
+def resnet50(classes: int = 10, channels: int = 3, width: int = 64) -> ResNet:
+    """Bottlenecks: 23.5 million parameters at width 64."""
+    widths = [width << stage for stage in range(4)]
+    return ResNet((3, 4, 6, 3), widths, classes, channels, block=Bottleneck)
 
 
 def resnet_small(

@@ -1,0 +1,259 @@
+"""Emitted steps beside plain PyTorch: saved bytes, measured and predicted peaks, times, one run.
+
+    ./dev build && .venv/bin/python bench/model_steps.py [MODEL...] [--batch N] [--repeat 5]
+
+For every text of models/ its PyTorch twin trains one step with SGD and momentum, in these ways:
+
+plain       autograd, then the optimizer's step
+plain+upd   autograd, each weight updated when its gradient is there (PyTorch's own recipe)
+checkpoint  torch.utils.checkpoint around every block, for networks that have blocks
+off, ...    emitted code; the update stands in its backward pass ("+upd")
+
+Peaks are what PyTorch's profiler counted in one step, weights and momentum included; "activations"
+is the peak without weights, momentum and plain's gradients of weights. Times are the best of the
+repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from types import ModuleType
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from tensorpress.eval.networks.resnet import BasicBlock, Bottleneck
+from tensorpress.eval.networks.shipped import TWINS, Twin
+from tensorpress.eval.networks.transformers import GptLayer, VitLayer
+from tensorpress.torch.peak_memory import measured_peak
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress"))
+BLOCKS = (BasicBlock, Bottleneck, GptLayer, VitLayer)
+BATCHES = {"unet": 4, "encoder_decoder": 4, "autoencoder": 16, "gpt2": 4, "gcn": 20000}
+BATCHES["graphsage"] = BATCHES["gcn"]
+EMITTED = {
+    "off": (),
+    "off+upd": ("--optimizer", "sgd"),
+    "balanced": ("--plan", "balanced"),
+    "balanced+upd": ("--plan", "balanced", "--optimizer", "sgd"),
+    "max+upd": ("--plan", "max", "--optimizer", "sgd"),
+}
+WAYS = ("plain", "plain+upd", "checkpoint", *EMITTED)
+Step = Callable[..., None]
+
+
+def run(*arguments: object) -> str:
+    command = [str(PROGRAM), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def sizes(twin: Twin, batch: int) -> list[str]:
+    if twin.open_dimension == "N":
+        return ["--batch", str(batch)]
+    return ["--size", f"{twin.open_dimension}={batch}"]
+
+
+def emitted(name: str, options: tuple[str, ...], size: list[str]) -> ModuleType:
+    with tempfile.TemporaryDirectory() as directory:
+        file = pathlib.Path(directory) / f"{name}_step.py"
+        run("model", "emit", ROOT / "models" / f"{name}.tpm", "-o", file, *options, *size)
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def predicted(name: str, options: tuple[str, ...], size: list[str]) -> dict[str, int]:
+    text = run("model", "profile", ROOT / "models" / f"{name}.tpm", "--json", *options, *size)
+    profile: dict[str, int] = json.loads(text)
+    return profile
+
+
+def checkpoint_blocks(model: nn.Module) -> bool:
+    """Every block of the network runs again in the backward pass; whether it has any."""
+    blocks = [module for module in model.modules() if isinstance(module, BLOCKS)]
+    for block in blocks:
+        inner = block.forward
+
+        def again(*inputs: torch.Tensor, inner: Callable = inner) -> torch.Tensor:
+            return checkpoint(inner, *inputs, use_reentrant=False)
+
+        block.forward = again  # type: ignore[method-assign]
+    return bool(blocks)
+
+
+def saved_by_autograd(model: nn.Module, twin: Twin, batch: tuple[torch.Tensor, ...]) -> int:
+    """Bytes that autograd holds between the passes, besides parameters and the batch."""
+    outside = [*model.parameters(), *model.buffers(), *(b for b in batch if not b.is_sparse_csr)]
+    storages = {tensor.untyped_storage()._cdata for tensor in outside}
+    held: dict[int, int] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.layout == torch.strided:
+            storage = tensor.untyped_storage()
+            if storage._cdata not in storages:
+                held[storage._cdata] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = twin.loss(model, *batch)
+        total = sum(held.values())  # while the graph lives, so that no storage is counted twice
+        del loss
+    return total
+
+
+def plain_step(model: nn.Module, twin: Twin) -> Step:
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+
+    def step(*batch: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        twin.loss(model, *batch).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def updating_step(model: nn.Module, twin: Twin) -> Step:
+    optimizers = {p: torch.optim.SGD([p], lr=1e-4, momentum=0.9) for p in model.parameters()}
+
+    def update(parameter: nn.Parameter) -> None:
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(update)
+
+    def step(*batch: torch.Tensor) -> None:
+        twin.loss(model, *batch).backward()
+
+    return step
+
+
+def emitted_step(model: nn.Module, way: str) -> Step:
+    optimizer = None
+    if "+upd" not in way:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+
+    def step(*batch: torch.Tensor) -> None:
+        model(*batch)
+        model.backward()  # type: ignore[operator]
+        if optimizer:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step
+
+
+def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, float]]:
+    twin, rows = TWINS[name], {}
+    torch.manual_seed(0)
+    batch = tuple(twin.batch(batch_size))
+    size = sizes(twin, batch_size)
+    steps: dict[str, Step] = {}
+    for way in WAYS:
+        torch.manual_seed(1)
+        row: dict[str, float] = {}
+        if way in EMITTED:
+            options = EMITTED[way]
+            model = emitted(name, options, size).Step(**({"lr": 1e-4} if "+upd" in way else {}))
+            forecast = predicted(name, options, size)
+            row["predicted_peak"] = forecast["peak_bytes"]
+            row["saved_bytes"] = forecast["saved_bytes"]
+            steps[way] = emitted_step(model, way)
+        else:
+            model = twin.make()
+            if way == "plain":
+                row["saved_bytes"] = saved_by_autograd(model, twin, batch)
+            if way == "checkpoint" and not checkpoint_blocks(model):
+                continue
+            make = updating_step if way == "plain+upd" else plain_step
+            steps[way] = make(model, twin)
+        state = sum(p.numel() * p.element_size() for p in model.parameters())
+        steps[way](*batch)
+        with measured_peak(model) as peaks:
+            steps[way](*batch)
+        row["step_bytes"] = peaks[0].activations_and_gradients
+        row["peak_bytes"] = row["step_bytes"] + 2 * state
+        gradients = 0 if "+upd" in way else state
+        row["activation_bytes"] = row["step_bytes"] - gradients
+        rows[way] = row
+    for _ in range(repeat):
+        for way, step in steps.items():
+            started = time.perf_counter()
+            step(*batch)
+            seconds = time.perf_counter() - started
+            rows[way]["seconds"] = min(rows[way].get("seconds", seconds), seconds)
+    return rows
+
+
+def table(name: str, batch: int, rows: dict[str, dict[str, float]]) -> str:
+    plain = rows["plain"]
+    updating = rows["plain+upd"]
+    lines = [
+        f"## {name}, batch {batch}",
+        "",
+        "| | saved MB | times fewer | peak MB | plain's | plain+upd's | activations, plain's | "
+        "predicted MB | error | step s | times plain |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for way, row in rows.items():
+        saved = row.get("saved_bytes")
+        forecast = row.get("predicted_peak")
+        cells = [
+            f"{saved / 1e6:.1f} | {plain['saved_bytes'] / saved:.2f}" if saved else "|",
+            f"{row['peak_bytes'] / 1e6:.1f}",
+            f"{plain['peak_bytes'] / row['peak_bytes']:.2f}",
+            f"{updating['peak_bytes'] / row['peak_bytes']:.2f}",
+            f"{plain['activation_bytes'] / row['activation_bytes']:.2f}",
+            f"{forecast / 1e6:.1f} | {forecast / row['peak_bytes'] - 1:+.1%}" if forecast else "|",
+            f"{row['seconds']:.3f} | {row['seconds'] / plain['seconds']:.3f}",
+        ]
+        lines.append(f"| {way} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", default=list(TWINS), choices=[*TWINS, []])
+    parser.add_argument("--batch", type=int, help="samples (100; 4 to 16 for large maps)")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    path = arguments.output / "model_steps.json"
+    results: dict = json.loads(path.read_text()) if path.exists() else {"models": {}}
+    results.update(machine=platform.machine(), torch=torch.__version__, threads=arguments.threads)
+    for name in arguments.models:
+        batch = arguments.batch or BATCHES.get(name, 100)
+        rows = measure(name, batch, arguments.repeat)
+        print(table(name, batch, rows), flush=True)
+        results["models"][f"{name} {batch}"] = {"name": name, "batch": batch, "ways": rows}
+        arguments.output.mkdir(exist_ok=True, parents=True)
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    text = [
+        "# Emitted steps beside plain PyTorch",
+        "",
+        f"`bench/model_steps.py`, {results['machine']}, {results['threads']} thread(s), torch "
+        f"{results['torch']}. Columns with \"plain's\" say how many times lower than plain.",
+        "",
+    ]
+    text += [table(r["name"], r["batch"], r["ways"]) for r in results["models"].values()]
+    path.with_suffix(".md").write_text("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
