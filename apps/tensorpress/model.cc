@@ -59,6 +59,7 @@ struct EmitChoice {
   bool portable = false;
   bool native = false;
   std::string optimizer;
+  bool adaptive = false;
   bool check = false;
   bool diff = false;
 };
@@ -75,16 +76,21 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   if (options.portable && options.native) {
     return bad_argument("--portable and --native exclude each other");
   }
+  if (options.adaptive && (options.portable || !options.optimizer.empty())) {
+    return bad_argument("--adaptive compares gradients of native steps; leave out ",
+                        options.portable ? "--portable" : "--optimizer");
+  }
   TRY(const model::Sizes sizes, options.model.numbers(*graph));
   TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
   model::EmitOptions emission;
   emission.lowering.sizes = sizes;
   emission.lowering.native = !options.portable;
   emission.lowering.optimizer = options.optimizer;
+  emission.lowering.adaptive = options.adaptive;
   emission.command =
       text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
            " --plan ", std::filesystem::path(options.plan).filename().string(),
-           options.portable ? " --portable" : " --native");
+           options.portable ? " --portable" : " --native", options.adaptive ? " --adaptive" : "");
   const std::filesystem::path output = options.output;
   if (options.check && (options.output == "-" || output.extension() != ".py")) {
     return bad_argument("--check writes beside the file of -o, whose name must end in .py");
@@ -124,6 +130,8 @@ Action declare(CLI::App& app) {
       ->add_option("--optimizer", emit->optimizer, "sgd or adam: update inside the backward pass")
       ->check(CLI::IsMember({"sgd", "adam"}));
 
+  emit_app->add_flag("--adaptive", emit->adaptive,
+                     "bits may change between steps; see tensorpress.torch.AdaptiveStep");
   emit_app->add_flag("--check", emit->check,
                      "also write NAME_check.py, which compares with numerical gradients");
   emit_app->add_flag("--diff", emit->diff, "print what changes against the plan off");

@@ -120,7 +120,7 @@ std::string argument_names(const Program& program) {
   return names;
 }
 
-std::string constructor(const Graph& graph, const EmitOptions& options) {
+std::string constructor(const Graph& graph, const Program& program, const EmitOptions& options) {
   const std::string& optimizer = options.lowering.optimizer;
   std::string out =
       optimizer == "sgd"    ? "    def __init__(self, lr=0.01, momentum=0.9, weight_decay=0.0):\n"
@@ -141,6 +141,13 @@ std::string constructor(const Graph& graph, const EmitOptions& options) {
     out += text("        tie(self, \"", alias, "\", \"", graph.values[id].name, "\")\n");
   }
   out += "        self.saved = {}\n";
+  if (!program.adaptive_bits.empty()) {
+    out += "        self.bits = {  # of the next steps: 1, 2, 4, 8, or 32 to keep\n";
+    for (const auto& [name, bits] : program.adaptive_bits) {
+      out += text("            \"", name, "\": ", bits, ",\n");
+    }
+    out += "        }\n";
+  }
   if (optimizer == "sgd") {
     out += "        self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay\n";
   } else if (optimizer == "adam") {
@@ -339,7 +346,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   out +=
       text("\n\nclass Step(torch.nn.Module):\n    \"\"\"Parameters with the names of the model; ",
            "forward gives the loss, backward the gradients.\"\"\"\n\n");
-  out += constructor(graph, options);
+  out += constructor(graph, program, options);
   out += kTensors;
   out += options.lowering.optimizer == "sgd"    ? kSgd
          : options.lowering.optimizer == "adam" ? kAdam
@@ -353,6 +360,8 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (seeded || later) {
     out += text("        ", seeded ? "seed = " : "", "S[\"seed\"] = self.draw_seed()\n");
   }
+  const bool adaptive = !program.adaptive_bits.empty();
+  if (adaptive) out += "        bits = S[\"bits\"] = dict(self.bits)\n";
   const std::set<std::string> in_forward = words_of(program.forward);
   const std::set<std::string> in_backward_pass = words_of(program.backward);
   for (const std::string& symbol : graph.symbols) {
@@ -374,6 +383,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
 
   out += "\n    @torch.no_grad()\n    def backward(self, gradient=None):\n";
   out += "        P, B = self.tensors()\n        S, give = self.saved, self.give(P)\n";
+  if (adaptive) out += "        bits = S[\"bits\"]\n";
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
   for (const std::string& symbol : graph.symbols) {

@@ -9,7 +9,7 @@
 namespace tensorpress::model {
 namespace {
 
-constexpr std::array<std::string_view, 60> kReserved = {
+constexpr std::array<std::string_view, 61> kReserved = {
     "False",   "None",     "True",     "and",    "as",   "assert",     "async",    "await",
     "break",   "class",    "continue", "def",    "del",  "elif",       "else",     "except",
     "finally", "for",      "from",     "global", "if",   "import",     "in",       "is",
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 60> kReserved = {
     "while",   "with",     "yield",    "P",      "S",    "B",          "F",        "N",
     "torch",   "aten",     "init",     "math",   "self", "give",       "gradient", "tensorpress",
     "native",  "packing",  "dict",     "print",  "Step", "train_step", "step",     "super",
-    "tuple",   "list",     "seed",     "ops"};
+    "tuple",   "list",     "seed",     "ops",    "bits"};
 
 /// Elements that share a scale in packed values; a sample of whole groups can be unpacked alone.
 constexpr std::int64_t kGroup = 256;
@@ -246,6 +246,13 @@ void Lowering::store(ValueId id) {
   }
 }
 
+std::string Lowering::bits_of(ValueId id) {
+  const Storing& how = stashes_[id].how;
+  if (!options_.adaptive || how.kind != Storing::Kind::quantize) return text(how.bits);
+  program_.adaptive_bits[graph_.values[id].name] = how.bits;
+  return text("bits[\"", graph_.values[id].name, "\"]");
+}
+
 void Lowering::store_values(ValueId id, const std::string& variable) {
   const Stash& stash = stashes_[id];
   const Value& value = graph_.values[id];
@@ -253,7 +260,7 @@ void Lowering::store_values(ValueId id, const std::string& variable) {
     keep(value.name, variable, 0, variable);
   } else {
     keep(value.name, {}, stored_bytes(stash.how, value.type, options_.sizes),
-         pack_expression(stash.how, variable, id));
+         pack_expression(stash.how, bits_of(id), variable, id));
   }
 }
 
@@ -317,8 +324,9 @@ std::string Lowering::decode(ValueId id) {
     return name;
   }
   if (stash.how.kind == Storing::Kind::keep) return stored_name(value.name);
-  add_line(text(name, " = ", unpack_expression(stash.how, stored_name(value.name), value.type)), 0,
-           {{name, value.type}}, Memory::Kind::activation);
+  add_line(text(name, " = ",
+                unpack_expression(stash.how, bits_of(id), stored_name(value.name), value.type)),
+           0, {{name, value.type}}, Memory::Kind::activation);
   overwritable_.insert(name);
   decoded_[id] = name;
   return name;
@@ -379,7 +387,8 @@ std::string Lowering::decode_slices(ValueId id) {
     Site site(*this, value.producer, Site::Mode::rebuild);
     expression = graph_.nodes[value.producer].op->rebuilt_slices(site);
   } else {
-    expression = unpack_slices_expression(stash.how, stored_name(value.name), value.type);
+    expression =
+        unpack_slices_expression(stash.how, bits_of(id), stored_name(value.name), value.type);
   }
   // It holds what it decodes: the stored bytes live as long as the slices.
   const std::string& holds = stash.rebuilt ? sliced_.begin()->second : stored_name(value.name);

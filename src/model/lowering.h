@@ -43,6 +43,8 @@ class Lowering {
   void release_inputs(NodeId id);
   void store(ValueId id);
   void store_values(ValueId id, const std::string& variable);
+  /// Of a quantized value: a number, or where the running step finds it.
+  std::string bits_of(ValueId id);
   bool last_use(ValueId id, NodeId node) const;
   void keep(const std::string& key, const std::string& variable, std::int64_t bytes,
             const std::string& expression);

@@ -325,7 +325,8 @@ def sparse_max(a, x):
 def dropout_noise(like, keep, seed):
     """The same for the same seed: nothing needs to be kept."""
     generator = torch.Generator(like.device).manual_seed(seed)
-    return torch.empty_like(like).bernoulli_(keep, generator=generator).div_(keep)
+    noise = torch.empty(like.shape, dtype=like.dtype, device=like.device)  # whatever its strides
+    return noise.bernoulli_(keep, generator=generator).div_(keep)
 )",
      R"(
 def dropout_noise(like, keep, seed):
@@ -436,6 +437,15 @@ def chop_matrix(extent, cf, like):
     return torch.block_diag(*[dct] * ((extent + 7) // 8)).to(like.device, like.dtype)
 )",
      {}},
+    {"pack_adaptive",
+     R"(
+def pack_adaptive(x, bits, seed):
+    """As many bits as are chosen now: 32 keeps the values, 2 and less are rounded stochastically."""
+    if bits == 32:
+        return x.clone()
+    return pack_bits(x, bits, "stochastic" if bits <= 2 else "nearest", seed)
+)",
+     {}},
     {"pack_bits", R"(
 def pack_bits(x, bits, rounding="nearest", seed=0):
     """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
@@ -507,14 +517,17 @@ std::string bound_arguments(const Storing& storing) {
 
 }  // namespace
 
-std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed) {
+std::string pack_expression(const Storing& storing, const std::string& bits,
+                            const std::string& variable, ValueId seed) {
   switch (storing.kind) {
     case Storing::Kind::quantize:
-      if (storing.stochastic) {
-        return text("pack_bits(", variable, ", ", storing.bits, ", \"stochastic\", seed + ", seed,
-                    ")");
+      if (bits != text(storing.bits)) {
+        return text("pack_adaptive(", variable, ", ", bits, ", seed + ", seed, ")");
       }
-      return text("pack_bits(", variable, ", ", storing.bits, ")");
+      if (storing.stochastic) {
+        return text("pack_bits(", variable, ", ", bits, ", \"stochastic\", seed + ", seed, ")");
+      }
+      return text("pack_bits(", variable, ", ", bits, ")");
     case Storing::Kind::cast:
       return text("pack_cast(", variable, ", \"", storing.type, "\")");
     case Storing::Kind::chop:
@@ -526,11 +539,11 @@ std::string pack_expression(const Storing& storing, const std::string& variable,
   }
 }
 
-std::string unpack_expression(const Storing& storing, const std::string& stored,
-                              const TensorType& type) {
+std::string unpack_expression(const Storing& storing, const std::string& bits,
+                              const std::string& stored, const TensorType& type) {
   switch (storing.kind) {
     case Storing::Kind::quantize:
-      return text("unpack_bits(", stored, ", ", storing.bits, ", ", to_python(type.shape), ")");
+      return text("unpack_bits(", stored, ", ", bits, ", ", to_python(type.shape), ")");
     case Storing::Kind::cast:
       return text("unpack_cast(", stored, ", \"", storing.type, "\", ", to_python(type.shape), ", ",
                   torch_name(type.element), ")");
@@ -545,12 +558,12 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
   }
 }
 
-std::string unpack_slices_expression(const Storing& storing, const std::string& stored,
-                                     const TensorType& type) {
+std::string unpack_slices_expression(const Storing& storing, const std::string& bits,
+                                     const std::string& stored, const TensorType& type) {
   if (storing.kind == Storing::Kind::cast) {
     return text("cast_slices(", stored, ", ", torch_name(type.element), ")");
   }
-  return text("unpack_slices(", stored, ", ", storing.bits, ", ", to_python(type.shape), ")");
+  return text("unpack_slices(", stored, ", ", bits, ", ", to_python(type.shape), ")");
 }
 
 std::vector<std::string_view> packing_function_names() {

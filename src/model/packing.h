@@ -10,13 +10,15 @@
 
 namespace tensorpress::model {
 
-std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed);
-std::string unpack_expression(const Storing& storing, const std::string& stored,
-                              const TensorType& type);
+/// `bits`: of quantized values, a number or an expression.
+std::string pack_expression(const Storing& storing, const std::string& bits,
+                            const std::string& variable, ValueId seed);
+std::string unpack_expression(const Storing& storing, const std::string& bits,
+                              const std::string& stored, const TensorType& type);
 
 /// The same for slices of the batch; for values that are quantized or cast.
-std::string unpack_slices_expression(const Storing& storing, const std::string& stored,
-                                     const TensorType& type);
+std::string unpack_slices_expression(const Storing& storing, const std::string& bits,
+                                     const std::string& stored, const TensorType& type);
 
 /// Names that variables of the emitted file must not have.
 std::vector<std::string_view> packing_function_names();

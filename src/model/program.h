@@ -47,6 +47,8 @@ struct Program {
   std::vector<Line> backward;
   /// What is held between the passes: name -> bytes.
   std::map<std::string, std::int64_t> stored;
+  /// Of values whose bits may change between steps: name -> bits at first.
+  std::map<std::string, int> adaptive_bits;
   bool update_in_backward = false;
   std::vector<std::string> inputs;  // the variables that forward takes
   std::string loss;                 // and the one that it returns

@@ -142,11 +142,11 @@ std::string Site::out_slices(std::size_t j) {
   return lowering_.decode_slices(view().node.outputs[j]);
 }
 
-int Site::hidden_bits() const {
+std::string Site::hidden_bits() {
   const ValueId id = view().node.outputs[hidden()];
   const Storing& how = lowering_.stashes_[id].how;
   const bool packed = how.kind == Storing::Kind::quantize && lowering_.has_slices(id);
-  return split() && packed ? how.bits : 0;
+  return split() && packed ? lowering_.bits_of(id) : std::string();
 }
 
 std::string Site::stored_hidden() const {

@@ -96,9 +96,9 @@ class Site {
   /// exists whole; empty if it is not stored in a way that samples can be taken of.
   std::string in_slices(std::size_t i = 0);
   std::string out_slices(std::size_t j = 0);
-  /// Bits a value of the stored hidden output if it is quantized and has slices, else 0; and where
-  /// it is stored. For functions that unpack it themselves, slice by slice.
-  int hidden_bits() const;
+  /// Bits a value of the stored hidden output if it is quantized and has slices, else empty; and
+  /// where it is stored. For functions that unpack it themselves, slice by slice.
+  std::string hidden_bits();
   std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
   /// No other gradient shares the memory of grad(j), so that it may be overwritten.

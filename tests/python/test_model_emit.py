@@ -159,3 +159,35 @@ def test_torch_export_takes_the_portable_step_whole(tmp_path):
     torch.testing.assert_close(loss, other.detach())
     for name, parameter in twin.named_parameters():
         torch.testing.assert_close(grads[name], parameter.grad)
+
+
+TRANSPOSED = """
+model transposed
+input x: f32[N, 6, 8]
+target y: f32[N, 8, 4]
+h = fc1: linear(x, 8)
+h = dropout(transpose(h, 1, 2), 0.5)
+h = fc2: linear(h, 4)
+loss mse_loss(h, y)
+"""
+
+
+def test_dropout_of_a_transposed_value_draws_the_same_mask_in_both_passes(tmp_path):
+    """Where the mask is 0 the weight's row gets no gradient; another mask would give it one."""
+    step = emit(tmp_path, TRANSPOSED, "--plan", "lossless").Step().double()
+    x, y = torch.randn(3, 6, 8).double(), torch.randn(3, 8, 4).double()
+    weight = step.get_parameter("fc1.weight")
+
+    def loss_at(change):
+        torch.manual_seed(4)
+        with torch.no_grad():
+            weight[2, 3] += change
+            loss = float(step(x, y))
+            weight[2, 3] -= change
+        return loss
+
+    torch.manual_seed(4)
+    step(x, y)
+    step.backward()
+    numerical = (loss_at(1e-6) - loss_at(-1e-6)) / 2e-6
+    assert float(weight.grad[2, 3]) == pytest.approx(numerical, rel=1e-5)

@@ -5,9 +5,10 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
+from emitted import emit
 from torch import nn
 
-from tensorpress.torch import Adaptive
+from tensorpress.torch import Adaptive, AdaptiveStep
 from tensorpress.torch.adaptive import LADDER, choose_for_score
 
 
@@ -114,3 +115,64 @@ def test_senseless_settings_are_refused():
         with pytest.raises(ValueError):
             Adaptive(network(), **wrong)
     assert [codec.describe() for codec in LADDER[:2]] == ["keep", "quantize bits=8"]
+
+
+TEXT = """
+model net
+input x: f32[N, 3, 8, 8]
+target y: i64[N]
+h = relu(bn: batch_norm(conv1: conv2d(x, 16, 3, padding = 1)))
+h = relu(conv2: conv2d(h, 16, 3, padding = 1))
+h = fc: linear(flatten(h), 10)
+loss cross_entropy(h, y)
+"""
+
+
+def adaptive_step(tmp_path, **options):
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"level": "balanced", "min_bytes": 0, "exact_2d_bytes": 0}')
+    torch.manual_seed(5)
+    step = emit(tmp_path, TEXT, "--plan", str(plan), "--adaptive").Step()
+    optimizer = torch.optim.SGD(step.parameters(), 0.05, momentum=0.9)
+    return step, optimizer, AdaptiveStep(step, **options)
+
+
+def test_an_emitted_step_trains_exactly_at_target_1(tmp_path):
+    step, optimizer, adaptive = adaptive_step(tmp_path, target=1.0, every=3)
+    torch.manual_seed(5)
+    plain = emit(tmp_path, TEXT).Step()
+    other = torch.optim.SGD(plain.parameters(), 0.05, momentum=0.9)
+    for x, y in batches(4):
+        loss = adaptive.step(optimizer, x, y)
+        other.zero_grad()
+        expected = plain(x, y)
+        plain.backward()
+        other.step()
+        torch.testing.assert_close(loss, expected)
+    assert set(adaptive.plan.values()) == {32}
+
+
+def test_an_emitted_step_is_stored_in_fewer_bits_where_the_score_allows(tmp_path):
+    step, optimizer, adaptive = adaptive_step(tmp_path, target=0.97, least=0.5, every=4)
+    for x, y in batches(6):
+        adaptive.step(optimizer, x, y)
+    assert adaptive.mean_score >= 0.97
+    assert min(adaptive.plan.values()) <= 4
+    assert step.bits == adaptive.plan
+
+
+def test_an_emitted_step_falls_back_when_its_loss_is_judged_too_high(tmp_path):
+    _, optimizer, adaptive = adaptive_step(
+        tmp_path, target=0.2, least=0.0, every=6, guard_steps=3
+    )
+    adaptive.tolerance = -1.0  # no loss is low enough
+    for x, y in batches(3):
+        adaptive.step(optimizer, x, y)
+    assert adaptive.fallbacks == 1
+    assert adaptive.target == pytest.approx(0.6)
+    assert set(adaptive.plan.values()) == {32}
+
+
+def test_a_step_without_bits_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="--adaptive"):
+        AdaptiveStep(emit(tmp_path, TEXT).Step())

@@ -10,7 +10,7 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 
 from . import ops  # registers torch.ops.tensorpress
 from .activations import CompressedActivations, compress_activations
-from .adaptive import Adaptive
+from .adaptive import Adaptive, AdaptiveStep
 from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
@@ -22,6 +22,7 @@ from .scores import measure_activations
 
 __all__ = [
     "Adaptive",
+    "AdaptiveStep",
     "Checkpoint",
     "CheckpointReport",
     "ChopCompressor",

@@ -5,6 +5,12 @@
         loss = adaptive.step(optimizer, lambda: criterion(model(images), labels))
     print(adaptive.plan)
 
+or, for a Step that `tensorpress model emit --adaptive` has written,
+
+    adaptive = tensorpress.torch.AdaptiveStep(step, target=0.95, every=500)
+    for images, labels in loader:
+        loss = adaptive.step(optimizer, images, labels)
+
 Every `every` steps each activation is scored (scores.py): the batch's gradients with only this one
 lossy, beside the exact ones. Then codecs get stronger, where most bytes are won for the least
 score, until the mean score is down to `target`; no activation goes below `least`. A guard runs as
@@ -24,7 +30,7 @@ import torch
 
 from .activations import compress_activations
 from .plan import KEEP, Plan
-from .scores import least_score
+from .scores import LEVELS, least_score, measure_activations, packed_sizes
 from .tensor_codecs import Quantize, TensorCodec
 
 LADDER: tuple[TensorCodec, ...] = (
@@ -191,6 +197,61 @@ class Adaptive:
     def _plan_with(self, choice: Mapping[str, int]) -> Plan:
         rules = {name: LADDER[place].as_dict() for name, place in choice.items() if place > 0}
         return Plan.read({"level": "lossless", "by_name": rules})
+
+
+class AdaptiveStep(Adaptive):
+    """The same for an emitted step, whose `bits` say how each activation is stored.
+
+    step:  an object of the class Step of a file that `model emit --adaptive` has written
+    """
+
+    def __init__(self, step: torch.nn.Module, **options: Any) -> None:
+        if not isinstance(getattr(step, "bits", None), dict):
+            raise ValueError("the step has no bits to choose: emit it with --adaptive and a plan")
+        super().__init__(step, **options)
+
+    @property
+    def plan(self) -> dict[str, int]:  # type: ignore[override]
+        """The bits of each activation; 32: kept."""
+        return {name: _BITS[self.choice.get(name, 0)] for name in self._bits}
+
+    @property
+    def _bits(self) -> dict[str, int]:
+        bits: dict[str, int] = self.model.bits  # type: ignore[assignment]
+        return bits
+
+    def step(  # type: ignore[override]
+        self, optimizer: torch.optim.Optimizer, *batch: torch.Tensor
+    ) -> torch.Tensor:
+        """Forward, backward and the optimizer's step for one batch."""
+        return super().step(optimizer, batch)  # type: ignore[arg-type]
+
+    def _train(self, optimizer: torch.optim.Optimizer, closure: Any, plan: Any) -> torch.Tensor:
+        self._bits.update(dict.fromkeys(self._bits, 32) if plan == "off" else plan)
+        optimizer.zero_grad()
+        loss = self.model(*closure)
+        self.model.backward()  # type: ignore[operator]
+        optimizer.step()
+        return loss
+
+    def _rescore(self, closure: Any) -> None:
+        self._bits.update(dict.fromkeys(self._bits, 8))  # so that everything is packed
+        random = torch.get_rng_state()
+        names = list(self._bits)
+        self.sizes = packed_sizes(self.model, *closure, names=names, bits=_BITS)
+        torch.set_rng_state(random)
+        statistics = measure_activations(self.model, *closure, names=names)
+        torch.set_rng_state(random)
+        self.scores = {
+            name: dict(zip((c.describe() for c in LADDER[1:]), each["scores"].values(), strict=True))
+            for name, each in statistics["activations"].items()
+        }
+        self.sizes = {name: self.sizes[name] for name in self.scores}
+        self.choice = choose_for_score(self.sizes, self._places(), self.target, self.least)
+
+
+# Of the places in LADDER; the levels of scores.py are the same but for the first.
+_BITS = (32, *(bits for bits, _ in LEVELS.values()))
 
 
 def choose_for_score(

@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from .. import _core
 from .._chop import transform_matrices
 
 Gradients = Mapping[str, torch.Tensor]
@@ -125,6 +126,23 @@ def measure_activations(
             each.grad = before[name]
         step.saved = {}  # type: ignore[assignment]
     return {"tensorpress_statistics": 1, "activations": activations}
+
+
+def packed_sizes(
+    step: torch.nn.Module, *batch: torch.Tensor, names: Iterable[str], bits: Iterable[int]
+) -> dict[str, list[int]]:
+    """The bytes of each named activation of a batch, stored with so many bits; 32: kept."""
+    emitted = inspect.unwrap(type(step).forward).__globals__
+    saved, packed = _unpacked_forward(step, emitted, batch)
+    step.saved = {}  # type: ignore[assignment]
+    return {
+        name: [
+            saved[name].nbytes if each == 32 else _core.quantize_size(saved[name].numel(), each, 256)
+            for each in bits
+        ]
+        for name in names
+        if name in packed
+    }
 
 
 def _unpacked_forward(

@@ -88,15 +88,15 @@ class BatchNorm final : public NormalizingOperator {
     const TensorType& channel = s.view().parameter("weight")->type;
     // From packed values slice by slice of the batch, in the gradient's own memory where that is
     // free.
-    const int bits = s.wants() ? s.hidden_bits() : 0;
-    const bool own = bits != 0 && s.may_overwrite_grad();
+    const std::string bits = s.wants() ? s.hidden_bits() : std::string();
+    const bool own = !bits.empty() && s.may_overwrite_grad();
     const std::vector<Definition> made = {{s.wants() ? s.grad_name_of(0) : "_",
                                            s.view().input(0).type, own ? s.grad() : std::string()},
                                           {s.grad_name_of_parameter("weight"), channel},
                                           {s.grad_name_of_parameter("bias"), channel}};
     const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
     const std::string eps = text(", True, ", s.attributes().number("eps"));
-    if (bits != 0) {
+    if (!bits.empty()) {
       s.define_all(
           made,
           text("batch_norm_backward_packed(", s.grad(), ", ", s.stored_hidden(), ", ", bits, ", ",
