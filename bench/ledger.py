@@ -1,10 +1,13 @@
 """The performance ledger: every figure as a ratio to memcpy in the same run, compared with the committed one.
 
-    ./dev bench --ledger              measure, compare with bench/results/ledger.json, status 1 if something lost over 10 %
+    ./dev bench --ledger              measure, compare with bench/ledger.json, status 1 if something lost over 10 %
     ./dev bench --ledger --update     ... and write it as the new ledger
 
-A speed in GB/s says as much about the machine and its other users as about us; a share of memcpy, measured in alternation, does
-not. A figure that seems to have lost is measured again, twice, and its best counts. A case is one line in CASES.
+A speed in GB/s says as much about the machine and its other users as about us; a share of memcpy, measured in alternation, says
+less about them. What noise is left goes one way: it slows. So all cases are measured in several rounds, one after the other,
+the best of a figure's rounds is compared, and a figure that seems to have lost is measured again before it is called lost. What
+--update writes is the median of the rounds, so that a lucky round does not become the measure of all others. A case is one line in
+CASES.
 """
 
 import argparse
@@ -12,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,8 +23,9 @@ import tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LEDGER = ROOT / "bench" / "results" / "ledger.json"
+LEDGER = ROOT / "bench" / "ledger.json"
 LOSS = 0.10
+MORE_ROUNDS = 4  # for cases that seem to have lost
 CODECS = {
     "dense": ["--codec", "dense", "--rel", "1e-3"],
     "dense fast": ["--codec", "dense", "--effort", "fast", "--rel", "1e-3"],
@@ -68,28 +73,52 @@ def figures_of(name: str, rows: list[dict]) -> dict[str, float]:
     return figures
 
 
+def cpu_name() -> str:
+    """As the system calls it, for those who read the ledger."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines() if os.path.exists("/proc/cpuinfo") else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+
+
 def lost(figures: dict[str, float], before: dict[str, float]) -> list[str]:
     return [name for name, value in figures.items() if name in before and value < (1 - LOSS) * before[name]]
 
 
-def measure(program: str, field: pathlib.Path, before: dict[str, float], repetitions: int) -> dict[str, float]:
-    figures = {}
-    for name, arguments in CASES.items():
-        best = figures_of(name, rows_of(program, arguments, field, repetitions))
-        for _ in range(2):
-            if not lost(best, before):
-                break
-            again = figures_of(name, rows_of(program, arguments, field, repetitions))
-            best = {figure: max(value, again.get(figure, value)) for figure, value in best.items()}
-        figures |= best
-    return figures
+class Measurement:
+    """Rounds of all cases: figure -> what each round gave."""
+
+    def __init__(self, program: str, field: pathlib.Path, repetitions: int):
+        self.program, self.field, self.repetitions = program, field, repetitions
+        self.rounds: dict[str, list[float]] = {}
+        self.case_of: dict[str, str] = {}
+
+    def measure(self, cases) -> None:
+        for name in cases:
+            rows = rows_of(self.program, CASES[name], self.field, self.repetitions)
+            for figure, value in figures_of(name, rows).items():
+                self.rounds.setdefault(figure, []).append(value)
+                self.case_of[figure] = name
+
+    def best(self) -> dict[str, float]:
+        return {figure: max(values) for figure, values in self.rounds.items()}
+
+    def median(self) -> dict[str, float]:
+        return {figure: statistics.median(values) for figure, values in self.rounds.items()}
+
+
+def measure(measurement: Measurement, before: dict[str, float], rounds: int) -> None:
+    for _ in range(rounds):
+        measurement.measure(CASES)
+    for _ in range(MORE_ROUNDS):
+        again = {measurement.case_of[figure] for figure in lost(measurement.best(), before)}
+        measurement.measure(name for name in CASES if name in again)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true", help="write the new ledger")
     parser.add_argument("--ledger", type=pathlib.Path, default=LEDGER, help="the ledger to compare with and to write")
-    parser.add_argument("--repetitions", type=int, default=15, help="turns a case; the best counts")
+    parser.add_argument("--rounds", type=int, default=3, help="times that every case is measured")
+    parser.add_argument("--repetitions", type=int, default=5, help="turns of a case in a round; its best counts")
     parser.add_argument("--planes", type=int, default=24, help="size of the field, in MiB")
     options = parser.parse_args()
     program = os.environ.get("TENSORPRESS", str(ROOT / "build" / "bin" / "tensorpress"))
@@ -100,7 +129,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         field = pathlib.Path(folder) / "field.npy"
         make_field(field, options.planes)
-        figures = measure(program, field, before, options.repetitions)
+        measurement = Measurement(program, field, options.repetitions)
+        measure(measurement, before, options.rounds)
+    figures = measurement.best()
     losses = lost(figures, before)
     for name, value in figures.items():
         change = f"{100 * (value / before[name] - 1):+6.1f} %" if name in before else "     new"
@@ -109,7 +140,8 @@ def main() -> int:
     for name in missing:
         print(f"  missing          {name}")
     if options.update:
-        ledger = {"isa": isa, "machine": platform.machine(), "figures": {name: round(value, 5) for name, value in figures.items()}}
+        ledger = {"isa": isa, "machine": platform.machine(), "cpu": cpu_name(),
+                  "figures": {name: round(value, 5) for name, value in measurement.median().items()}}  # fmt: skip
         options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
     if losses or missing:
         print(f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, {len(missing)} are missing", file=sys.stderr)

@@ -2,8 +2,8 @@
 
     python3 fuzz/make_seeds.py
 
-Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any has few: ./dev fuzz and the
-replay give it tests/golden itself. Needs nothing but Python.
+Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any, model_text and
+device_toml have few: ./dev fuzz and the replay give them tests/golden, models/ and src/devices/data/ themselves. Needs nothing but Python.
 """
 
 import json
@@ -104,6 +104,34 @@ def netcdf_notes():
     yield "nested", b'{"variable": "x", "type": "f32", "dimensions": [], "attributes": ' + b"[" * 70 + b"]" * 70 + b"}"
 
 
+def model_text():
+    """What the shipped models, which are replayed too, do not use."""
+    data = "input x: f32[N, 8]\ntarget y: i64[N]\n"
+    yield "least", f"{data}loss cross_entropy(linear(x, 4), y)\n".encode()
+    yield "repeat", f"{data}repeat i in 0..3\n  x = l.{{i}}: linear(x, 8 * (i + 1))\nend\nloss cross_entropy(x, y)\n".encode()
+    yield "block", (f"{data}block b(x, n = 4, on = true)\n  if on and not n == 3\n    x = relu(x)\n  else\n    x = -x\n"
+                    "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\noutput h\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
+    yield "share", (f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\nh = share f: linear(h, 8)\n"
+                    "h = cat([h, x], 1)\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
+    yield "mistake", f"{data}h = con2d(x, [1, none, \"a\"])\n".encode()
+
+
+def device_toml():
+    """What the shipped devices, which are replayed too, do not show."""
+    least = 'name = "x"\ntitle = "X"\n[compute]\nf32_flops = 1e12\n[on_chip]\nbytes = 1e9\n[host_link]\n'
+    least += 'to_device_bytes_per_second = 1e9\nfrom_device_bytes_per_second = 1e9\n[stacks.pytorch]\noperators = ["*"]\n'
+    yield "least", (least + '[placement]\ntensors = "on-chip"\n').encode()
+    yield "strange", (least.replace("1e12", '{ value = nan, origin = "guessed" }') + "[placement]\ntensors = 3\n").encode()
+    yield "nested", b"name = " + b"[" * 300 + b"]" * 300
+
+
+def wafer_layout():
+    """Choices of wafer_layout.cc, at random: most mean something."""
+    generator = random.Random(11)
+    for i in range(24):
+        yield f"random-{i:02}", generator.randbytes(100 + 30 * i)
+
+
 SEEDS = {
     "decode_any": decode_any,
     "decode_chunk": decode_chunk,
@@ -113,6 +141,9 @@ SEEDS = {
     "codebook_json": codebook_json,
     "hdf5_cd_values": hdf5_cd_values,
     "netcdf_notes": netcdf_notes,
+    "model_text": model_text,
+    "device_toml": device_toml,
+    "wafer_layout": wafer_layout,
 }
 
 if __name__ == "__main__":

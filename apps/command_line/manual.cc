@@ -68,7 +68,10 @@ void describe_options(std::ostream& page, const CLI::App& app) {
 void describe_verb(std::ostream& page, const CLI::App& verb, const std::string& path) {
   page << ".SS " << troff(path) << "\n" << troff(verb.get_description()) << "\n";
   describe_options(page, verb);
-  if (!verb.get_footer().empty()) page << ".PP\n.nf\n" << troff(verb.get_footer()) << "\n.fi\n";
+  // A verb of a verb inherits its examples, which stand there already.
+  const std::string footer = verb.get_footer();
+  const bool inherited = verb.get_parent() != nullptr && verb.get_parent()->get_footer() == footer;
+  if (!footer.empty() && !inherited) page << ".PP\n.nf\n" << troff(footer) << "\n.fi\n";
   for (const CLI::App* inner : visible_verbs(verb)) {
     describe_verb(page, *inner, path + " " + inner->get_name());
   }

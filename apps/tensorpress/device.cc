@@ -175,6 +175,49 @@ bool names_model(const CheckOptions& options) {
   return options.graph.ends_with(".tpm");
 }
 
+/// What is checked: a codec unless something else is named.
+enum class Subject { codec, network, graph, model };
+
+/// Options that say something of one subject alone.
+struct SubjectOption {
+  const char* name;
+  Subject subject;
+  const char* way_out;
+};
+constexpr const char* kOfCodec = "of a codec: leave out the model, graph or network";
+constexpr const char* kOfNetwork = "of --network gcn: add it";
+constexpr const char* kOfModel =
+    "of a model's training step: name a MODEL.tpm (a codec's batch is the first number of --shape)";
+constexpr SubjectOption kSubjectOptions[] = {
+    {"--codec", Subject::codec, kOfCodec},
+    {"--shape", Subject::codec, kOfCodec},
+    {"--cf", Subject::codec, kOfCodec},
+    {"--layout", Subject::codec, kOfCodec},
+    {"--serialize", Subject::codec, kOfCodec},
+    {"--decompress", Subject::codec, kOfCodec},
+    {"--nodes", Subject::network, kOfNetwork},
+    {"--edges-per-node", Subject::network, kOfNetwork},
+    {"--features", Subject::network, kOfNetwork},
+    {"--adjacency", Subject::network, kOfNetwork},
+    {"--batch", Subject::model, kOfModel},
+    {"--size", Subject::model, kOfModel},
+    {"--plan", Subject::model, kOfModel},
+};
+
+/// An option that would be ignored is a mistake.
+Result<void> check_subject(const CLI::App& app, const CheckOptions& options) {
+  const Subject subject = names_model(options)       ? Subject::model
+                          : !options.graph.empty()   ? Subject::graph
+                          : !options.network.empty() ? Subject::network
+                                                     : Subject::codec;
+  for (const SubjectOption& each : kSubjectOptions) {
+    if (each.subject != subject && app.count(each.name) > 0) {
+      return bad_argument(each.name, " is ", each.way_out);
+    }
+  }
+  return {};
+}
+
 /// The program of GRAPH.json, if one was named.
 Result<std::optional<devices::Program>> exported(const CheckOptions& options) {
   std::optional<devices::Program> program;
@@ -278,6 +321,7 @@ Action declare(CLI::App& app) {
     if (train_app->parsed()) return run_device_train(*train);
     if (list_app->parsed()) return run_list(*list);
     if (show_app->parsed()) return run_show(*show);
+    RETURN_IF_ERROR(check_subject(*check_app, *check));
     return run_check(*check);
   };
 }

@@ -142,21 +142,28 @@ Json sweep_to_json(const Sweep& sweep) {
 }
 
 Result<std::vector<Sweep>> wanted_sweeps(const TimeOptions& options) {
-  if (options.figure != 0) return devices::paper_figure(options.figure);
-  constexpr std::pair<const char*, SweepAxis> kAxes[] = {
-      {"resolution", SweepAxis::resolution}, {"batch", SweepAxis::batch}, {"cf", SweepAxis::cf}};
+  if (options.figure != 0) {
+    if (!options.names.empty() || !options.sweep.empty() || options.count != 1) {
+      return bad_argument("--figure is as the paper has it; leave out --device, --sweep, --count");
+    }
+    return devices::paper_figure(options.figure);
+  }
+  constexpr std::pair<const char*, SweepAxis> kAxes[] = {{"resolution", SweepAxis::resolution},
+                                                         {"batch", SweepAxis::batch},
+                                                         {"cf", SweepAxis::cf},
+                                                         {"serialize", SweepAxis::serialize}};
   for (const auto& [name, axis] : kAxes) {
     if (options.sweep != name) continue;
     TRY(const ChopTask task, options.chop.task());
     TRY(const auto chosen, open_devices(options.names));
     std::vector<Sweep> sweeps;
     for (const Device& device : chosen) {
-      TRY(Sweep made, devices::sweep(device, task, axis));
+      TRY(Sweep made, devices::sweep(device, task, axis, options.count));
       sweeps.push_back(std::move(made));
     }
     return sweeps;
   }
-  return bad_argument("--sweep ", options.sweep, " is none of resolution, batch, cf");
+  return bad_argument("--sweep ", options.sweep, " is none of resolution, batch, cf, serialize");
 }
 
 Result<ExitStatus> time_sweeps(const TimeOptions& options) {
@@ -222,7 +229,7 @@ void TimeOptions::declare(CLI::App& app) {
   app.add_option("--training-rate", training_rate,
                  "samples/s that training takes (the device's ResNet-34, if known)")
       ->option_text("R");
-  app.add_option("--sweep", sweep, "over resolution, batch or cf")->option_text("WORD");
+  app.add_option("--sweep", sweep, "over resolution, batch, cf or serialize")->option_text("WORD");
   app.add_option("--figure", figure, "of the DCT+Chop paper: 10 to 15, 17")->option_text("N");
   app.add_option("--html", page, "write the sweeps as a page with plots")->option_text("FILE");
   app.add_flag("--json", json, "print JSON");

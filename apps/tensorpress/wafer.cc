@@ -15,7 +15,7 @@ constexpr SubVerb kSubVerbs[] = {
     {"run", "a field through ceresz2 or ceresz: stream, cycles, GB/s", declare_wafer_run},
     {"heatmap", "how long each PE works (CereSZ-II, Figure 8): svg, png, or html",
      declare_wafer_heatmap},
-    {"trace", "tasks and wavelets of a small mesh, for Perfetto", declare_wafer_trace},
+    {"trace", "tasks and wavelets of a program on a small mesh, for Perfetto", declare_wafer_trace},
     {"offsets", "the offset computation by itself (CereSZ-II, Table II)", declare_wafer_offsets},
 };
 

@@ -16,16 +16,27 @@ Result<std::optional<OffsetOrder>> parse_order(const std::string& name) {
   return bad_argument("--order ", name, "; it is column, row, or auto for the paper's rule");
 }
 
+Result<OffsetsBy> parse_offsets(const std::string& name) {
+  if (name == "mesh") return OffsetsBy::mesh;
+  if (name == "look-back") return OffsetsBy::look_back;
+  if (name == "host") return OffsetsBy::host;
+  return bad_argument("offsets by ", name, "; they are computed by mesh, look-back or host");
+}
+
 void WaferFieldOptions::declare(CLI::App& app) {
   app.add_option("FIELD", file_, "an f32 field (.npy, or raw with --shape)")->required();
   app.add_option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
   app.add_option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
   app.add_flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
   app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
-  app.add_option("--offsets", offsets_, "computed on the mesh or left to the host (mesh)");
+  app.add_option("--offsets", offsets_,
+                 "computed on the mesh, by look-back, or left to the host (mesh)");
   app.add_option("--order", order_, "of the offsets: column, row, or auto (auto)");
+  app.add_flag("--share-work", share_work_, "idle PEs code blocks of their neighbours");
   app.add_flag("--transpose", transpose_, "with the bit transposition that the paper omits");
   app.add_flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
+  app.add_flag("--one-by-one", one_by_one_,
+               "move every wavelet by itself: slower, the same result");
   bound_.declare(app);
   raw_.declare(app);
   threads_.declare(app, 1);
@@ -42,14 +53,13 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
   options.mesh.shrink = !whole_mesh_;
   if (io_ != "edge" && io_ != "sram") return bad_argument("--io ", io_, "; it is edge or sram");
   options.mesh.io = io_ == "edge" ? MeshIo::edge : MeshIo::sram;
-  if (offsets_ != "mesh" && offsets_ != "host") {
-    return bad_argument("--offsets ", offsets_, "; it is mesh or host");
-  }
-  options.mesh.offsets = offsets_ == "mesh" ? OffsetsBy::mesh : OffsetsBy::host;
+  TRY(options.mesh.offsets, parse_offsets(offsets_));
   TRY(options.mesh.order, parse_order(order_));
+  options.mesh.share_work = share_work_;
   options.mesh.transpose = transpose_;
   options.mesh.uniform_cost = uniform_;
   options.mesh.run.threads = threads_.threads();
+  options.mesh.run.trains = !one_by_one_;
   return options;
 }
 

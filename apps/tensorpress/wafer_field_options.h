@@ -27,14 +27,18 @@ class WaferFieldOptions {
   std::string offsets_ = "mesh";
   std::string order_ = "auto";
   bool whole_mesh_ = false;
+  bool share_work_ = false;
   bool transpose_ = false;
   bool uniform_ = false;
+  bool one_by_one_ = false;
   BoundOptions bound_;
   RawFormatOptions raw_;
   ThreadsOption threads_;
   CalibrationOption calibration_;
 };
 
+/// "mesh", "look-back" or "host".
+Result<wafer::programs::OffsetsBy> parse_offsets(const std::string& name);
 /// "column", "row" or "auto" (absent).
 Result<std::optional<wafer::programs::OffsetOrder>> parse_order(const std::string& name);
 

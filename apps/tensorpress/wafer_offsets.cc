@@ -16,6 +16,7 @@ struct Options {
   std::string mesh = "100x50";
   std::string order = "auto";
   std::string observer = "origin";
+  std::string by = "mesh";
   ThreadsOption threads;
   CalibrationOption calibration;
   bool json = false;
@@ -28,15 +29,21 @@ Result<ExitStatus> run(const Options& options) {
     return bad_argument("--observer ", options.observer,
                         "; it is origin (one PE's own counter) or makespan (the whole mesh)");
   }
+  TRY(const auto by, parse_offsets(options.by));
+  if (by == wafer::programs::OffsetsBy::host) {
+    return bad_argument("--by host needs no mesh; it is mesh or look-back");
+  }
   TRY(const auto calibration, options.calibration.calibration());
   // Lengths as blocks have them: what they are does not change the time.
   std::vector<std::uint32_t> lengths;
   for (std::uint64_t i = 0; i < std::uint64_t{mesh.width} * mesh.height; ++i) {
     lengths.push_back(1 + static_cast<std::uint32_t>(i * 2654435761u >> 7) % 33);
   }
-  TRY(const auto run, wafer::programs::run_offsets(mesh.width, mesh.height, order, lengths,
-                                                   {.threads = options.threads.threads(),
-                                                    .machine = calibration.machine()}));
+  TRY(const auto run, wafer::programs::run_offsets(mesh.width, mesh.height, lengths,
+                                                   {.order = order,
+                                                    .by = by,
+                                                    .run = {.threads = options.threads.threads(),
+                                                            .machine = calibration.machine()}}));
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (run.offsets[i] != before) return internal_error("offset ", i, " is wrong");
@@ -48,6 +55,7 @@ Result<ExitStatus> run(const Options& options) {
   if (options.json) {
     print_json({{"mesh", options.mesh},
                 {"order", name},
+                {"by", options.by},
                 {"observer", options.observer},
                 {"cycles", cycles},
                 {"origin_cycles", run.origin_cycles},
@@ -59,9 +67,10 @@ Result<ExitStatus> run(const Options& options) {
   }
   std::printf("mesh      %ux%u (width x height), %s-major%s\n", mesh.width, mesh.height, name,
               order ? "" : " by the paper's rule");
-  std::printf(
-      "origin    %llu cycles by the counter of PE (0, 0), which is what Table II prints%s\n",
-      static_cast<unsigned long long>(run.origin_cycles), origin ? "" : " (not asked for)");
+  std::printf("origin    %llu cycles by the counter of PE (0, 0)%s%s\n",
+              static_cast<unsigned long long>(run.origin_cycles),
+              by == wafer::programs::OffsetsBy::mesh ? ", which is what Table II prints" : "",
+              origin ? "" : " (not asked for)");
   std::printf("makespan  %llu cycles until the last PE knows its offset%s\n",
               static_cast<unsigned long long>(run.makespan_cycles),
               origin ? "" : " (what was asked for)");
@@ -76,6 +85,8 @@ Action declare_wafer_offsets(CLI::App& app) {
   app.add_option("--order", options->order, "column, row, or auto (auto)");
   app.add_option("--observer", options->observer,
                  "whose cycles: origin, one PE's own counter, or makespan (origin)");
+  app.add_option("--by", options->by,
+                 "reduce and scan on the mesh, or look-back from PE to PE (mesh)");
   options->threads.declare(app, 1);
   options->calibration.declare(app);
   app.add_flag("--json", options->json, "print one JSON object");

@@ -26,6 +26,12 @@ Result<MeshSize> parse_mesh(std::string_view words) {
   return bad_argument("--mesh ", words, " is no mesh; write width x height, like 100x50");
 }
 
+Result<void> write_bytes(const std::string& path, std::span<const std::byte> bytes) {
+  TRY(const auto file, files::AtomicFile::create(path));
+  RETURN_IF_ERROR(file->append(bytes));
+  return file->finish();
+}
+
 void CalibrationOption::declare(CLI::App& app) {
   app.add_option("--calibration", file_, "constants of the machine other than the built-in ones")
       ->option_text("FILE.json");

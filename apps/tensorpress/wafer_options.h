@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ class CalibrationOption {
  private:
   std::string file_;
 };
+
+Result<void> write_bytes(const std::string& path, std::span<const std::byte> bytes);
 
 Action declare_wafer_run(CLI::App& app);
 Action declare_wafer_offsets(CLI::App& app);

@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "bound_options.h"
-#include "files/byte_files.h"
 #include "files/tensor_files.h"
 #include "json_output.h"
 #include "messages.h"
@@ -30,9 +29,7 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const wafer::FieldOnWafer done, options.field.run(calibration, field));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!options.output.empty()) {
-    TRY(const auto file, files::AtomicFile::create(options.output));
-    RETURN_IF_ERROR(file->append(done.stream));
-    RETURN_IF_ERROR(file->finish());
+    RETURN_IF_ERROR(write_bytes(options.output, done.stream));
   }
   if (options.json) {
     Json object = report::wafer_json(done, field, calibration);

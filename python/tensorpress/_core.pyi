@@ -3,9 +3,14 @@ from typing import Any
 
 __version__: str
 
-class CorruptError(ValueError): ...
-class UnsupportedError(ValueError): ...
-class TooLargeError(ValueError): ...
+class CorruptError(ValueError):
+    """The bytes are no whole .tpz stream: cut short, changed, or something else."""
+
+class UnsupportedError(ValueError):
+    """It makes sense, but this version cannot do it."""
+
+class TooLargeError(ValueError):
+    """More than max_bytes, or more than can be addressed."""
 
 class Reader:
     @staticmethod

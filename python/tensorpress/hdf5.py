@@ -25,6 +25,7 @@ import numpy as np
 
 __all__ = ["FILTER_ID", "Filter", "plugin_path", "read_parallel", "register", "write_parallel"]
 
+# The number of the filter, of the range that The HDF Group leaves to private use.
 FILTER_ID = 0xD450
 """The filter's number in HDF5 files: "TP" in ASCII with the top bit set, of the private range."""
 

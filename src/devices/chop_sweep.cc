@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kResolutions[] = {32, 64, 128, 256, 512};
 constexpr std::uint64_t kBatches[] = {10, 50, 100, 500, 1000, 2000, 5000};
+constexpr std::uint64_t kSerializations[] = {1, 2, 4, 8};
 constexpr std::uint64_t kChopFactors[] = {2, 3, 4, 5, 6, 7};
 
 std::string ratio_name(const ChopTask& task) {
@@ -21,11 +22,12 @@ std::string ratio_name(const ChopTask& task) {
   return text("CR ", std::string_view(digits, end));
 }
 
-Result<SweepPoint> point(const Device& device, const ChopTask& task, double x) {
+Result<SweepPoint> point(const Device& device, const ChopTask& task, double x,
+                         std::uint64_t count) {
   TRY(const CheckOutcome outcome, check(device, chop_program(task)));
   SweepPoint made{.x = x, .task = task, .time = {}};
   if (outcome.fits()) {
-    made.time = chop_time(device, task);
+    made.time = chop_time(device, task, count);
   } else {
     made.reason = outcome.reasons.front();
   }
@@ -33,11 +35,12 @@ Result<SweepPoint> point(const Device& device, const ChopTask& task, double x) {
 }
 
 /// One series over the chop factors.
-Result<SweepSeries> over_factors(const Device& device, ChopTask task, const std::string& name) {
+Result<SweepSeries> over_factors(const Device& device, ChopTask task, const std::string& name,
+                                 std::uint64_t count = 1) {
   SweepSeries series{.name = name, .points = {}};
   for (const std::uint64_t cf : kChopFactors) {
     task.cf = cf;
-    TRY(SweepPoint made, point(device, task, static_cast<double>(cf)));
+    TRY(SweepPoint made, point(device, task, static_cast<double>(cf), count));
     series.points.push_back(std::move(made));
   }
   return series;
@@ -96,26 +99,30 @@ Result<std::vector<Sweep>> triangle() {
 
 }  // namespace
 
-Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis) {
+Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis,
+                    std::uint64_t count) {
   RETURN_IF_ERROR(check_task(task));
   const std::size_t rank = task.shape.rank();
   if (rank < 3 && axis == SweepAxis::batch) {
     return bad_argument("--shape ", task.shape.to_string(),
                         " has no batch to sweep over; it needs three axes or more");
   }
+  const std::string devices = count > 1 ? text(count, " x ") : "";
   const char* const action = task.decompress ? "decompression" : "compression";
-  Sweep made{.title = text(device.title, ": ", action),
+  Sweep made{.title = text(devices, device.title, ": ", action),
              .device = device.name,
              .axis = axis,
              .throughput = axis == SweepAxis::cf,
              .series = {}};
   if (axis == SweepAxis::cf) {
-    TRY(SweepSeries series, over_factors(device, task, action));
+    TRY(SweepSeries series, over_factors(device, task, action, count));
     made.series.push_back(std::move(series));
     return made;
   }
   const std::span<const std::uint64_t> values =
-      axis == SweepAxis::batch ? std::span<const std::uint64_t>(kBatches) : kResolutions;
+      axis == SweepAxis::batch        ? std::span<const std::uint64_t>(kBatches)
+      : axis == SweepAxis::resolution ? std::span<const std::uint64_t>(kResolutions)
+                                      : kSerializations;
   for (const std::uint64_t cf : kChopFactors) {
     ChopTask each = task;
     each.cf = cf;
@@ -123,10 +130,12 @@ Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis) 
     for (const std::uint64_t value : values) {
       if (axis == SweepAxis::batch) {
         each.shape[0] = value;
+      } else if (axis == SweepAxis::serialize) {
+        each.serialize = value;
       } else {
         each.shape[rank - 2] = each.shape[rank - 1] = value;
       }
-      TRY(SweepPoint at, point(device, each, static_cast<double>(value)));
+      TRY(SweepPoint at, point(device, each, static_cast<double>(value), count));
       series.points.push_back(std::move(at));
     }
     made.series.push_back(std::move(series));

@@ -8,7 +8,7 @@
 
 namespace tensorpress::devices {
 
-enum class SweepAxis : std::uint8_t { resolution, batch, cf };
+enum class SweepAxis : std::uint8_t { resolution, batch, cf, serialize };
 
 struct SweepPoint {
   double x = 0;
@@ -30,9 +30,10 @@ struct Sweep {
   std::vector<SweepSeries> series;
 };
 
-/// Resolutions 32 to 512, batches 10 to 5000, chop factors 2 to 7, as in the paper; other
-/// parameters from `task`.
-Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis);
+/// Resolutions 32 to 512, batches 10 to 5000, chop factors 2 to 7, as in the paper, or s from 1 to
+/// 8; other parameters from `task`. `count` devices side by side.
+Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis,
+                    std::uint64_t count = 1);
 
 /// The sweeps of a figure of the paper, one a device: Figures 10 to 13 for all but the A100, 14 for
 /// the A100, 15 (partial serialization) for IPU and SN30, 17 (triangle) for the IPU.

@@ -1,8 +1,5 @@
 // Reads a device file: strictly, because a misspelled key would silently change a prediction. A
 // number is `key = 1e9` or `key = { value = 1e9, origin = "fitted", source = "Fig. 3" }`.
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -11,6 +8,7 @@
 #include "devices/device.h"
 #include "devices/near_names.h"
 #include "devices/operator_groups.h"
+#include "devices/toml_places.h"
 
 namespace tensorpress::devices {
 namespace {
@@ -50,7 +48,7 @@ constexpr std::string_view kTypes[] = {"float64", "float32", "float16", "bfloat1
 
 class Reader {
  public:
-  Reader(const toml::table& root, std::string file) : root_(root), file_(std::move(file)) {}
+  Reader(const toml::table& root, std::string file) : places_(root, std::move(file)) {}
 
   Result<Device> read() {
     RETURN_IF_ERROR(check_sections());
@@ -66,28 +64,6 @@ class Reader {
   }
 
  private:
-  template <class... Parts>
-  Error wrong(const toml::source_region& where, const Parts&... parts) const {
-    return bad_argument(file_, ":", where.begin.line, ": ", parts...);
-  }
-  template <class... Parts>
-  Error missing(const char* section, const Parts&... parts) const {
-    const toml::table* const table = section_of(section);
-    const auto line = *section == '\0' || table == nullptr ? 1 : table->source().begin.line;
-    return bad_argument(file_, ":", line, ": ", parts...);
-  }
-
-  const toml::table* section_of(const char* section) const {
-    return *section == '\0' ? &root_ : root_[section].as_table();
-  }
-  const toml::node* find(const char* section, const char* key) const {
-    const toml::table* const table = section_of(section);
-    return table == nullptr ? nullptr : table->get(key);
-  }
-  static std::string path_of(const char* section, const char* key) {
-    return *section == '\0' ? std::string(key) : text(section, ".", key);
-  }
-
   /// The keys that each section may have, from the lists of fields.
   static std::map<std::string, std::vector<std::string>> known_keys() {
     std::map<std::string, std::vector<std::string>> known;
@@ -107,76 +83,65 @@ class Reader {
 
   Result<void> check_sections() const {
     const auto known = known_keys();
-    RETURN_IF_ERROR(check_keys(root_, "", known.at("")));
+    const toml::table& root = places_.root();
+    RETURN_IF_ERROR(places_.check_keys(root, "", known.at("")));
     for (const auto& [section, keys] : known) {
-      if (section.empty() || !root_.contains(section)) continue;
-      const toml::table* const table = root_[section].as_table();
+      if (section.empty() || !root.contains(section)) continue;
+      const toml::table* const table = root[section].as_table();
       if (table == nullptr) {
-        return wrong(root_.get(section)->source(), "'", section, "' is a section: [", section, "]");
+        return places_.wrong(root.get(section)->source(), "'", section, "' is a section: [",
+                             section, "]");
       }
-      if (section != "stacks") RETURN_IF_ERROR(check_keys(*table, section, keys));
-    }
-    return {};
-  }
-
-  Result<void> check_keys(const toml::table& table, const std::string& section,
-                          const std::vector<std::string>& keys) const {
-    for (const auto& [key, node] : table) {
-      const std::string name(key.str());
-      if (std::ranges::find(keys, name) != keys.end()) continue;
-      std::string list;
-      for (const std::string& each : keys) list += text(list.empty() ? "" : ", ", each);
-      return wrong(key.source(), "unknown key '", name, "'",
-                   section.empty() ? "" : text(" in [", section, "]"), did_you_mean(name, keys),
-                   "; it may have ", list);
+      if (section != "stacks") RETURN_IF_ERROR(places_.check_keys(*table, section, keys));
     }
     return {};
   }
 
   Result<void> read_text(const TextField& field) {
-    const toml::node* const node = find(field.section, field.key);
+    const toml::node* const node = places_.find(field.section, field.key);
     if (node == nullptr) {
       if (!field.required) return {};
-      return missing(field.section, "'", path_of(field.section, field.key), "' is missing");
+      return places_.missing(field.section, "'", TomlPlaces::path_of(field.section, field.key),
+                             "' is missing");
     }
     const auto value = node->value_exact<std::string>();
     if (!value || value->empty()) {
-      return wrong(node->source(), "'", path_of(field.section, field.key),
-                   "' must be text in quotes");
+      return places_.wrong(node->source(), "'", TomlPlaces::path_of(field.section, field.key),
+                           "' must be text in quotes");
     }
     device_.*field.member = *value;
     return {};
   }
 
   Result<void> read_switch(const SwitchField& field) {
-    const toml::node* const node = find(field.section, field.key);
+    const toml::node* const node = places_.find(field.section, field.key);
     if (node == nullptr) return {};
     const auto value = node->value_exact<bool>();
     if (!value) {
-      return wrong(node->source(), "'", path_of(field.section, field.key),
-                   "' must be true or false");
+      return places_.wrong(node->source(), "'", TomlPlaces::path_of(field.section, field.key),
+                           "' must be true or false");
     }
     device_.*field.member = *value;
     return {};
   }
 
   Result<void> read_number(const NumberField& field) {
-    const std::string path = path_of(field.section, field.key);
-    const toml::node* node = find(field.section, field.key);
+    const std::string path = TomlPlaces::path_of(field.section, field.key);
+    const toml::node* node = places_.find(field.section, field.key);
     if (node == nullptr) {
       if (!field.required) return {};
-      return missing(field.section, "'", path, "' (", field.meaning, ") is missing");
+      return places_.missing(field.section, "'", path, "' (", field.meaning, ") is missing");
     }
     Fact fact;
     if (const toml::table* const table = node->as_table()) {
-      RETURN_IF_ERROR(check_keys(*table, path, {"value", "origin", "source"}));
+      RETURN_IF_ERROR(places_.check_keys(*table, path, {"value", "origin", "source"}));
       RETURN_IF_ERROR(read_origin(*table, path, fact));
       node = table->get("value");
-      if (node == nullptr) return wrong(table->source(), "'", path, "' has no value");
+      if (node == nullptr) return places_.wrong(table->source(), "'", path, "' has no value");
     }
     const auto value = node->value<double>();
     if (!value || !node->is_number()) {
-      return wrong(node->source(), "'", path, "' (", field.meaning, ") must be a number");
+      return places_.wrong(node->source(), "'", path, "' (", field.meaning, ") must be a number");
     }
     fact.value = *value;
     RETURN_IF_ERROR(check_range(field, path, *node, fact.value));
@@ -189,14 +154,14 @@ class Reader {
       const auto name = node->value_exact<std::string>().value_or("");
       const auto origin = origin_named(name);
       if (!origin) {
-        return wrong(node->source(), "origin '", name, "' of '", path,
-                     "' is none of fact, derived, inferred, fitted");
+        return places_.wrong(node->source(), "origin '", name, "' of '", path,
+                             "' is none of fact, derived, inferred, fitted");
       }
       fact.origin = *origin;
     }
     if (const toml::node* const node = table.get("source")) {
       const auto source = node->value_exact<std::string>();
-      if (!source) return wrong(node->source(), "the source of '", path, "' must be text");
+      if (!source) return places_.wrong(node->source(), "the source of '", path, "' must be text");
       fact.source = *source;
     }
     return {};
@@ -206,25 +171,26 @@ class Reader {
                            const toml::node& node, double value) const {
     const std::string shown = rounded(value, 6);
     if (!std::isfinite(value) || value < 0 || (value == 0 && !field.may_be_zero)) {
-      return wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown, "; it must be ",
-                   field.may_be_zero ? "at least 0" : "greater than 0");
+      return places_.wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown,
+                           "; it must be ", field.may_be_zero ? "at least 0" : "greater than 0");
     }
     if (field.whole && value != std::floor(value)) {
-      return wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown,
-                   "; it must be a whole number");
+      return places_.wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown,
+                           "; it must be a whole number");
     }
     const double most = field.most > 0 ? field.most : 1e24;
     if (value > most) {
-      return wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown,
-                   "; it can be at most ", rounded(most, 6));
+      return places_.wrong(node.source(), "'", path, "' (", field.meaning, ") is ", shown,
+                           "; it can be at most ", rounded(most, 6));
     }
     return {};
   }
 
   Result<void> read_placement() {
-    const toml::node* const node = find("placement", "tensors");
+    const toml::node* const node = places_.find("placement", "tensors");
     if (node == nullptr) {
-      return missing("placement", "'placement.tensors' is missing: on-chip, streamed or off-chip");
+      return places_.missing("placement",
+                             "'placement.tensors' is missing: on-chip, streamed or off-chip");
     }
     const auto name = node->value_exact<std::string>().value_or("");
     if (name == "on-chip") {
@@ -234,59 +200,44 @@ class Reader {
     } else if (name == "off-chip") {
       device_.placement = Placement::off_chip;
       if (!device_.off_chip_bytes) {
-        return wrong(node->source(), "tensors are off-chip, but [off_chip] has no bytes");
+        return places_.wrong(node->source(), "tensors are off-chip, but [off_chip] has no bytes");
       }
     } else {
-      return wrong(node->source(), "placement.tensors '", name,
-                   "' is none of on-chip, streamed, off-chip");
+      return places_.wrong(node->source(), "placement.tensors '", name,
+                           "' is none of on-chip, streamed, off-chip");
     }
     return {};
   }
 
-  Result<std::vector<std::string>> read_names(const toml::table& table, const char* key,
-                                              const std::string& path) const {
-    std::vector<std::string> names;
-    const toml::node* const node = table.get(key);
-    if (node == nullptr) return names;
-    const toml::array* const array = node->as_array();
-    if (array == nullptr) return wrong(node->source(), "'", path, ".", key, "' must be a list");
-    for (const toml::node& each : *array) {
-      const auto name = each.value_exact<std::string>();
-      if (!name || name->empty()) {
-        return wrong(each.source(), "'", path, ".", key, "' is a list of names in quotes");
-      }
-      names.push_back(*name);
-    }
-    return names;
-  }
-
   Result<void> read_types() {
-    const toml::table* const table = section_of("formats");
+    const toml::table* const table = places_.section("formats");
     if (table == nullptr || !table->contains("types")) {
-      return missing("formats", "'formats.types' is missing: types = [\"float32\", ...]");
+      return places_.missing("formats", "'formats.types' is missing: types = [\"float32\", ...]");
     }
-    TRY(device_.types, read_names(*table, "types", "formats"));
+    TRY(device_.types, places_.names(*table, "types", "formats"));
     const std::vector<std::string> known(std::begin(kTypes), std::end(kTypes));
     for (const std::string& type : device_.types) {
       if (std::ranges::find(known, type) == known.end()) {
-        return wrong(table->get("types")->source(), "'", type, "' is no type of numbers",
-                     did_you_mean(type, known));
+        return places_.wrong(table->get("types")->source(), "'", type, "' is no type of numbers",
+                             did_you_mean(type, known));
       }
     }
     return {};
   }
 
   Result<void> read_stacks() {
-    const toml::table* const stacks = section_of("stacks");
+    const toml::table* const stacks = places_.section("stacks");
     if (stacks == nullptr || stacks->empty()) {
-      return missing("stacks", "there is no [stacks.pytorch] with the operators of the device");
+      return places_.missing("stacks",
+                             "there is no [stacks.pytorch] with the operators of the device");
     }
     for (const auto& [key, node] : *stacks) {
       const std::string path = text("stacks.", key.str());
       const toml::table* const table = node.as_table();
-      if (table == nullptr) return wrong(node.source(), "'", path, "' is a section: [", path, "]");
-      RETURN_IF_ERROR(
-          check_keys(*table, path, {"groups", "operators", "without", "static_shapes", "source"}));
+      if (table == nullptr)
+        return places_.wrong(node.source(), "'", path, "' is a section: [", path, "]");
+      RETURN_IF_ERROR(places_.check_keys(
+          *table, path, {"groups", "operators", "without", "static_shapes", "source"}));
       TRY(Stack stack, read_stack(*table, path));
       device_.stacks.emplace(std::string(key.str()), std::move(stack));
     }
@@ -295,11 +246,11 @@ class Reader {
 
   Result<Stack> read_stack(const toml::table& table, const std::string& path) const {
     Stack stack;
-    TRY(const auto groups, read_names(table, "groups", path));
-    TRY(const auto added, read_names(table, "operators", path));
-    TRY(const auto without, read_names(table, "without", path));
+    TRY(const auto groups, places_.names(table, "groups", path));
+    TRY(const auto added, places_.names(table, "operators", path));
+    TRY(const auto without, places_.names(table, "without", path));
     if (groups.empty() && added.empty()) {
-      return wrong(table.source(), "[", path, "] has neither groups nor operators");
+      return places_.wrong(table.source(), "[", path, "] has neither groups nor operators");
     }
     std::set<std::string> all(added.begin(), added.end());
     for (const std::string& name : groups) {
@@ -307,21 +258,22 @@ class Reader {
       if (group == nullptr) {
         std::vector<std::string> known;
         for (const OperatorGroup& each : operator_groups()) known.emplace_back(each.name);
-        return wrong(table.get("groups")->source(), "there is no group of operators '", name, "'",
-                     did_you_mean(name, known));
+        return places_.wrong(table.get("groups")->source(), "there is no group of operators '",
+                             name, "'", did_you_mean(name, known));
       }
       all.insert(group->operators.begin(), group->operators.end());
     }
     for (const std::string& name : without) {
       if (all.erase(name) == 0) {
-        return wrong(table.get("without")->source(), "'", name, "' of ", path,
-                     ".without is in none of its groups");
+        return places_.wrong(table.get("without")->source(), "'", name, "' of ", path,
+                             ".without is in none of its groups");
       }
     }
     stack.operators.assign(all.begin(), all.end());
     if (const toml::node* const node = table.get("static_shapes")) {
       const auto value = node->value_exact<bool>();
-      if (!value) return wrong(node->source(), "'", path, ".static_shapes' must be true or false");
+      if (!value)
+        return places_.wrong(node->source(), "'", path, ".static_shapes' must be true or false");
       stack.static_shapes = *value;
     }
     if (const toml::node* const node = table.get("source")) {
@@ -335,7 +287,7 @@ class Reader {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     };
     if (!std::ranges::all_of(device_.name, plain)) {
-      return missing("", "name '", device_.name, "' may have a to z, 0 to 9, - and _ only");
+      return places_.missing("", "name '", device_.name, "' may have a to z, 0 to 9, - and _ only");
     }
     return {};
   }
@@ -343,45 +295,83 @@ class Reader {
   /// What contradicts itself cannot be a machine.
   Result<void> check_sizes() const {
     const auto at = [&](const char* section, const char* key) {
-      return find(section, key)->source();
+      return places_.find(section, key)->source();
     };
     if (device_.memory_unit_bytes &&
         device_.memory_unit_bytes->value > device_.on_chip_bytes->value) {
-      return wrong(at("on_chip", "unit_bytes"), "one memory unit (",
-                   rounded(device_.memory_unit_bytes->value, 6),
-                   " bytes) is larger than all memory on the chip (",
-                   rounded(device_.on_chip_bytes->value, 6), " bytes)");
+      return places_.wrong(at("on_chip", "unit_bytes"), "one memory unit (",
+                           rounded(device_.memory_unit_bytes->value, 6),
+                           " bytes) is larger than all memory on the chip (",
+                           rounded(device_.on_chip_bytes->value, 6), " bytes)");
     }
     if (device_.memory_units && device_.memory_unit_bytes) {
       const double all = device_.memory_units->value * device_.memory_unit_bytes->value;
       const double share = all / device_.on_chip_bytes->value;
       if (share < 0.8 || share > 1.25) {
-        return wrong(at("on_chip", "units"), rounded(device_.memory_units->value, 9), " units of ",
-                     rounded(device_.memory_unit_bytes->value, 6), " bytes are ", rounded(all, 4),
-                     " bytes, but on_chip.bytes is ", rounded(device_.on_chip_bytes->value, 4));
+        return places_.wrong(at("on_chip", "units"), rounded(device_.memory_units->value, 9),
+                             " units of ", rounded(device_.memory_unit_bytes->value, 6),
+                             " bytes are ", rounded(all, 4), " bytes, but on_chip.bytes is ",
+                             rounded(device_.on_chip_bytes->value, 4));
       }
     }
     if (device_.plane_in_one_memory_unit && !device_.memory_unit_bytes) {
-      return missing("placement", "plane_in_one_memory_unit needs on_chip.unit_bytes");
+      return places_.missing("placement", "plane_in_one_memory_unit needs on_chip.unit_bytes");
     }
     if (device_.host_link_peak) {
       for (const auto& [rate, key] :
            {std::pair(&device_.to_device, "to_device_bytes_per_second"),
             std::pair(&device_.from_device, "from_device_bytes_per_second")}) {
         if ((*rate)->value > device_.host_link_peak->value) {
-          return wrong(at("host_link", key), "'host_link.", key, "' is ",
-                       rounded((*rate)->value, 6), ", more than the wire's peak of ",
-                       rounded(device_.host_link_peak->value, 6));
+          return places_.wrong(at("host_link", key), "'host_link.", key, "' is ",
+                               rounded((*rate)->value, 6), ", more than the wire's peak of ",
+                               rounded(device_.host_link_peak->value, 6));
         }
       }
     }
     return {};
   }
 
-  const toml::table& root_;
-  std::string file_;
+  TomlPlaces places_;
   Device device_;
 };
+
+/// What toml++ must not be given, or nothing: characters beyond ASCII outside of comments and
+/// strings, which TOML does not allow, but on which toml++ 3.3 has undefined behaviour (its search
+/// for white space ends in an unreachable place); and strings of several lines, where it searches
+/// too.
+struct Unfit {
+  std::size_t line = 0;
+  const char* sentence = nullptr;
+};
+Unfit unfit_part(std::string_view text_of_file) {
+  std::size_t line = 1;
+  char quote = 0;  // of the string that is open
+  bool comment = false;
+  for (std::size_t i = 0; i < text_of_file.size(); ++i) {
+    const char c = text_of_file[i];
+    if (c == '\n') {
+      ++line;
+      comment = false;
+      quote = 0;
+    } else if (comment) {
+      continue;
+    } else if (quote != 0) {
+      const bool escape = c == '\\' && quote == '"';
+      if (escape && i + 1 < text_of_file.size() && text_of_file[i + 1] != '\n') ++i;
+      if (c == quote) quote = 0;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      return {line, "a character beyond ASCII; it can stand in quotes and in comments"};
+    } else if (c == '#') {
+      comment = true;
+    } else if (c == '"' || c == '\'') {
+      if (text_of_file.substr(i, 3) == std::string(3, c)) {
+        return {line, "a string of several lines; write it in one"};
+      }
+      quote = c;
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -390,6 +380,9 @@ Result<Device> parse_device(std::string_view text_of_file, const std::string& fi
   if (text_of_file.size() > kLargest) {
     return too_large(file, " has ", text_of_file.size(), " bytes; a device file has at most ",
                      kLargest);
+  }
+  if (const Unfit unfit = unfit_part(text_of_file); unfit.sentence != nullptr) {
+    return bad_argument(file, ":", unfit.line, ": ", unfit.sentence);
   }
   const toml::parse_result parsed = toml::parse(text_of_file, file);
   if (!parsed) {

@@ -123,8 +123,8 @@ Result<void> check_setup(const Device& device, const Workload& workload,
   }
   if (!(workload.batch >= 1)) return bad_argument("a batch of ", workload.batch, " samples");
   if (static_cast<double>(setup.micro_batches) > workload.batch) {
-    return bad_argument(setup.micro_batches, " micro-batches, but the batch has ", workload.batch,
-                        " samples");
+    return bad_argument(setup.micro_batches, " micro-batches, but the batch has ",
+                        rounded(workload.batch, 9), " samples");
   }
   if (setup.stages * setup.replicas > 1 && !device.device_link) {
     return bad_argument("the file of ", device.name,
@@ -240,10 +240,11 @@ Result<TrainingCost> best_split(const Device& device, const Workload& workload, 
   if (best) return std::move(*best);
   if (unfit) {
     const double batch = largest_batch(device, workload, unfit->setup);
-    const std::string advice = batch >= 1 ? text("a batch of ", batch, " would fit")
+    const std::string advice = batch >= 1 ? text("a batch of ", rounded(batch, 9), " would fit")
                                           : std::string("not even one sample would fit");
-    return bad_argument(workload.name, " with a batch of ", workload.batch, " does not fit on ",
-                        devices, " ", device.name, ": ", unfit->reasons.front(), "; ", advice);
+    return bad_argument(workload.name, " with a batch of ", rounded(workload.batch, 9),
+                        " does not fit on ", devices, " ", device.name, ": ",
+                        unfit->reasons.front(), "; ", advice);
   }
   if (last) return *last;
   return bad_argument(devices, " devices cannot be several stages of several replicas; 4 can");

@@ -14,9 +14,7 @@
 namespace tensorpress::files {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "elements are written as they lie in memory, and files are little-endian");
-
+constexpr bool kLittleEndian = std::endian::native == std::endian::little;  // as files are
 constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 20;
 
 class TensorFileWriter : public TensorFile {
@@ -61,9 +59,13 @@ class TensorFileWriter : public TensorFile {
  private:
   std::span<const std::byte> packed(const TensorView& elements) {
     const auto bytes = static_cast<std::size_t>(elements.byte_count());
-    if (elements.is_contiguous()) return {elements.data, bytes};
+    if (elements.is_contiguous() && kLittleEndian) return {elements.data, bytes};
     const auto buffer = packing_.reserve(bytes);
     copy_elements(elements, MutableTensorView::contiguous(buffer.data(), dtype_, elements.shape));
+    if (!kLittleEndian) {
+      const std::size_t size = size_of(dtype_);
+      for (std::size_t i = 0; i < bytes; i += size) std::ranges::reverse(buffer.subspan(i, size));
+    }
     return buffer;
   }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -120,8 +121,7 @@ void numbers_from_json(const Json& values, NetcdfArray& array) {
 /// Text is a string (or, where it is not UTF-8, its bytes); anything else {"f32": [...]}.
 Json to_json(const NetcdfArray& array) {
   if (array.type == NetcdfType::text) {
-    std::string text(array.bytes.size(), '\0');
-    std::memcpy(text.data(), array.bytes.data(), text.size());
+    const std::string text(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
     if (stream::is_utf8(text)) return text;
     NetcdfArray bytes{.type = NetcdfType::u8, .bytes = array.bytes};
     return Json{{"text", numbers_to_json(bytes)}};
@@ -135,8 +135,8 @@ NetcdfArray array_from_json(const Json& value) {
   NetcdfArray array;
   if (value.is_string()) {
     const auto text = value.get<std::string>();
-    array.bytes.resize(text.size());
-    std::memcpy(array.bytes.data(), text.data(), text.size());
+    const auto bytes = std::as_bytes(std::span(text));
+    array.bytes.assign(bytes.begin(), bytes.end());
     return array;
   }
   if (!value.is_object() || value.empty()) throw std::invalid_argument("an array has no type");

@@ -5,12 +5,6 @@
 #include "model/operator.h"
 
 namespace tensorpress::model {
-namespace {
-
-constexpr std::size_t kMostNodes = 200000;
-constexpr std::size_t kDeepestCalls = 64;
-
-}  // namespace
 
 Result<std::string> Elaborator::fill_path(const std::string& path, Place place, Scope& scope) {
   std::string filled;
@@ -38,6 +32,10 @@ Result<std::string> Elaborator::fill_path(const std::string& path, Place place, 
 Result<Meaning> Elaborator::evaluate_call(const Expression& call, Scope& scope) {
   TRY(const std::string instance, fill_path(call.instance, call.place, scope));
   const std::string path = scope.path + instance;
+  if (path.size() > kLongestName) {
+    return error(call.place, "a name of ", path.size(), " characters; the longest has ",
+                 kLongestName);
+  }
   const bool shared = call.shared || scope.shared;
   if (!instance.empty()) {
     if (!shared && !instances_.insert(path).second) {
@@ -178,6 +176,10 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
   if (graph_.nodes.size() == kMostNodes) {
     return error(place, "the model has more than ", kMostNodes, " operations");
   }
+  if (arguments.tensors.size() > kMostTensors) {
+    return error(place, op.signature().name, " has ", arguments.tensors.size(),
+                 " tensors; there may be ", kMostTensors);
+  }
   std::vector<TensorType> types;
   for (const ValueId id : arguments.tensors) types.push_back(graph_.values[id].type);
   auto inferred = op.infer({types, attributes});
@@ -222,7 +224,7 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
   for (std::size_t j = 0; j < visible; ++j) {
     const TensorType& type = inferred->outputs[j];
     const std::string name = visible == 1 ? node.name : unique_name(text(node.name, ".", j));
-    const ValueId id = add_value(name, type, Role::activation, place);
+    TRY(const ValueId id, add_value(name, type, Role::activation, place));
     graph_.values[id].producer = node_id;
     graph_.values[id].output = j;
     graph_.values[id].needs_gradient = gradient && is_floating(type.element);
@@ -230,8 +232,8 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
     meaning.tensors.push_back(id);
   }
   for (const TensorType& type : inferred->hidden) {
-    const ValueId id = add_value(unique_name(text(node.name, ".", inferred->hidden_name)), type,
-                                 Role::hidden, place);
+    TRY(const ValueId id, add_value(unique_name(text(node.name, ".", inferred->hidden_name)), type,
+                                    Role::hidden, place));
     graph_.values[id].producer = node_id;
     graph_.values[id].output = node.outputs.size();
     node.outputs.push_back(id);
@@ -284,8 +286,12 @@ Result<ValueId> Elaborator::find_or_make_parameter(const ParameterSpec& spec, co
     return found->second;
   }
   if (owner.shared) return error(place, "there is no parameter '", name, "' to share");
-  const ValueId id =
-      add_value(name, spec.type, spec.buffer ? Role::buffer : Role::parameter, place);
+  parameter_elements_ += elements(spec.type.shape, {});
+  if (parameter_elements_ > kMaxElements) {
+    return error(place, "the parameters have more than ", kMaxElements, " elements");
+  }
+  TRY(const ValueId id,
+      add_value(name, spec.type, spec.buffer ? Role::buffer : Role::parameter, place));
   graph_.values[id].init = spec.init;
   (spec.buffer ? graph_.buffers : graph_.parameters).push_back(id);
   parameters_.emplace(name, id);

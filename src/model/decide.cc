@@ -47,7 +47,13 @@ class Decision {
     if (value.type.shape.size() <= 2 && size <= plan_.exact_2d_bytes) return {};
     // The training loop holds inputs anyway.
     if (value.role == Role::input || value.role == Role::target) return {};
-    return stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
+    const Storing& how =
+        stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
+    if (how.kind != Storing::Kind::chop || has_planes(value.type)) return how;
+    Storing quantized;
+    quantized.kind = Storing::Kind::quantize;
+    quantized.bits = 8;
+    return quantized;
   }
 
   bool splits(const Node& node) const {
@@ -68,10 +74,7 @@ class Decision {
   }
 
   void mark(ValueId id, const Need& need) {
-    while (graph_.values[id].producer != kNone &&
-           graph_.nodes[graph_.values[id].producer].op->is_view()) {
-      id = graph_.nodes[graph_.values[id].producer].inputs[0];
-    }
+    while (is_viewed(id)) id = graph_.nodes[graph_.values[id].producer].inputs[0];
     if (graph_.values[id].role == Role::parameter || graph_.values[id].role == Role::buffer) return;
     (need.signs ? stashes_[id].signs : stashes_[id].values) = true;
     if (!need.signs) stashes_[id].tolerance = std::min(stashes_[id].tolerance, need.tolerance);
@@ -85,7 +88,35 @@ class Decision {
     } else if (stashes_[id].how.kind == Storing::Kind::keep) {
       return false;
     }
-    return stashes_[id].tolerance != Tolerance::exact && available(id, false, 0);
+    if (stashes_[id].tolerance == Tolerance::exact) return false;
+    return available(id, false, 0) ||
+           cost_of_sources(id, 0) < stored_bytes(stashes_[id].how, value.type, sizes_);
+  }
+
+  /// Bytes that must be stored besides what is stored anyway so that `id` can be rebuilt.
+  std::int64_t cost_of_sources(ValueId id, int depth) const {
+    constexpr std::int64_t kNever = std::int64_t{1} << 62;
+    const Value& value = graph_.values[id];
+    const std::vector<Need> needs = sources(id);
+    if (needs.empty() || depth > 8) return kNever;
+    const Node& node = graph_.nodes[value.producer];
+    std::int64_t sum = 0;
+    for (const Need& need : needs) {
+      if (need.of == Need::Of::output || need.signs) return kNever;
+      const ValueId source = node.inputs[need.index];
+      const Value& other = graph_.values[source];
+      if (available(source, true, depth)) continue;
+      if (other.role != Role::activation || is_viewed(source)) return kNever;
+      const std::int64_t own = stored_bytes(storing_for(source), other.type, sizes_);
+      sum += std::min(own, cost_of_sources(source, depth + 1));
+      if (sum >= kNever) return kNever;
+    }
+    return sum;
+  }
+
+  bool is_viewed(ValueId id) const {
+    return graph_.values[id].producer != kNone &&
+           graph_.nodes[graph_.values[id].producer].op->is_view();
   }
 
   std::vector<Need> sources(ValueId id) const {
@@ -118,11 +149,17 @@ class Decision {
     for (const Need& need : sources(id)) {
       if (need.signs || need.of != Need::Of::input) continue;
       ValueId source = node.inputs[need.index];
-      while (graph_.values[source].producer != kNone &&
-             graph_.nodes[graph_.values[source].producer].op->is_view()) {
-        source = graph_.nodes[graph_.values[source].producer].inputs[0];
+      while (is_viewed(source)) source = graph_.nodes[graph_.values[source].producer].inputs[0];
+      Stash& stash = stashes_[source];
+      if (stash.values || stash.rebuilt || graph_.values[source].producer == kNone) continue;
+      const std::int64_t own =
+          stored_bytes(storing_for(source), graph_.values[source].type, sizes_);
+      if (available(source, false, 0) || cost_of_sources(source, 0) < own) {
+        rebuild(source);
+      } else {
+        stash.values = true;
+        stash.how = storing_for(source);
       }
-      if (!stashes_[source].values && graph_.values[source].producer != kNone) rebuild(source);
     }
   }
 
@@ -139,6 +176,10 @@ class Decision {
       if (!is_floating(value.type.element)) {
         return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
                             to_text(value.type), "; only floating activations can be lossy");
+      }
+      if (storing.kind == Storing::Kind::chop && !has_planes(value.type)) {
+        return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
+                            to_text(value.type), "; dct-chop is for planes of 8 x 8 or more");
       }
       if (storing.kind == Storing::Kind::rebuild && stashes_[id].values && !stashes_[id].rebuilt) {
         return bad_argument("the plan asks to rebuild '", name,

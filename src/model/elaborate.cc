@@ -9,12 +9,6 @@
 #include "model/operator.h"
 
 namespace tensorpress::model {
-namespace {
-
-// What a hostile text may make of a few lines of repetition.
-constexpr std::size_t kMostSteps = 2000000;
-
-}  // namespace
 
 Result<Graph> Elaborator::run() {
   TRY(const auto statements, parse(source_));
@@ -140,13 +134,25 @@ Result<TensorType> Elaborator::declared_type(const Statement& statement, Scope& 
   if (type.sparse && type.shape.size() != 2) {
     return error(statement.place, "a csr matrix has two dimensions");
   }
+  if (type.shape.size() > kMostDimensions) {
+    return error(statement.place, "a tensor has at most ", kMostDimensions, " dimensions");
+  }
   if (elements(type.shape, {}) >= kMaxElements) {
     return error(statement.place, "the tensor has too many elements");
   }
   return type;
 }
 
-ValueId Elaborator::add_value(std::string name, TensorType type, Role role, Place place) {
+Result<ValueId> Elaborator::add_value(std::string name, TensorType type, Role role, Place place) {
+  if (name.size() > kLongestName) {
+    return error(place, "a name of ", name.size(), " characters; the longest has ", kLongestName);
+  }
+  if (type.shape.size() > kMostDimensions) {
+    return error(place, "a tensor has at most ", kMostDimensions, " dimensions");
+  }
+  if (graph_.values.size() == kMostValues) {
+    return error(place, "the model has more than ", kMostValues, " tensors");
+  }
   Value value;
   value.name = std::move(name);
   value.type = std::move(type);
@@ -162,8 +168,12 @@ Result<void> Elaborator::declare_input(const Statement& statement, Scope& scope)
   if (scope.names.contains(name)) return error(statement.place, "there is already a '", name, "'");
   TRY(TensorType type, declared_type(statement, scope, true));
   const Role role = statement.kind == Statement::Kind::input ? Role::input : Role::target;
+  if (graph_.inputs.size() == kMostDeclarations) {
+    return error(statement.place, "the model has more than ", kMostDeclarations,
+                 " inputs and targets");
+  }
   names_.insert(name);
-  const ValueId id = add_value(name, std::move(type), role, statement.place);
+  TRY(const ValueId id, add_value(name, std::move(type), role, statement.place));
   graph_.inputs.push_back(id);
   scope.names[name] = Meaning{{id}, false, {}};
   return {};
@@ -173,6 +183,9 @@ Result<void> Elaborator::declare_output(const Statement& statement, Scope& scope
   const auto found = scope.names.find(statement.names[0]);
   if (found == scope.names.end() || found->second.tensors.size() != 1) {
     return error(statement.place, "'", statement.names[0], "' is not a tensor");
+  }
+  if (graph_.outputs.size() == kMostDeclarations) {
+    return error(statement.place, "the model has more than ", kMostDeclarations, " outputs");
   }
   graph_.outputs.push_back(found->second.tensors[0]);
   return {};

@@ -28,6 +28,18 @@ struct Scope {
   std::vector<std::string> calls;  // blocks that are being expanded
 };
 
+// What a hostile text may ask for. Far above any model, and far below what would take minutes or
+// gigabytes.
+inline constexpr std::size_t kMostSteps = 2'000'000;     // statements and expressions run
+inline constexpr std::size_t kMostNodes = 20'000;        // operations
+inline constexpr std::size_t kMostValues = 60'000;       // tensors, parameters among them
+inline constexpr std::size_t kMostTensors = 1024;        // that one operation reads
+inline constexpr std::size_t kMostDeclarations = 1024;   // inputs and targets; outputs
+inline constexpr std::size_t kMostDimensions = 64;       // as in PyTorch
+inline constexpr std::size_t kLongestName = 1024;        // with the path before it
+inline constexpr std::size_t kDeepestCalls = 64;         // of blocks in blocks
+inline constexpr std::size_t kDeepestEvaluation = 1000;  // expressions in expressions and blocks
+
 class Elaborator {
  public:
   explicit Elaborator(const SourceText& source) : source_(source) {}
@@ -45,7 +57,7 @@ class Elaborator {
   Result<void> run_statement(const Statement& statement, Scope& scope);
   Result<void> repeat(const Statement& statement, Scope& scope);
   Result<TensorType> declared_type(const Statement& statement, Scope& scope, bool symbols);
-  ValueId add_value(std::string name, TensorType type, Role role, Place place);
+  Result<ValueId> add_value(std::string name, TensorType type, Role role, Place place);
   Result<void> declare_input(const Statement& statement, Scope& scope);
   Result<void> declare_output(const Statement& statement, Scope& scope);
   Result<void> declare_parameter(const Statement& statement, Scope& scope);
@@ -55,6 +67,7 @@ class Elaborator {
   // --- Expressions -------------------------------------------------------------------------------
   Result<std::int64_t> whole_number(const Expression& expression, Scope& scope);
   Result<Meaning> evaluate(const Expression& expression, Scope& scope);
+  Result<Meaning> evaluate_kind(const Expression& expression, Scope& scope);
   Result<Meaning> evaluate_list(const Expression& expression, Scope& scope);
   Result<Meaning> evaluate_unary(const Expression& expression, Scope& scope);
   Result<Meaning> evaluate_binary(const Expression& expression, Scope& scope);
@@ -94,6 +107,8 @@ class Elaborator {
   std::set<std::string> names_;
   std::map<std::string, std::size_t> numbers_;
   std::size_t steps_ = 0;
+  std::size_t evaluating_ = 0;           // expressions, one inside the other
+  std::int64_t parameter_elements_ = 0;  // together
 };
 
 }  // namespace tensorpress::model

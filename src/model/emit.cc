@@ -1,7 +1,8 @@
 #include "model/emit.h"
 
 #include <algorithm>
-#include <regex>
+#include <cctype>
+#include <set>
 
 #include "base/errors.h"
 #include "model/operator.h"
@@ -89,10 +90,28 @@ void append_lines(std::string& out, const Program& program, const std::vector<Li
   }
 }
 
-bool uses_word(const std::vector<Line>& lines, const std::string& word) {
-  const std::regex pattern("(^|[^A-Za-z0-9_.\"])" + word + "([^A-Za-z0-9_\"]|$)");
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const Line& line) { return std::regex_search(line.code, pattern); });
+/// The names in the lines that follow neither a dot nor a quote.
+std::set<std::string> words_of(const std::vector<Line>& lines) {
+  std::set<std::string> words;
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (const Line& line : lines) {
+    const std::string& code = line.code;
+    for (std::size_t i = 0; i < code.size();) {
+      if (!in_word(code[i])) {
+        ++i;
+        continue;
+      }
+      std::size_t end = i;
+      while (end < code.size() && in_word(code[end])) ++end;
+      const bool stands = (i == 0 || (code[i - 1] != '.' && code[i - 1] != '"')) &&
+                          (end == code.size() || code[end] != '"');
+      if (stands) words.insert(code.substr(i, end - i));
+      i = end;
+    }
+  }
+  return words;
 }
 
 std::string argument_names(const Program& program) {
@@ -268,25 +287,24 @@ PeakPrediction predict_peak(const Graph& graph, const Program& program) {
 
 namespace {
 
-/// What a prediction may ask for but no emitted line does.
-Result<void> check_emittable(const std::string& activation, const Storing& storing) {
-  if (storing.kind != Storing::Kind::chop) return {};
-  return unsupported(
-      activation, " is to be stored with dct-chop, which the emitted code cannot do; ",
-      "it has keep, rebuild, quantize and cast (model cost and profile predict dct-chop)");
+Result<void> check_emittable(const std::string& activation, const Storing& storing, bool native) {
+  if (native || storing.kind != Storing::Kind::bounded) return {};
+  return unsupported(activation, " is to be stored with ", storing.codec,
+                     ", which is a codec of the library; use --native, or quantize, cast or "
+                     "dct-chop with --portable");
 }
 
 }  // namespace
 
 Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions& options) {
-  RETURN_IF_ERROR(check_emittable("the default", plan.fallback));
-  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth));
+  const bool native = options.lowering.native;
+  RETURN_IF_ERROR(check_emittable("the default", plan.fallback, native));
+  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth, native));
   for (const auto& [name, storing] : plan.by_name) {
-    RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing));
+    RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing, native));
   }
   TRY(const Program program, lower(graph, plan, options.lowering));
   const PeakPrediction peak = predict_peak(graph, program);
-  const bool native = options.lowering.native;
   std::string forward;
   std::string backward;
   std::vector<std::string> kept = program.inputs;
@@ -310,6 +328,11 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (native && functions.find("packing.") != std::string::npos) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
   }
+  for (const char* module : {"pool_indices", "tensor_codecs"}) {
+    if (native && functions.find(text(module, ".")) != std::string::npos) {
+      out += text("from tensorpress.torch import ", module, "\n");
+    }
+  }
   out += "\naten = torch.ops.aten\n";
   out += functions;
   out += kRegistration;
@@ -330,9 +353,11 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (seeded || later) {
     out += text("        ", seeded ? "seed = " : "", "S[\"seed\"] = self.draw_seed()\n");
   }
+  const std::set<std::string> in_forward = words_of(program.forward);
+  const std::set<std::string> in_backward_pass = words_of(program.backward);
   for (const std::string& symbol : graph.symbols) {
-    const bool in_backward = uses_word(program.backward, symbol);
-    if (!in_backward && !uses_word(program.forward, symbol)) continue;
+    const bool in_backward = in_backward_pass.contains(symbol);
+    if (!in_backward && !in_forward.contains(symbol)) continue;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const Shape& shape = graph.values[graph.inputs[i]].type.shape;
       const auto found = std::find_if(shape.begin(), shape.end(), [&](const Dim& dim) {
@@ -352,7 +377,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
   for (const std::string& symbol : graph.symbols) {
-    if (uses_word(program.backward, symbol)) {
+    if (in_backward_pass.contains(symbol)) {
       out += text("        ", symbol, " = S[\"", symbol, "\"]\n");
     }
   }

@@ -16,6 +16,20 @@ Result<std::int64_t> Elaborator::whole_number(const Expression& expression, Scop
 }
 
 Result<Meaning> Elaborator::evaluate(const Expression& expression, Scope& scope) {
+  if (evaluating_ == kDeepestEvaluation) {
+    return error(expression.place, "expressions and blocks are nested deeper than ",
+                 kDeepestEvaluation, "; give names to parts of them");
+  }
+  if (++steps_ > kMostSteps) {
+    return error(expression.place, "the text makes more than ", kMostSteps, " steps");
+  }
+  ++evaluating_;
+  auto meaning = evaluate_kind(expression, scope);
+  --evaluating_;
+  return meaning;
+}
+
+Result<Meaning> Elaborator::evaluate_kind(const Expression& expression, Scope& scope) {
   using Kind = Expression::Kind;
   switch (expression.kind) {
     case Kind::integer: {
@@ -80,6 +94,9 @@ Result<Meaning> Elaborator::evaluate_list(const Expression& expression, Scope& s
     } else {
       return error(child.place, "a list holds whole numbers or tensors");
     }
+  }
+  if (meaning.tensors.size() > kMostTensors || numbers.size() > kMostTensors) {
+    return error(expression.place, "a list holds at most ", kMostTensors, " tensors or numbers");
   }
   if (!numbers.empty() && meaning.is_tensor()) {
     return error(expression.place, "a list holds either whole numbers or tensors");

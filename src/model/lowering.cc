@@ -24,6 +24,7 @@ constexpr std::int64_t kGroup = 256;
 /// A gradient that the next nodes but this many do not touch is packed while it waits, unless it is
 /// small.
 constexpr NodeId kShortWait = 2;
+constexpr int kDeepest = 64;  // nodes that one line may compute slice by slice
 constexpr std::int64_t kLeastWaiting = std::int64_t{1} << 20;
 
 }  // namespace
@@ -56,9 +57,13 @@ std::string Lowering::python_name(const std::string& dotted) {
   std::string name;
   for (const char c : dotted) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "v" + name;
-  const std::string wanted = name;
-  for (int i = 2; !taken_.insert(name).second; ++i) name = text(wanted, "_", i);
-  return name;
+  if (taken_.insert(name).second) return name;
+  int& number = numbers_.try_emplace(name, 1).first->second;
+  std::string numbered;
+  do {
+    numbered = text(name, "_", ++number);
+  } while (!taken_.insert(numbered).second);
+  return numbered;
 }
 
 const std::string& Lowering::name_of_value(ValueId id) {
@@ -95,14 +100,23 @@ void Lowering::add_line(std::string code, std::int64_t scratch,
     program_.variables.push_back({each.name, memory});
     variables_[each.name] = program_.variables.size() - 1;
     line.defines.push_back(program_.variables.size() - 1);
-    held_.insert(each.name);
-    ++holders_[memory];
+    hold(each.name, memory);
   }
   (pass_ == Pass::forward ? program_.forward : program_.backward).push_back(std::move(line));
 }
 
+void Lowering::hold(const std::string& name, std::size_t memory) {
+  const bool fresh = held_.insert(name).second && !let_go_.contains(name);
+  if (fresh && pass_ == Pass::forward) newly_held_.push_back(name);
+  ++holders_[memory];
+}
+
 void Lowering::release(const std::string& name) {
   if (held_.erase(name) == 0) return;
+  if (pass_ == Pass::forward &&
+      std::find(newly_held_.begin(), newly_held_.end(), name) == newly_held_.end()) {
+    let_go_.insert(name);
+  }
   --holders_[memory_of(name)];
 }
 
@@ -143,10 +157,46 @@ bool Lowering::last_use(ValueId id, NodeId node) const {
   return !consumers.empty() && consumers.back() == node;
 }
 
+bool Lowering::is_lazy(NodeId id, int depth) const {
+  const Node& node = graph_.nodes[id];
+  if (!options_.native || !options_.lossy || id + 1 >= graph_.nodes.size()) return false;
+  if (depth > kDeepest) return false;
+  if (node.outputs.size() != 1 || !node.op->is_lazy({graph_, node})) return false;
+  const ValueId output = node.outputs[0];
+  const Stash& stash = stashes_[output];
+  const auto& wanted = graph_.outputs;
+  if (stash.stores_values() || stash.stores_signs() ||
+      std::find(wanted.begin(), wanted.end(), output) != wanted.end() ||
+      graph_.values[output].consumers != std::vector<NodeId>{id + 1}) {
+    return false;
+  }
+  const Node& next = graph_.nodes[id + 1];
+  return next.op->reads_slices({graph_, next}, options_.sizes) || is_lazy(id + 1, depth + 1);
+}
+
+void Lowering::release_inputs(NodeId id) {
+  for (const ValueId input : graph_.nodes[id].inputs) {
+    const Value& value = graph_.values[input];
+    const bool output =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
+    if (lazy_.contains(input)) {
+      release_inputs(value.producer);
+    } else if (last_use(input, id) && !output && value.role == Role::activation) {
+      release(name_of_value(input));
+    }
+  }
+}
+
 void Lowering::forward_node(NodeId id) {
   const Node& node = graph_.nodes[id];
   current_ = id;
-  const std::set<std::string> before = held_;
+  if (is_lazy(id)) {
+    Site site(*this, id, Site::Mode::forward);
+    lazy_[node.outputs[0]] = node.op->rebuilt_slices(site);
+    return;
+  }
+  newly_held_.clear();
+  let_go_.clear();
   Site site(*this, id, Site::Mode::forward);
   node.op->forward(site);
   for (const ValueId output : node.outputs) {
@@ -159,17 +209,10 @@ void Lowering::forward_node(NodeId id) {
         std::find(graph_.outputs.begin(), graph_.outputs.end(), output) != graph_.outputs.end();
     if (!value.consumers.empty() || wanted) outputs.insert(name_of_value(output));
   }
-  for (const std::string& name : std::set<std::string>(held_)) {
-    const bool kept = before.contains(name) || outputs.contains(name) || name.starts_with("S[");
-    if (!kept) release(name);
+  for (const std::string& name : std::vector<std::string>(newly_held_)) {
+    if (!outputs.contains(name) && !name.starts_with("S[")) release(name);
   }
-  for (const ValueId input : node.inputs) {
-    const bool output =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
-    if (last_use(input, id) && !output && graph_.values[input].role == Role::activation) {
-      release(name_of_value(input));
-    }
-  }
+  release_inputs(id);
 }
 
 void Lowering::keep(const std::string& key, const std::string& variable, std::int64_t bytes,
@@ -187,8 +230,7 @@ void Lowering::keep(const std::string& key, const std::string& variable, std::in
   program_.variables.push_back({name, memory});
   variables_[name] = program_.variables.size() - 1;
   line.defines.push_back(program_.variables.size() - 1);
-  held_.insert(name);
-  ++holders_[memory];
+  hold(name, memory);
   program_.stored[key] = program_.memories[memory].bytes;
   program_.forward.push_back(std::move(line));
 }
@@ -264,18 +306,13 @@ std::string Lowering::decode(ValueId id) {
   if (known != decoded_.end()) return known->second;
   const Stash& stash = stashes_[id];
   const std::string& name = name_of_value(id);
-  const bool view = value.producer != kNone && graph_.nodes[value.producer].op->is_view();
-  if (view || stash.rebuilt) {
+  if (is_view(id)) {
+    decode_views(id);
+    return name;
+  }
+  if (stash.rebuilt) {
     Site site(*this, value.producer, Site::Mode::rebuild);
-    const Operator& op = *graph_.nodes[value.producer].op;
-    if (view) {
-      op.forward(site);
-      for (const ValueId each : graph_.nodes[value.producer].outputs) {
-        decoded_[each] = name_of_value(each);
-      }
-    } else {
-      op.rebuild(site);
-    }
+    graph_.nodes[value.producer].op->rebuild(site);
     decoded_[id] = name;
     return name;
   }
@@ -287,23 +324,44 @@ std::string Lowering::decode(ValueId id) {
   return name;
 }
 
-bool Lowering::has_slices(ValueId id) const {
+bool Lowering::is_view(ValueId id) const {
+  const NodeId producer = graph_.values[id].producer;
+  return producer != kNone && graph_.nodes[producer].op->is_view();
+}
+
+// From the first to the last: a view of a view of a view is no reason to recurse.
+void Lowering::decode_views(ValueId id) {
+  std::vector<NodeId> views;
+  for (ValueId at = id; is_view(at) && !decoded_.contains(at);) {
+    views.push_back(graph_.values[at].producer);
+    at = graph_.nodes[views.back()].inputs[0];
+  }
+  for (auto view = views.rbegin(); view != views.rend(); ++view) {
+    Site site(*this, *view, Site::Mode::rebuild);
+    graph_.nodes[*view].op->forward(site);
+    for (const ValueId each : graph_.nodes[*view].outputs) decoded_[each] = name_of_value(each);
+  }
+}
+
+bool Lowering::has_slices(ValueId id, int depth) const {
   const Value& value = graph_.values[id];
   const Stash& stash = stashes_[id];
-  if (!options_.native || value.role == Role::input) return false;
+  if (!options_.native || value.role == Role::input || depth > kDeepest) return false;
   if (!stash.values && !stash.rebuilt) return false;
   if (stash.rebuilt) {
     const Node& node = graph_.nodes[value.producer];
-    if (!node.op->rebuilds_slices()) return false;
+    if (!node.op->rebuilds_slices({graph_, node})) return false;
     const bool split = is_split(graph_, stashes_, value.producer);
     const std::vector<Need> needs = node.op->rebuild_needs({graph_, node}, split);
     return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
       const ValueId source =
           need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
-      return need.signs || has_slices(source);
+      return need.signs || has_slices(source, depth + 1);
     });
   }
-  if (stash.how.kind == Storing::Kind::cast) return true;
+  if (stash.how.kind == Storing::Kind::cast) {
+    return stash.how.type == "bf16" || stash.how.type == "f16";
+  }
   const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
   return stash.how.kind == Storing::Kind::quantize && sample && sample->known() &&
          sample->factor % kGroup == 0;
@@ -330,6 +388,38 @@ std::string Lowering::decode_slices(ValueId id) {
   return name;
 }
 
+bool Lowering::takes_slices(ValueId id) const {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id)) {
+    const Node& node = graph_.nodes[value.producer];
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return takes_slices(input); });
+  }
+  const bool again = std::find(sinks_.begin(), sinks_.end(), id) != sinks_.end();
+  return value.role == Role::activation && value.needs_gradient && contributions_[id] == 0 &&
+         !again;
+}
+
+std::string Lowering::gradient_sink(ValueId id, bool leaf) {
+  const Value& value = graph_.values[id];
+  if (lazy_.contains(id) && takes_slices(id)) {
+    Site site(*this, value.producer, Site::Mode::rebuild);
+    return graph_.nodes[value.producer].op->gradient_sink(site);
+  }
+  if (!leaf) return {};
+  std::string& name = gradient_names_[id];
+  if (name.empty()) name = python_name("d_" + value.name);
+  add_line(text(name, " = gradient.new_empty(", to_python(value.type.shape), ")"), 0,
+           {{name, value.type}}, Memory::Kind::gradient);
+  sinks_.push_back(id);
+  return name;
+}
+
+void Lowering::sinks_given() {
+  for (const ValueId id : sinks_) contribute(id, gradient_names_[id], {}, 0);
+  sinks_.clear();
+}
+
 bool Lowering::waits_long(ValueId id) const {
   const Value& value = graph_.values[id];
   if (options_.waiting_bits == 0 || value.role != Role::activation || value.producer == kNone) {
@@ -346,16 +436,15 @@ bool Lowering::waits_long(ValueId id) const {
   return current_ - next > kShortWait;
 }
 
-void Lowering::begin_waiting(ValueId id, const std::string& gradient) {
+void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch) {
   const Value& value = graph_.values[id];
   const Storing how{.kind = Storing::Kind::quantize,
                     .bits = options_.waiting_bits,
-                    .stochastic = options_.native,
-                    .type = {}};
+                    .stochastic = options_.native};
   const std::string name = python_name(gradient_names_[id] + "_waiting");
   const std::string rounding =
       how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();
-  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), 0,
+  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), scratch,
            {{name, value.type}}, Memory::Kind::gradient);
   program_.memories[memory_of(name)].bytes = stored_bytes(how, value.type, options_.sizes);
   release(gradient_names_[id]);
@@ -383,7 +472,9 @@ void Lowering::contribute(ValueId id, const std::string& expression, const std::
   if (contributions_[id]++ == 0) {
     if (name.empty()) name = python_name("d_" + value.name);
     if (waits_long(id) && variables_.contains(expression)) {
-      begin_waiting(id, expression);
+      begin_waiting(id, expression, 0);
+    } else if (waits_long(id) && !shares.empty()) {  // a part, which is copied first
+      begin_waiting(id, expression, bytes(value.type, options_.sizes));
     } else if (expression != name) {
       add_line(text(name, " = ", expression), scratch, {{name, value.type, shares}}, kind);
     } else {
@@ -435,7 +526,23 @@ void Lowering::give_if_complete(ValueId id) {
 
 // --- The whole -----------------------------------------------------------------------------------
 
+// Sums of bytes must fit in 64 bits, with room for copies, gradients, state and scratch.
+Result<void> check_bytes(const Graph& graph, const Sizes& sizes) {
+  double total = 0;
+  bool fits = true;
+  for (const Value& value : graph.values) {
+    fits = fits && elements(value.type.shape, sizes) < kMaxElements;
+    total += static_cast<double>(bytes(value.type, sizes));
+  }
+  if (fits && total < static_cast<double>(std::int64_t{1} << 56)) return {};
+  std::string given;
+  for (const auto& [symbol, size] : sizes) given += text(" ", symbol, " = ", size);
+  return too_large("the tensors of model '", graph.name, "' take at least ", rounded(total),
+                   " bytes; use smaller numbers than", given);
+}
+
 Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& options) {
+  RETURN_IF_ERROR(check_bytes(graph, options.sizes));
   TRY(auto stashes, decide(graph, plan, options.sizes));
   LowerOptions own = options;
   own.compact = plan.compact;

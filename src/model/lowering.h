@@ -33,10 +33,14 @@ class Lowering {
   void add_line(std::string code, std::int64_t scratch, const std::vector<Definition>& defines,
                 Memory::Kind kind);
   std::size_t add_memory(std::int64_t bytes, Memory::Kind kind);
+  void hold(const std::string& name, std::size_t memory);
   void release(const std::string& name);
 
   // --- forward ---
   void forward_node(NodeId id);
+  /// The node is computed slice by slice in the line of the next node.
+  bool is_lazy(NodeId id, int depth = 0) const;
+  void release_inputs(NodeId id);
   void store(ValueId id);
   void store_values(ValueId id, const std::string& variable);
   bool last_use(ValueId id, NodeId node) const;
@@ -47,16 +51,22 @@ class Lowering {
   void backward_node(NodeId id);
   std::string decode(ValueId id);
   /// Samples of the value can be decoded by themselves.
-  bool has_slices(ValueId id) const;
+  bool has_slices(ValueId id, int depth = 0) const;
   std::string decode_slices(ValueId id);
+  bool is_view(ValueId id) const;
+  void decode_views(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);
   void give_if_complete(ValueId id);
   /// Nobody counts on the memory of a variable but itself, and gradients that this node has read.
   bool is_own_result(const std::string& name) const;
+  /// Of a value that a lazy node made: see Site::input_sink. `leaf`: of any value.
+  std::string gradient_sink(ValueId id, bool leaf);
+  bool takes_slices(ValueId id) const;
+  void sinks_given();
   /// The gradient of a value will not be touched by the next nodes, and the plan packs such.
   bool waits_long(ValueId id) const;
-  void begin_waiting(ValueId id, const std::string& gradient);
+  void begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch);
   /// The gradient as it is again; nothing if it does not wait.
   void end_waiting(ValueId id);
   std::set<ValueId> read_by(NodeId id) const;
@@ -71,13 +81,18 @@ class Lowering {
   std::map<std::string, std::size_t> variables_;  // name -> its newest variable
   std::vector<std::size_t> holders_;              // of each memory: names that will be read again
   std::set<std::string> held_;                    // those names
+  std::vector<std::string> newly_held_;           // by the node that forward lowers now
+  std::set<std::string> let_go_;                  // likewise; held before it
   std::set<std::string> taken_;                   // Python names in use
+  std::map<std::string, int> numbers_;            // the last one behind a name that was taken
   std::vector<std::string> value_names_;
   std::vector<std::string> gradient_names_;  // empty: no gradient yet
   std::vector<std::size_t> contributions_;
   std::vector<std::size_t> uses_;  // of parameters
   std::map<ValueId, std::string> decoded_;
+  std::map<ValueId, std::string> lazy_;     // expressions, in the forward pass
   std::map<ValueId, std::string> sliced_;   // in this node
+  std::vector<ValueId> sinks_;              // whose gradients the next line fills
   std::map<ValueId, std::string> waiting_;  // packed gradients
   std::set<ValueId> kept_decoded_;          // still read by the next node
   std::set<std::string> overwritable_;      // decoded copies

@@ -107,8 +107,17 @@ class Operator {
   virtual void rebuild(Site& site) const;
   /// `rebuild` for a slice of the batch at a time, if the operator keeps samples apart: an
   /// expression of in_slices() or out_slices() of what rebuild_needs names.
-  virtual bool rebuilds_slices() const { return false; }
+  virtual bool rebuilds_slices(const NodeView& /*node*/) const { return false; }
   virtual std::string rebuilt_slices(Site& site) const;
+  /// The forward pass, too, may be rebuilt_slices() of the inputs, inside a later line.
+  virtual bool is_lazy(const NodeView& /*node*/) const { return false; }
+  /// For lazy operators: an expression of something that takes slices of the output's gradient,
+  /// sink[a:b] = g, and passes them on to input_sink() of the inputs.
+  virtual std::string gradient_sink(Site& site) const;
+  /// In steps that run over slices of the batch, forward reads its input by slices.
+  virtual bool reads_slices(const NodeView& /*node*/, const Sizes& /*sizes*/) const {
+    return false;
+  }
   /// The output shares the memory of input 0 and is made from it for nothing: flatten, permute.
   virtual bool is_view() const { return false; }
   virtual double flops(const NodeView& node, const Sizes& sizes) const;

@@ -71,36 +71,37 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
 )"},
     {"conv_slices",
      R"(
-def conv_slices(x, *arguments):
-    """F.conv2d slice by slice of the batch, which needs less memory besides."""
-    samples, y = max(1, (1 << 20) // x[0].numel()), None
-    for first in range(0, x.size(0), samples):
-        part = F.conv2d(x[first : first + samples], *arguments)
+def conv_slices(convolution, samples, x, *arguments):
+    """So many samples of the batch at a time, which needs less memory besides."""
+    count, y = x.shape[0], None
+    for first in range(0, count, samples):
+        part = slice(first, min(first + samples, count))
+        y_part = convolution(x[part], *arguments)
         if y is None:
-            y = part.new_empty((x.size(0), *part.shape[1:]))
-        y[first : first + samples] = part
+            y = y_part.new_empty((count, *y_part.shape[1:]))
+        y[part] = y_part
+        del y_part
     return y
 )",
      {}},
     {"conv_slices_",
      R"(
-def conv_slices_(x, *arguments):
-    """F.conv2d in the memory of x, slice by slice of the batch."""
-    samples = max(1, (1 << 20) // x[0].numel())
+def conv_slices_(convolution, samples, x, *arguments):
+    """The same in the memory of x."""
     for first in range(0, x.size(0), samples):
         part = x[first : first + samples]
-        part.copy_(F.conv2d(part, *arguments))
+        part.copy_(convolution(part, *arguments))
     return x
 )",
      {}},
     {"conv_backward_slices",
      R"(
-def conv_backward_slices(gradient, x, d_x, weight, bias, *geometry, add=False):
-    """aten.convolution_backward slice by slice of the batch. The gradient of x goes to d_x, which
+def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add=False):
+    """aten.convolution_backward, so many samples at a time. The gradient of x goes to d_x, which
     may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x."""
     if d_x is None and geometry[-1][0]:
         d_x = gradient.new_empty(x.shape)
-    samples, d_weight, d_bias = max(1, (1 << 20) // math.prod(x.shape[1:])), None, None
+    d_weight = d_bias = None
     for first in range(0, x.shape[0], samples):
         part = slice(first, min(first + samples, x.shape[0]))
         more_x, more, more_bias = aten.convolution_backward(
@@ -113,6 +114,7 @@ def conv_backward_slices(gradient, x, d_x, weight, bias, *geometry, add=False):
         d_weight = more if d_weight is None else d_weight.add_(more)
         if bias is not None:
             d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
+        del more_x, more, more_bias
     return d_x, d_weight, d_bias
 )",
      {}},
@@ -157,6 +159,20 @@ def cast_slices(packed, dtype):
     return Slices(packed.shape, lambda part: packed[part].to(dtype))
 )",
      {}},
+    {"cat_slices",
+     R"(
+def cat_slices(xs, axis, shape):
+    """torch.cat, slice by slice of the batch."""
+    return Slices(shape, lambda part: torch.cat([x[part] for x in xs], axis))
+)",
+     {}},
+    {"mapped_slices",
+     R"(
+def mapped_slices(x, function, shape):
+    """A function of x, slice by slice of the batch."""
+    return Slices(shape, lambda part: function(x[part]))
+)",
+     {}},
     {"Slices",
      R"(
 class Slices:
@@ -167,6 +183,31 @@ class Slices:
 
     def __getitem__(self, part):
         return self.decode(part)
+)",
+     {}},
+    {"CatSink",
+     R"(
+class CatSink:
+    """Takes slices of the gradient of torch.cat(xs, axis), and puts each part where that of x goes."""
+
+    def __init__(self, sinks, extents, axis):
+        self.sinks, self.extents, self.axis = sinks, extents, axis
+
+    def __setitem__(self, part, gradient):
+        for sink, piece in zip(self.sinks, gradient.split(self.extents, self.axis)):
+            sink[part] = piece
+)",
+     {}},
+    {"MappedSink",
+     R"(
+class MappedSink:
+    """Takes slices of the gradient of a function, and puts those of its input where they go."""
+
+    def __init__(self, sink, backward):
+        self.sink, self.backward = sink, backward
+
+    def __setitem__(self, part, gradient):
+        self.sink[part] = self.backward(gradient)
 )",
      {}},
     {"add_unpacked_",
@@ -194,9 +235,6 @@ def add_unpacked(x, packed, bits):
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
     """batch_norm_backward slice by slice of the batch, from packed normalized values."""
     count, each = gradient.size(0), gradient[0].numel()
-    if each % 256:
-        normal = unpack_bits(packed, bits, gradient.shape)
-        return batch_norm_backward(gradient, normal, weight, rstd, [True, True, True])
     normal, samples = unpack_slices(packed, bits, gradient.shape), max(1, (1 << 20) // each)
     parts = [slice(i, min(i + samples, count)) for i in range(0, count, samples)]
     over, column = [0, *range(2, gradient.dim())], (-1, *[1] * (gradient.dim() - 2))
@@ -241,6 +279,16 @@ def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
     )
     return d_x * rstd if mask[0] else None, d_weight, d_bias
 )"},
+    {"cross_entropy_backward_",
+     R"(
+def cross_entropy_backward_(log, labels, scale):
+    """Probabilities less 1 at the label, times the scale, in the memory of their logarithms."""
+    counted = labels != -100
+    rows = torch.arange(log.size(0), device=log.device)
+    log.exp_()[rows, labels.clamp_min(0)] -= 1
+    return log.mul_((scale * counted).unsqueeze(1))
+)",
+     {}},
     {"local_response_norm_backward", R"(
 def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     def over_neighbours(t, left, right):
@@ -290,45 +338,104 @@ def dropout_noise(like, keep, seed):
     return (chosen / keep).to(like.dtype).view(like.shape)
 )"},
     {"pack_window", R"(
-def pack_window(index, bits, width, kernel, stride, padding):
+def pack_window(index, extent, kernel, stride, padding):
     """Where in its window each maximum stood, in few bits."""
-    rows = torch.arange(index.size(2)).view(-1, 1) * stride[0] - padding[0]
-    columns = torch.arange(index.size(3)) * stride[1] - padding[1]
-    place = (index // width - rows) * kernel[1] + (index % width - columns)
-    return pack_codes(place.view(-1).float(), bits)
+    return pool_indices.pack(index, pool_indices.Windows(extent, kernel, stride, padding, (1, 1)))
 )",
      R"(
-def pack_window(index, bits, width, kernel, stride, padding):
+def pack_window(index, extent, kernel, stride, padding):
     """Where in its window each maximum stood, in few bits."""
     rows = torch.arange(index.size(2), device=index.device).view(-1, 1) * stride[0] - padding[0]
     columns = torch.arange(index.size(3), device=index.device) * stride[1] - padding[1]
-    place = (index // width - rows) * kernel[1] + (index % width - columns)
-    return pack_codes(place.reshape(-1).float(), bits)
+    place = (index // extent[1] - rows) * kernel[1] + (index % extent[1] - columns)
+    return pack_codes(place.reshape(-1).float(), window_bits(kernel))
 )"},
     {"unpack_window", R"(
-def unpack_window(packed, bits, shape, width, kernel, stride, padding):
+def unpack_window(packed, shape, extent, kernel, stride, padding):
     """PyTorch's indices again."""
-    place = unpack_codes(packed, bits, math.prod(shape)).view(shape).long()
-    rows = torch.arange(shape[2]).view(-1, 1) * stride[0] - padding[0]
-    columns = torch.arange(shape[3]) * stride[1] - padding[1]
-    return (rows + place // kernel[1]) * width + columns + place % kernel[1]
+    return pool_indices.unpack(packed, shape, pool_indices.Windows(extent, kernel, stride, padding, (1, 1)))
 )",
      R"(
-def unpack_window(packed, bits, shape, width, kernel, stride, padding):
+def unpack_window(packed, shape, extent, kernel, stride, padding):
     """PyTorch's indices again."""
-    place = unpack_codes(packed, bits, math.prod(shape)).view(shape).long()
+    place = unpack_codes(packed, window_bits(kernel), math.prod(shape)).view(shape).long()
     rows = torch.arange(shape[2], device=packed.device).view(-1, 1) * stride[0] - padding[0]
     columns = torch.arange(shape[3], device=packed.device) * stride[1] - padding[1]
-    return (rows + place // kernel[1]) * width + columns + place % kernel[1]
+    return (rows + place // kernel[1]) * extent[1] + columns + place % kernel[1]
+)"},
+    {"window_bits",
+     {},
+     R"(
+def window_bits(kernel):
+    """For a place in a window: 1, 2, 4 or 8."""
+    return next(bits for bits in (1, 2, 4, 8) if kernel[0] * kernel[1] <= 2**bits)
 )"},
     {"pack_cast", R"(
 def pack_cast(x, to):
-    return x.to(to)
+    """To a smaller floating-point type; too large values become the largest."""
+    if to in ("bf16", "f16"):
+        return x.to(torch.bfloat16 if to == "bf16" else torch.float16)
+    packed = packing.cast_pack(x.contiguous(), to)
+    return x.clone() if packed is None else packed
 )",
      R"(
 def pack_cast(x, to):
-    return x.to(to)
+    """To a smaller floating-point type; too large values become the largest."""
+    types = {"bf16": torch.bfloat16, "f16": torch.float16}
+    types |= {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+    largest = torch.finfo(types[to]).max
+    return x.clamp(-largest, largest).to(types[to])
 )"},
+    {"unpack_cast", R"(
+def unpack_cast(packed, to, shape, dtype):
+    if packed.dtype != torch.uint8:
+        return packed.to(dtype)
+    return packing.cast_unpack(packed, shape, dtype, to)
+)",
+     R"(
+def unpack_cast(packed, to, shape, dtype):
+    return packed.to(dtype)
+)"},
+    {"pack_bounded",
+     R"(
+def pack_bounded(x, codec, bound, value):
+    """By a codec of the library that keeps a bound, here of each element's error."""
+    return tensor_codecs.CODECS[codec](bound, value).encode(x, 0)[0]
+)",
+     {}},
+    {"unpack_bounded",
+     R"(
+def unpack_bounded(packed, codec, bound, value, shape, dtype):
+    return tensor_codecs.CODECS[codec](bound, value).decode((packed,), shape, dtype)
+)",
+     {}},
+    {"pack_chop",
+     R"(
+def pack_chop(x, cf):
+    """The lowest cf x cf of the 8 x 8 DCT coefficients of each block (DCT+Chop), by two products.
+    A last short block goes on with its last value."""
+    left, right = (chop_matrix(extent, cf, x) for extent in x.shape[-2:])
+    for matrix, extent in zip((left, right), x.shape[-2:]):
+        matrix[:, extent - 1] = matrix[:, extent - 1 :].sum(1)
+    return left[:, : x.shape[-2]] @ x @ right[:, : x.shape[-1]].t()
+)",
+     {}},
+    {"unpack_chop",
+     R"(
+def unpack_chop(kept, cf, shape):
+    left, right = (chop_matrix(extent, cf, kept)[:, :extent] for extent in shape[-2:])
+    return left.t() @ kept @ right
+)",
+     {}},
+    {"chop_matrix",
+     R"(
+def chop_matrix(extent, cf, like):
+    """The first cf rows of the orthonormal DCT of 8 elements, for each block of an axis."""
+    k, n = torch.arange(cf, dtype=torch.float64).view(-1, 1), torch.arange(8, dtype=torch.float64)
+    dct = torch.cos(math.pi / 8 * (n + 0.5) * k) * torch.where(k == 0, 8**-0.5, 0.5)
+    return torch.block_diag(*[dct] * ((extent + 7) // 8)).to(like.device, like.dtype)
+)",
+     {}},
     {"pack_bits", R"(
 def pack_bits(x, bits, rounding="nearest", seed=0):
     """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
@@ -394,6 +501,10 @@ bool mentions(const std::string& code, std::string_view name) {
   return false;
 }
 
+std::string bound_arguments(const Storing& storing) {
+  return text("\"", storing.codec, "\", \"", storing.bound, "\", ", storing.bound_value);
+}
+
 }  // namespace
 
 std::string pack_expression(const Storing& storing, const std::string& variable, ValueId seed) {
@@ -405,8 +516,11 @@ std::string pack_expression(const Storing& storing, const std::string& variable,
       }
       return text("pack_bits(", variable, ", ", storing.bits, ")");
     case Storing::Kind::cast:
-      return text("pack_cast(", variable, ", torch.",
-                  storing.type == "f16" ? "float16" : "bfloat16", ")");
+      return text("pack_cast(", variable, ", \"", storing.type, "\")");
+    case Storing::Kind::chop:
+      return text("pack_chop(", variable, ", ", storing.chop_factor, ")");
+    case Storing::Kind::bounded:
+      return text("pack_bounded(", variable, ", ", bound_arguments(storing), ")");
     default:
       return variable;
   }
@@ -418,7 +532,14 @@ std::string unpack_expression(const Storing& storing, const std::string& stored,
     case Storing::Kind::quantize:
       return text("unpack_bits(", stored, ", ", storing.bits, ", ", to_python(type.shape), ")");
     case Storing::Kind::cast:
-      return text(stored, ".to(", torch_name(type.element), ")");
+      return text("unpack_cast(", stored, ", \"", storing.type, "\", ", to_python(type.shape), ", ",
+                  torch_name(type.element), ")");
+    case Storing::Kind::chop:
+      return text("unpack_chop(", stored, ", ", storing.chop_factor, ", ", to_python(type.shape),
+                  ")");
+    case Storing::Kind::bounded:
+      return text("unpack_bounded(", stored, ", ", bound_arguments(storing), ", ",
+                  to_python(type.shape), ", ", torch_name(type.element), ")");
     default:
       return stored;
   }

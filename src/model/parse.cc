@@ -17,8 +17,10 @@ namespace tree = tao::pegtl::parse_tree;
 
 // Recursion follows brackets only, so these two bound it.
 constexpr std::size_t kDeepestBrackets = 64;
-constexpr std::size_t kLongestLine = 65536;
+constexpr std::size_t kLongestLine = 8192;
 constexpr std::size_t kDeepestBodies = 32;
+// What follows a tree of expressions recurses: evaluating it, and taking it down.
+constexpr std::uint32_t kDeepestExpression = 500;
 
 // Nodes that vanish when they hold a single part: (a) is a, and a sum of one is that one.
 template <class Rule>
@@ -56,13 +58,20 @@ Expression leaf(Expression::Kind kind, const TreeNode& node) {
 
 Expression translate(const TreeNode& node);
 
-/// a - b - c as (a - b) - c. The children are value, sign, value, sign, value.
+void add_child(Expression& parent, Expression child) {
+  parent.depth = std::max(parent.depth, child.depth + 1);
+  parent.children.push_back(std::move(child));
+}
+
+/// a - b - c as (a - b) - c. The children are value, sign, value, sign, value. A row that is too
+/// long to be accepted is not followed to its end.
 Expression fold_left(const TreeNode& node) {
   Expression folded = translate(*node.children[0]);
   for (std::size_t i = 1; i + 1 < node.children.size(); i += 2) {
+    if (folded.depth > kDeepestExpression) break;
     Expression binary = leaf(Expression::Kind::binary, *node.children[i]);
-    binary.children.push_back(std::move(folded));
-    binary.children.push_back(translate(*node.children[i + 1]));
+    add_child(binary, std::move(folded));
+    add_child(binary, translate(*node.children[i + 1]));
     folded = std::move(binary);
   }
   return folded;
@@ -81,7 +90,7 @@ Expression translate_call(const TreeNode& node) {
     } else {
       const bool named = child->children.size() == 2;
       call.keywords.push_back(named ? child->children[0]->string() : std::string());
-      call.children.push_back(translate(*child->children.back()));
+      add_child(call, translate(*child->children.back()));
     }
   }
   return call;
@@ -103,7 +112,7 @@ Expression translate(const TreeNode& node) {
                            : node.is_type<grammar::negative>() ? Kind::negative
                                                                : Kind::negation,
                            node);
-    for (const auto& child : node.children) made.children.push_back(translate(*child));
+    for (const auto& child : node.children) add_child(made, translate(*child));
     return made;
   }
   return fold_left(node);
@@ -173,6 +182,21 @@ Statement translate_statement(const TreeNode& node) {
   return statement;
 }
 
+/// An expression that is too deep, if the statement has one.
+const Expression* too_deep(const Statement& statement) {
+  for (const auto* all : {&statement.expressions, &statement.shape, &statement.defaults}) {
+    for (const Expression& each : *all) {
+      if (each.depth > kDeepestExpression) return &each;
+    }
+  }
+  return nullptr;
+}
+
+Error deep_error(const SourceText& source, Place place) {
+  return source.error_at(place, text("the expression is deeper than ", kDeepestExpression,
+                                     "; give names to parts of it"));
+}
+
 /// Too deep or too long for the recursion of the grammar.
 std::optional<Error> refuse_line(const SourceText& source, std::uint32_t number) {
   const std::string_view line = source.line(number);
@@ -214,6 +238,7 @@ Result<LineResult> parse_line(const SourceText& source, std::uint32_t number) {
                   : node.is_type<grammar::end_line>() ? LineResult::Kind::end
                                                       : LineResult::Kind::statement;
     result.statement = translate_statement(node);
+    if (const Expression* deep = too_deep(result.statement)) return deep_error(source, deep->place);
     return result;
   } catch (const peg::parse_error& error) {
     const peg::position& at = error.positions().front();
@@ -241,7 +266,9 @@ Result<Expression> parse_expression(const SourceText& source, Place place, std::
     const auto root =
         tree::parse<grammar::only_expression, TreeNode, Selected, peg::nothing, grammar::Control>(
             input);
-    return translate(*root->children[0]);
+    Expression expression = translate(*root->children[0]);
+    if (expression.depth > kDeepestExpression) return deep_error(source, place);
+    return expression;
   } catch (const peg::parse_error& error) {
     return source.error_at(place, text("{", inner, "}: ", error.message()));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/errors.h"
 
@@ -22,6 +23,8 @@ std::string to_text(const Storing& storing) {
       return text("cast ", storing.type);
     case Storing::Kind::chop:
       return text("dct-chop ", storing.chop_factor);
+    case Storing::Kind::bounded:
+      return text(storing.codec, " ", storing.bound, " ", storing.bound_value);
     case Storing::Kind::rebuild:
       return "rebuild";
   }
@@ -52,10 +55,28 @@ std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const 
       return count / (rows * columns) * blocks * storing.chop_factor * storing.chop_factor *
              bytes_of(type.element);
     }
+    case Storing::Kind::bounded: {
+      const std::int64_t plain = count * bytes_of(type.element);
+      if (storing.bound == "ratio") {
+        return static_cast<std::int64_t>(static_cast<double>(plain) / storing.bound_value);
+      }
+      if (storing.bound != "relative") return plain / 4;
+      // Steps of twice the bound, less what the entropy of a normal distribution is below them.
+      const double bits = std::max(1.0, std::log2(0.5 / storing.bound_value) - 1.5);
+      return std::min(plain, static_cast<std::int64_t>(static_cast<double>(count) * bits / 8));
+    }
     case Storing::Kind::rebuild:
       return 0;
   }
   return 0;
+}
+
+bool has_planes(const TensorType& type) {
+  const std::size_t rank = type.shape.size();
+  if (rank < 3) return false;
+  const Dim& rows = type.shape[rank - 2];
+  const Dim& columns = type.shape[rank - 1];
+  return rows.known() && columns.known() && rows.factor >= 8 && columns.factor >= 8;
 }
 
 Plan plan_off() {

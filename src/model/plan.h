@@ -18,19 +18,26 @@ struct Storing {
     quantize,  // `bits` a value, groups of 256 with their own minimum and scale
     cast,      // to a smaller floating-point type
     chop,      // DCT+Chop
+    bounded,   // a codec of the library that keeps an error bound
     rebuild,   // nothing: made again from what else is stored
   };
   Kind kind = Kind::keep;
   int bits = 4;             // quantize
   bool stochastic = false;  // quantize
-  std::string type;         // cast: bf16, f16, e4m3, e5m2
+  std::string type = {};    // cast: bf16, f16, e4m3, e5m2
   int chop_factor = 4;      // chop
+  std::string codec = {};   // bounded: dense, ceresz, ceresz2
+  std::string bound = {};   // bounded: relative, absolute, ...
+  double bound_value = 0;   // bounded
 
   friend bool operator==(const Storing&, const Storing&) = default;
 };
 
 std::string to_text(const Storing& storing);
-/// Bytes of a tensor of this type when it waits so.
+/// Planes of 8 x 8 or more, which DCT+Chop is for.
+bool has_planes(const TensorType& type);
+/// Bytes of a tensor of this type when it waits so. What a bounded codec makes depends on the
+/// values and is estimated: a normal distribution, or the ratio that was asked for.
 std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const Sizes& sizes);
 
 struct Plan {

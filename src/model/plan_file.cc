@@ -51,6 +51,27 @@ Result<Storing> quantize_rule(const Json& rule) {
   return storing;
 }
 
+Result<Storing> bounded_rule(const Json& rule, const std::string& codec) {
+  Storing storing;
+  storing.kind = Storing::Kind::bounded;
+  storing.codec = codec;
+  for (const char* bound : {"relative", "absolute", "pointwise_relative", "psnr", "ratio"}) {
+    if (!rule.contains(bound)) continue;
+    if (!storing.bound.empty()) {
+      return bad_argument("there is '", storing.bound, "' and '", bound, "'; one of them");
+    }
+    if (!rule[bound].is_number() || !(rule[bound].get<double>() > 0)) {
+      return bad_argument("'", bound, "' is ", rule[bound].dump(), ", not a number above 0");
+    }
+    storing.bound = bound;
+    storing.bound_value = rule[bound].get<double>();
+  }
+  if (storing.bound.empty()) {
+    return bad_argument("codec ", codec, " needs a bound, such as \"relative\": 0.01");
+  }
+  return storing;
+}
+
 Result<Storing> rule_of(const Json& given) {
   const Json rule = given.is_string() ? Json{{"codec", given}} : given;
   if (!rule.is_object() || !rule.contains("codec") || !rule["codec"].is_string()) {
@@ -67,8 +88,9 @@ Result<Storing> rule_of(const Json& given) {
   if (codec == "cast") {
     storing.kind = Storing::Kind::cast;
     TRY(storing.type, word_in(rule, "to", "bf16"));
-    if (storing.type != "bf16" && storing.type != "f16") {
-      return bad_argument("emitted code casts to bf16 or f16, not to ", storing.type);
+    if (storing.type != "bf16" && storing.type != "f16" && storing.type != "e4m3" &&
+        storing.type != "e5m2") {
+      return bad_argument("'to' is ", storing.type, "; it must be bf16, f16, e4m3 or e5m2");
     }
     return storing;
   }
@@ -80,8 +102,12 @@ Result<Storing> rule_of(const Json& given) {
     }
     return storing;
   }
-  return bad_argument("emitted code has no codec '", codec,
-                      "'; it has keep, rebuild, quantize, cast and dct-chop");
+  if (codec == "dense" || codec == "ceresz" || codec == "ceresz2") {
+    return bounded_rule(rule, codec);
+  }
+  return bad_argument(
+      "emitted code has no codec '", codec,
+      "'; it has keep, rebuild, quantize, cast, dct-chop, dense, ceresz and ceresz2");
 }
 
 }  // namespace

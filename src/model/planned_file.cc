@@ -40,6 +40,8 @@ Json storing_to_json(const Storing& storing) {
       return {{"codec", "cast"}, {"to", storing.type}};
     case Storing::Kind::chop:
       return {{"codec", "dct-chop"}, {"cf", storing.chop_factor}};
+    case Storing::Kind::bounded:
+      return {{"codec", storing.codec}, {storing.bound, storing.bound_value}};
     case Storing::Kind::rebuild:
       return {{"codec", "rebuild"}};
   }

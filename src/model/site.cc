@@ -21,7 +21,8 @@ std::string Site::in(std::size_t i) {
   const Value& value = lowering_.graph_.values[id];
   if (mode_ != Mode::forward) return lowering_.decode(id);
   if (value.role == Role::parameter) return text("P[\"", value.name, "\"]");
-  return lowering_.name_of_value(id);
+  const auto lazy = lowering_.lazy_.find(id);
+  return lazy == lowering_.lazy_.end() ? lowering_.name_of_value(id) : lazy->second;
 }
 
 std::string Site::out(std::size_t j) {
@@ -93,6 +94,10 @@ bool Site::sliced() const {
   return lowering_.options_.native && lowering_.options_.lossy;
 }
 
+bool Site::in_is_lazy(std::size_t i) const {
+  return lowering_.lazy_.contains(view().node.inputs[i]);
+}
+
 void Site::save(std::string_view suffix, const std::string& variable) {
   lowering_.keep(text(view().node.name, ".", suffix), variable, 8, variable);
 }
@@ -129,6 +134,7 @@ std::string Site::signs(std::size_t j) {
 }
 
 std::string Site::in_slices(std::size_t i) {
+  if (mode_ == Mode::forward) return in(i);
   return lowering_.decode_slices(view().node.inputs[i]);
 }
 
@@ -137,9 +143,10 @@ std::string Site::out_slices(std::size_t j) {
 }
 
 int Site::hidden_bits() const {
-  const Stash& stash = lowering_.stashes_[view().node.outputs[hidden()]];
-  const bool packed = stash.how.kind == Storing::Kind::quantize && lowering_.options_.native;
-  return split() && packed ? stash.how.bits : 0;
+  const ValueId id = view().node.outputs[hidden()];
+  const Storing& how = lowering_.stashes_[id].how;
+  const bool packed = how.kind == Storing::Kind::quantize && lowering_.has_slices(id);
+  return split() && packed ? how.bits : 0;
 }
 
 std::string Site::stored_hidden() const {
@@ -211,6 +218,14 @@ void Site::give(std::size_t i, const std::string& expression, std::int64_t scrat
 void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
   if (!wants(i)) return;
   lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+}
+
+std::string Site::input_sink(std::size_t i) {
+  return lowering_.gradient_sink(view().node.inputs[i], mode_ == Mode::rebuild);
+}
+
+void Site::given_by_slices() {
+  lowering_.sinks_given();
 }
 
 std::string Site::gradient_to_add_to(std::size_t i) {

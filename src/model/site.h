@@ -73,6 +73,8 @@ class Site {
   /// The step is lossy anyway and the package packs: operators may work on slices of the batch,
   /// which can round differently.
   bool sliced() const;
+  /// in() is computed slice by slice in this node's own line.
+  bool in_is_lazy(std::size_t i = 0) const;
   /// Keeps a small variable for backward, exactly, under NODE.suffix.
   void save(std::string_view suffix, const std::string& variable);
   /// The same for an expression that makes something of `packed_bytes`.
@@ -94,8 +96,8 @@ class Site {
   /// exists whole; empty if it is not stored in a way that samples can be taken of.
   std::string in_slices(std::size_t i = 0);
   std::string out_slices(std::size_t j = 0);
-  /// Bits a value of the stored hidden output if it is quantized and the package packs, else 0; and
-  /// where it is stored. For functions that unpack it themselves, piece by piece.
+  /// Bits a value of the stored hidden output if it is quantized and has slices, else 0; and where
+  /// it is stored. For functions that unpack it themselves, slice by slice.
   int hidden_bits() const;
   std::string stored_hidden() const;
   std::string grad(std::size_t j = 0);
@@ -114,6 +116,11 @@ class Site {
   void give(std::size_t i, const std::string& expression, std::int64_t scratch = 0);
   /// The same, in the memory of a variable that holds the gradient of something else (views, adds).
   void give_shared(std::size_t i, const std::string& shares, const std::string& expression);
+  /// Where slices of the gradient of input i go, past lazy nodes to gradients of their inputs, so
+  /// that it never exists whole; empty if input i is no such value. Call given_by_slices() after
+  /// the line that fills it.
+  std::string input_sink(std::size_t i);
+  void given_by_slices();
   /// The gradient of input i that is there already, for an expression that adds to it in place and
   /// calls added() then; empty if there is none, or somebody shares it.
   std::string gradient_to_add_to(std::size_t i);

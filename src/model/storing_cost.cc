@@ -13,6 +13,7 @@ constexpr double kPackBytesPerSecond = 12e9;
 constexpr double kUnpackBytesPerSecond = 8e9;
 constexpr double kRebuildBytesPerSecond = 5e9;
 constexpr double kRangeOfGroup = 5.5;  // in standard deviations
+constexpr double kUsualBound = 1e-2;   // where a bound is not told relative to the range
 
 double expected_error(const Storing& storing) {
   switch (storing.kind) {
@@ -34,6 +35,12 @@ double expected_error(const Storing& storing) {
     case Storing::Kind::chop:
       // Feature maps are nearly white: what is cut away is lost and shrinks the gradient.
       return 1 - storing.chop_factor * storing.chop_factor / 64.0;
+    case Storing::Kind::bounded: {
+      // The bound is half a step of the tensor's range.
+      const double step =
+          2 * kRangeOfGroup * (storing.bound == "relative" ? storing.bound_value : kUsualBound);
+      return step * step / 12;
+    }
   }
   return 0;
 }

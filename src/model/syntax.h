@@ -30,6 +30,7 @@ struct Expression {
   Place place;
   std::string word;
   std::vector<Expression> children;
+  std::uint32_t depth = 1;  // of the tree that begins here; 1 + 2 + 3 is (1 + 2) + 3 and has 3
   // Of a call only. A keyword is empty for a positional argument. The instance is the path in front
   // of the colon, with {expressions} still in it; shared: its parameters exist already.
   std::vector<std::string> keywords;

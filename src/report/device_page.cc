@@ -20,6 +20,8 @@ const char* axis_label(SweepAxis axis) {
       return "samples in a batch";
     case SweepAxis::cf:
       return "chop factor CF";
+    case SweepAxis::serialize:
+      return "serialization s";
   }
   return "";
 }
@@ -58,7 +60,7 @@ Plot sweep_plot(const Sweep& sweep) {
   Plot plot;
   plot.title = sweep.title;
   plot.x = {.label = axis_label(sweep.axis), .logarithmic = sweep.axis != SweepAxis::cf};
-  plot.y = {.label = shown_label(sweep), .logarithmic = true};
+  plot.y = {.label = shown_label(sweep), .logarithmic = !sweep.throughput};
   for (std::size_t i = 0; i < sweep.series.size(); ++i) {
     Series series{.name = sweep.series[i].name, .look = i};
     for (const SweepPoint& point : sweep.series[i].points) {
@@ -104,7 +106,8 @@ std::string sweep_text(const Sweep& sweep) {
   std::string lines = text(table.caption, '\n',
                            padded(sweep.axis == SweepAxis::resolution ? "n x n"
                                   : sweep.axis == SweepAxis::batch    ? "batch"
-                                                                      : "CF",
+                                  : sweep.axis == SweepAxis::cf       ? "CF"
+                                                                      : "s",
                                   8));
   for (const SweepSeries& series : sweep.series) lines += padded(series.name, kWidth);
   lines += '\n';

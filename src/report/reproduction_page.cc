@@ -28,7 +28,7 @@ std::vector<std::string> cells(const ReproductionRow& row) {
 
 /// Ours over published, a point a row: on the diagonal they agree.
 Plot agreement(const ReproductionTable& table) {
-  Plot plot{.title = table.source,
+  Plot plot{.title = "Ours over published",  // the heading names the source
             .x = {.label = "published", .logarithmic = true},
             .y = {.label = "ours", .logarithmic = true},
             .series = {}};
@@ -78,7 +78,9 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
                .group_starts = {}};
     for (const ReproductionRow& row : table.rows) rows.rows.push_back(cells(row));
     page.heading(2, table.source);
-    page.add(figure(plot_svg(agreement(table)), "Ours over published; on the line they agree"));
+    const std::string plot =
+        figure(plot_svg(agreement(table)), "Ours over published; on the line they agree");
+    page.add(text("<div style=\"max-width:34rem\">", plot, "</div>"));
     page.add(html_of(rows));
     for (const std::string& remark : table.remarks) page.paragraph(remark);
   }

@@ -67,6 +67,7 @@ Json run_json(const MeshRun& run, std::uint64_t bytes, const wafer::Machine& mac
       {"mesh", text(run.width, "x", run.height)},
       {"blocks", run.blocks},
       {"blocks_per_pe", run.blocks_per_pe},
+      {"shared_blocks", run.shared_blocks},
       {"order", run.order == OffsetOrder::column ? "column" : "row"},
       {"coding_cycles", run.coding_cycles},
       {"kernel_cycles", run.kernel_cycles},
@@ -120,14 +121,21 @@ std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOption
     return text(grouped(cycles), " cycles, ", fixed(gigabytes_per_second(bytes, cycles), 2),
                 " GB/s");
   };
-  const bool on_mesh = options.mesh.mapping == wafer::programs::Mapping::ceresz2 &&
-                       options.mesh.offsets == wafer::programs::OffsetsBy::mesh;
+  using wafer::programs::OffsetsBy;
+  const OffsetsBy by = options.mesh.mapping == wafer::programs::Mapping::ceresz2
+                           ? options.mesh.offsets
+                           : OffsetsBy::host;
+  const bool on_mesh = by != OffsetsBy::host;
   std::string lines;
   lines += text(
       "mesh       ", run.width, "x", run.height, " PEs, ", run.blocks_per_pe,
       " blocks a PE, offsets ",
       on_mesh ? run.order == OffsetOrder::column ? "by columns" : "by rows" : "not on the mesh",
-      '\n');
+      by == OffsetsBy::look_back ? ", looking back" : "", '\n');
+  if (options.mesh.share_work) {
+    lines += text("shared     ", grouped(run.shared_blocks), " of ", grouped(run.blocks),
+                  " blocks coded by a neighbour\n");
+  }
   lines +=
       text("payload    ", grouped(done.payload_bytes), " bytes, ",
            done.same_as_host ? "the host codec's byte for byte" : "NOT the host codec's", '\n');
@@ -137,11 +145,11 @@ std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOption
   lines += text("coding     ", speed(run.coding_cycles), " by the slowest PE's counter\n");
   lines += text("kernel     ", speed(run.kernel_cycles), " with ",
                 on_mesh ? "the offsets" : "the launch", ", on the whole mesh\n");
+  const bool threes = options.mesh.mapping == wafer::programs::Mapping::ceresz_three;
   lines += text("all        ", speed(run.cycles),
-                options.mesh.io == MeshIo::edge &&
-                        options.mesh.mapping != wafer::programs::Mapping::ceresz_three
-                    ? " with the words in and out at the west edge\n"
-                    : " with the launch\n");
+                options.mesh.io == MeshIo::sram ? " with the launch\n"
+                : threes ? " with the words in at the west edge and out at the east edge\n"
+                         : " with the words in and out at the west edge\n");
   for (const StageLine& line : kStageLines) {
     const auto& stage = run.report.stages[line.stage];
     if (stage.cycles == 0) continue;
@@ -169,7 +177,10 @@ std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOption
     lines += text("decoding   ", speed(done.back->coding_cycles), " by the slowest PE's counter, ",
                   done.back_same_as_host ? "the host codec's values bit for bit"
                                          : "NOT the host codec's values",
-                  '\n');
+                  "\nand all    ", speed(done.back->cycles),
+                  options.mesh.io == MeshIo::sram
+                      ? " with the launch\n"
+                      : " with the words in and the values out at the west edge\n");
   }
   return lines;
 }

@@ -167,7 +167,7 @@ def test_unwritable_output_is_one_sentence(tensorpress):
 
 
 def extract(directory, *arguments):
-    script = ROOT / "examples" / "extract_demo_data.py"
+    script = ROOT / "examples" / "demo" / "extract_data.py"
     return subprocess.run([sys.executable, script, *arguments], cwd=directory, capture_output=True, text=True, timeout=120)
 
 

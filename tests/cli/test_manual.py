@@ -7,17 +7,46 @@ import subprocess
 import pytest
 
 
-def verbs_of(tensorpress):
-    listing = tensorpress("--help").out.decode().split("Verbs:\n")[1].split("\n\n")[0]
-    return re.findall(r"^  (\S+)", listing, re.MULTILINE)
+OPTION = re.compile(r"^  (?:-\w,)?(--[a-z-]+)", re.MULTILINE)
+
+
+def verbs_of(tensorpress, *path):
+    """Verbs of the program, or of a verb such as `wafer`."""
+    _, found, listing = tensorpress(*path, "--help").out.decode().partition("Verbs:\n")
+    return re.findall(r"^  (\S+)", listing.split("\n\n")[0], re.MULTILINE) if found else []
+
+
+def all_verbs(tensorpress):
+    """With the verbs of verbs: ("wafer", "run")."""
+    for verb in verbs_of(tensorpress):
+        yield (verb,)
+        for inner in verbs_of(tensorpress, verb):
+            yield (verb, inner)
 
 
 def test_the_manual_page_has_every_verb_and_every_option(tensorpress):
     page = tensorpress("--man").out.decode().replace("\\-", "-")
-    for verb in verbs_of(tensorpress):
-        assert f"\n.SS {verb}\n" in page
-        for option in re.findall(r"^  (?:-\w,)?(--[a-z-]+)", tensorpress(verb, "--help").out.decode(), re.MULTILINE):
-            assert option in page
+    verbs = list(all_verbs(tensorpress))
+    assert {("wafer", "heatmap"), ("device", "train"), ("model", "plan"), ("reproduce",)} <= set(verbs)
+    for verb in verbs:
+        part = re.search(rf"\n\.SS {' '.join(verb)}\n(.*?)(?=\n\.SS |\n\.SH |\Z)", page, re.DOTALL)
+        assert part, verb
+        for option in OPTION.findall(tensorpress(*verb, "--help").out.decode()):
+            assert option in part.group(1), (verb, option)
+
+
+def test_examples_stand_in_the_manual_once(tensorpress):
+    page = tensorpress("--man").out.decode().replace("\\-", "-")
+    for example in ("wafer offsets --mesh 100x50", "device check --device sn30 --codec dct-chop", "model check resnet18.tpm"):
+        assert page.count(f"tensorpress {example}") == 1
+
+
+def test_completion_offers_every_option_of_every_verb(tensorpress, complete):
+    for verb in all_verbs(tensorpress):
+        offered = set(complete(*verb, "--"))
+        assert set(OPTION.findall(tensorpress(*verb, "--help").out.decode())) <= offered, verb
+        if inner := verbs_of(tensorpress, *verb):
+            assert set(inner) <= set(complete(*verb, ""))
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")

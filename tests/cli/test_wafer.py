@@ -97,10 +97,27 @@ def test_other_designs_are_told_beside_the_run(tensorpress, wind):
     told = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram")
     other = told["what_if_kernel_cycles"]
     assert other["look_back"] > told["kernel_cycles"] and other["offsets_on_host"] > told["kernel_cycles"]
-    assert other["idle_pes_help"] <= told["kernel_cycles"] < other["transposed"]
+    assert told["kernel_cycles"] < other["transposed"]
+    looked = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--offsets", "look-back", "--verify")
+    assert looked["same_as_host"] and looked["kernel_cycles"] == pytest.approx(other["look_back"], rel=0.01)
+    text = tensorpress("wafer", "run", "wind.npy", "--rel", "1e-4").out.decode()
+    assert "closed form of --offsets look-back" in text and "a model of the transfer, not simulated" in text
     transposed = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--transpose")
     # The paper: omitting transposition gains 80.45 %.
     assert transposed["coding_cycles"] / told["coding_cycles"] == pytest.approx(1.8045, rel=1e-3)
+
+
+def test_idle_neighbours_take_blocks_of_slow_pes(tensorpress):
+    generator = np.random.default_rng(3)
+    calm, wild = generator.standard_normal((2, 40, 8, 32)).astype("f4")  # 8 blocks a PE, by turns
+    field = np.stack([calm, wild * 1e4], axis=1).reshape(-1)
+    np.save(tensorpress.directory / "uneven.npy", field)
+    arguments = ("uneven.npy", "--codec", "ceresz", "--abs", "0.5", "--mesh", "10x8", "--order", "row", "--verify")
+    alone, shared = (run(tensorpress, *arguments, *more) for more in ((), ("--share-work",)))
+    assert alone["shared_blocks"] == 0 < shared["shared_blocks"] and shared["same_as_host"]
+    assert shared["kernel_cycles"] < 0.9 * alone["kernel_cycles"]
+    assert "coded by a neighbour" in tensorpress("wafer", "run", *arguments, "--share-work").out.decode()
+    assert "three" in tensorpress.refuses("wafer", "run", "uneven.npy", "--codec", "ceresz-3", "--abs", "1", "--share-work")
 
 
 def test_heat_maps_are_pictures_and_a_page(tensorpress, wind):
@@ -128,6 +145,30 @@ def test_a_trace_has_every_task_and_wavelet(tensorpress):
     assert "4096" in tensorpress.refuses("wafer", "trace", "--mesh", "100x100")
 
 
+@pytest.mark.parametrize("program", ["ceresz2", "ceresz", "ceresz-3", "look-back"])
+def test_a_trace_of_a_codec_has_its_stages_and_its_words(tensorpress, program):
+    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "-o", "t.json", "--json").json
+    trace = json.loads((tensorpress.directory / "t.json").read_text())
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == told["events"] and max(event["ts"] + event["dur"] for event in events) == told["cycles"]
+    names = {event["name"] for event in events}
+    if program == "look-back":
+        assert "states even to the south" in names
+        return
+    assert {"prequantization", "Lorenzo prediction", "encoding", "words in to the east"} <= names
+    places = 4 if program == "ceresz-3" else 12
+    assert sum(event["name"] == "encoding" for event in events) == places
+    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "--decode", "-o", "d.json", "--json").json
+    assert sum('"decoding"' in line for line in (tensorpress.directory / "d.json").read_text().splitlines()) == places
+
+
+def test_traces_that_cannot_be_are_refused(tensorpress):
+    assert "ceresz-3" in tensorpress.refuses("wafer", "trace", "--program", "dense")
+    assert "--decode" in tensorpress.refuses("wafer", "trace", "--decode")
+    assert "1..64" in tensorpress.refuses("wafer", "trace", "--program", "ceresz2", "--blocks", "0")
+    assert "three PEs" in tensorpress.refuses("wafer", "trace", "--program", "ceresz-3", "--mesh", "2x2")
+
+
 @pytest.mark.parametrize("mesh", ["0x5", "5x0", "751x10", "10x995", "5", "axb", "5x5x5", "-1x4", "99999999999x1"])
 def test_meshes_that_cannot_be_are_refused(tensorpress, mesh):
     sentence = tensorpress.refuses("wafer", "offsets", f"--mesh={mesh}")
@@ -137,6 +178,9 @@ def test_meshes_that_cannot_be_are_refused(tensorpress, mesh):
 def test_bad_arguments_are_one_sentence(tensorpress, wind):
     assert "column" in tensorpress.refuses("wafer", "offsets", "--order", "diagonal")
     assert "makespan" in tensorpress.refuses("wafer", "offsets", "--observer", "everybody")
+    assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "magic")
+    assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "host")
+    assert "10000 PEs" in tensorpress.refuses("wafer", "offsets", "--by", "look-back", "--mesh", "101x100")
     np.save(tensorpress.directory / "f64.npy", np.arange(100.0))
     assert "f32" in tensorpress.refuses("wafer", "run", "f64.npy", "--rel", "1e-3")
     assert "edge or sram" in tensorpress.refuses("wafer", "run", "wind.npy", "--rel", "1e-3", "--io", "air")

@@ -57,7 +57,7 @@ class House:
         python.parent.mkdir(parents=True)
         shutil.copy(self.tool("pytest", TEST_RUNNER), python)
         (folder / ".venv" / "pyvenv.cfg").write_text("")
-        for name in ("test", "demo", "bench", "peers", "python", "python-test", "hdf5"):
+        for name in ("test", "demo", "bench", "peers", "python", "python-test", "hdf5", "training"):
             checksum = hashlib.sha256((folder / "requirements" / f"{name}.txt").read_bytes()).hexdigest()
             (folder / ".venv" / f"installed-{name}").write_text(f"{checksum}  -\n")
 
@@ -177,3 +177,18 @@ def test_every_preset_that_help_names_exists(house):
     for preset in ("release", "dev", "asan", "ubsan", "tsan"):
         assert house.run("build", preset, MISSING="").returncode == 0
         assert f'"name": "{preset}"' in (ROOT / "CMakePresets.json").read_text()
+
+
+def test_the_demo_goes_on_without_the_data_that_cannot_be_installed_and_says_so(house):
+    house.tool("apt-get", "exit 100")
+    result = house.run("demo", MISSING="ferret-datasets")
+    assert result.returncode == 0, result.stderr
+    assert "apt-get install --no-install-recommends ferret-datasets" in result.stderr
+    assert "generated data stands in for it" in result.stdout
+    assert any("examples/demo --output demo" in call for call in house.calls("pytest"))
+
+
+def test_the_demo_names_the_page_to_open(house):
+    result = house.run("demo", MISSING="")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("/demo/report.html in a browser")

@@ -190,8 +190,11 @@ std::optional<Outcome> perform(const Recipe& r, std::size_t threads, bool trains
   for (const auto& [color, alone] : r.outputs) {
     if (!layout->edge_output(color, alone).ok()) return std::nullopt;
   }
-  const auto report = run(
-      *layout, {.threads = threads, .machine = r.machine, .trains = trains, .max_cycles = 100000});
+  const auto report = run(*layout, {.threads = threads,
+                                    .shared_from = 0,
+                                    .machine = r.machine,
+                                    .trains = trains,
+                                    .max_cycles = 100000});
   Outcome outcome;
   outcome.ok = report.ok();
   if (!report.ok()) {

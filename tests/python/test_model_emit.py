@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+import tensorpress.torch
 import torch
 import torch.nn.functional as F
 from emitted import PROGRAM, ROOT, emit, step_of
@@ -50,6 +52,73 @@ def test_update_in_backward_is_that_of_adam(tmp_path):
     for name, parameter in twin.named_parameters():
         assert step.get_parameter(name).grad is None
         torch.testing.assert_close(step.get_parameter(name), parameter)
+
+
+WAYS = {
+    # How activations wait, and how far gradients may be off, relative to their size.
+    "e4m3": ({"codec": "cast", "to": "e4m3"}, 2**-4),
+    "e5m2": ({"codec": "cast", "to": "e5m2"}, 2**-3),
+    "all coefficients": ({"codec": "dct-chop", "cf": 8}, 1e-5),
+    "dense": ({"codec": "dense", "relative": 1e-3}, 0.02),
+    "ceresz": ({"codec": "ceresz", "relative": 1e-3}, 0.02),
+    "ceresz2": ({"codec": "ceresz2", "relative": 1e-3}, 0.02),
+}
+PLANES = """
+model planes
+input x: f32[N, 3, 20, 16]
+target y: i64[N]
+h = relu(conv1: conv2d(x, 8, 3, padding = 1))
+h = conv2: conv2d(h, 8, 3, bias = false)
+h = fc: linear(flatten(h), 10)
+loss cross_entropy(h, y)
+"""
+
+
+def gradients_with(directory, rule, *options):
+    """Of the second convolution's weight, whose input waits by the rule."""
+    plan = directory / "plan.json"
+    plan.write_text(json.dumps({"level": "lossless", "by_name": {"relu": rule}}))
+    torch.manual_seed(3)
+    step = emit(directory, PLANES, "--plan", str(plan), *options).Step()
+    x = F.interpolate(torch.randn(6, 3, 5, 4), scale_factor=4, mode="bilinear")
+    step(x, torch.arange(6))
+    step.backward()
+    return step.get_parameter("conv2.weight").grad
+
+
+@pytest.mark.parametrize(
+    ("way", "form"),
+    [(w, f) for w in WAYS for f in ("--native", "--portable") if f == "--native" or w[0] in "ea"],
+)
+def test_gradients_are_off_by_what_the_codec_loses(tmp_path, way, form):
+    rule, most = WAYS[way]
+    exact = gradients_with(tmp_path, {"codec": "keep"})
+    lossy = gradients_with(tmp_path, rule, form)
+    assert (lossy - exact).norm() <= most * exact.norm()
+    assert way == "all coefficients" or not torch.equal(lossy, exact)
+
+
+def test_chopped_values_are_those_of_the_compressor(tmp_path):
+    plan = tmp_path / "plan.json"
+    rule = {"codec": "dct-chop", "cf": 4}
+    plan.write_text(json.dumps({"level": "lossless", "by_name": {"relu": rule}}))
+    module = emit(tmp_path, PLANES, "--plan", str(plan))
+    x = torch.randn(2, 3, 20, 16)
+    compressor = tensorpress.torch.ChopCompressor((20, 16), 4)
+    kept = compressor(x)
+    torch.testing.assert_close(module.pack_chop(x, 4), kept)
+    torch.testing.assert_close(module.unpack_chop(kept, 4, x.shape), compressor.decompressor()(kept))
+
+
+def test_dct_chop_of_small_planes_is_refused(tmp_path):
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"by_name": {"relu_2": {"codec": "dct-chop", "cf": 4}}}))
+    model = tmp_path / "small.tpm"
+    model.write_text(SMALL)
+    command = [PROGRAM, "model", "emit", model, "--plan", plan]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "planes of 8 x 8" in done.stderr
 
 
 def test_values_cast_to_bf16_give_the_same_gradients_in_both_forms(tmp_path):

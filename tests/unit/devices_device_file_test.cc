@@ -174,6 +174,22 @@ TEST(DeviceFile, MissingPartsAndOtherTypesAreRefused) {
   EXPECT_NE(message_of("").find("'name' is missing"), std::string::npos);
 }
 
+TEST(DeviceFile, CharactersBeyondAsciiStandInQuotesAndCommentsOnly) {
+  const std::string text = kMadeUp;
+  const auto refusal = [](const std::string& changed) {
+    const auto device = parse_device(changed, "toy.toml");
+    return device.ok() ? "" : device.error().message;
+  };
+  EXPECT_NE(refusal("\xC3\xA9 = 1\n" + text).find("toy.toml:1: a character beyond ASCII"),
+            std::string::npos);
+  EXPECT_NE(refusal(text + "\n\xEF\xB9\xBF").find("beyond ASCII"), std::string::npos);
+  EXPECT_NE(refusal("about = \"\"\"a\nb\"\"\"\n" + text).find("several lines"), std::string::npos);
+  std::string named = "# \xC3\xA9\nabout = \"\\\"\xC3\xA9\"  # \xC2\xB5\n" + text;
+  const auto device = parse_device(named, "toy.toml");
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  EXPECT_EQ(device->about, "\"\xC3\xA9");
+}
+
 TEST(DeviceFile, AnyCutOfAFileIsAnErrorOrADevice) {
   const auto whole = builtin_text("ipu");
   ASSERT_TRUE(whole.ok());

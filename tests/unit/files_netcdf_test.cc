@@ -154,6 +154,15 @@ TEST(NetcdfNotes, AMillionListsInListsAreRefusedAndNotTheEndOfTheStack) {
   EXPECT_EQ(notes.error().code, ErrorCode::corrupt);
 }
 
+// Undefined behaviour until a fuzzer noticed: no bytes were copied from and to nowhere.
+TEST(NetcdfNotes, EmptyTextComesBack) {
+  NetcdfNotes notes = sample_notes();
+  notes.global = {{"title", NetcdfArray{}}};
+  const auto back = netcdf_notes(to_attributes(notes));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(**back, notes);
+}
+
 TEST(NetcdfNotes, BracketsInStringsAreNoLists) {
   NetcdfNotes notes = sample_notes();
   notes.variable = "\\\"" + std::string(100, '[') + "\\";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,14 @@ inline std::string npy(const std::string& descr, bool fortran, const std::string
   return file + dict + elements;
 }
 
+/// As in a file, whatever the byte order of this machine.
 template <class T>
-std::string bytes_of(const std::vector<T>& values, bool swapped = false) {
+std::string bytes_of(const std::vector<T>& values, bool big_endian = false) {
   std::string bytes;
   for (const T& value : values) {
     std::string element(reinterpret_cast<const char*>(&value), sizeof value);
-    if (swapped) std::reverse(element.begin(), element.end());
+    if (big_endian != (std::endian::native == std::endian::big))
+      std::reverse(element.begin(), element.end());
     bytes += element;
   }
   return bytes;

@@ -133,20 +133,40 @@ TEST(ModelPlan, NumbersOutOfRangeAreRefusedAndNotCutShort) {
             std::string::npos);
 }
 
-TEST(ModelPlan, EmittedCodeHasNoLineForDctChopAndSaysSo) {
+TEST(ModelPlan, ACodecOfTheLibraryIsRefusedInPortableCode) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
-  const auto plan = parse_plan(R"({"by_name": {"relu": {"codec": "dct-chop", "cf": 4}}})", "model");
+  const auto plan =
+      parse_plan(R"({"by_name": {"relu": {"codec": "dense", "relative": 0.01}}})", "model");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  const auto source = emit(*graph, *plan, {.lowering = {.sizes = kSizes}, .command = {}});
+  EmitOptions options{.lowering = {.sizes = kSizes}, .command = {}};
+  EXPECT_TRUE(emit(*graph, *plan, options).ok());
+  options.lowering.native = false;
+  const auto source = emit(*graph, *plan, options);
   ASSERT_FALSE(source.ok());
-  EXPECT_NE(source.error().message.find("'relu' is to be stored with dct-chop"), std::string::npos);
+  EXPECT_NE(source.error().message.find("'relu' is to be stored with dense"), std::string::npos);
 }
 
-TEST(ModelPlan, CastsNameTheTypesOfPyTorch) {
+TEST(ModelPlan, ABoundedCodecNeedsOneBound) {
+  const auto refusal = [](const std::string& json) {
+    const auto plan = parse_plan(json, "model");
+    return plan.ok() ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dense"}}})").find("needs a bound"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dense", "relative": -1}}})")
+                .find("not a number above 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dense", "relative": 1, "psnr": 50}}})")
+                .find("one of them"),
+            std::string::npos);
+}
+
+TEST(ModelPlan, CastsNameTheirType) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
-  for (const auto& [type, name] : {std::pair("f16", "torch.float16"), {"bf16", "torch.bfloat16"}}) {
+  for (const auto& [type, name] :
+       {std::pair("f16", "pack_cast(relu, \"f16\")"), {"e4m3", "pack_cast(relu, \"e4m3\")"}}) {
     const auto plan = parse_plan(
         text(R"({"by_name": {"relu": {"codec": "cast", "to": ")", type, "\"}}}"), "model");
     ASSERT_TRUE(plan.ok()) << plan.error().message;

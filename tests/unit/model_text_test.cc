@@ -1,7 +1,9 @@
 // Model texts: what they become, and how mistakes in them are shown.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "model/elaborate.h"
+#include "model/emit.h"
 #include "model/operator.h"
 
 namespace tensorpress::model {
@@ -116,11 +118,64 @@ TEST(ModelText, HostileTextIsAnErrorAndNotACrash) {
   EXPECT_NE(mistake("h = " + std::string(100000, '(') + "\n").find("characters"),
             std::string::npos);
   EXPECT_NE(mistake("h = " + std::string(1000, '(') + "\n").find("brackets"), std::string::npos);
-  EXPECT_NE(mistake("repeat i in 0..9000000000000\nn = i\nend\n").find("steps"), std::string::npos);
+  EXPECT_NE(mistake("repeat i in 0..1500000000000\nn = i\nend\n").find("steps"), std::string::npos);
   std::string nested;
   for (int i = 0; i < 100; ++i) nested += "if true\n";
   EXPECT_NE(mistake(nested).find("bodies are open"), std::string::npos);
   EXPECT_NE(mistake(std::string("h = \"\x01\x1b[31m", 10)).find("m.tpm:1"), std::string::npos);
+}
+
+TEST(ModelText, AFewLinesCannotAskForMoreThanAModelHas) {
+  const auto says = [](const std::string& text, const std::string& words) {
+    EXPECT_NE(mistake(text).find(words), std::string::npos) << mistake(text);
+  };
+  std::string sum = "n = 1";
+  for (int i = 0; i < 3000; ++i) sum += "+1";
+  says(sum + "\n", "deeper than 500");
+  std::string list = "l = [x, x]\n";
+  for (int i = 0; i < 40; ++i) list += "l = [l, l]\n";
+  says(kInputs + list, "at most 1024 tensors");
+  says(kInputs + "repeat i in 0..30000\n  x = relu(x)\nend\n", "more than 20000 operations");
+  says(kInputs + "h = " + std::string(2000, 'a') + ": relu(x)\n", "a name of 2000 characters");
+  std::string type = "input z: f32[1";
+  for (int i = 0; i < 64; ++i) type += ", 1";
+  says(type + "]\n", "at most 64 dimensions");
+  std::string declarations;
+  for (int i = 0; i < 1025; ++i) declarations += text("input i", i, ": f32[N", i, "]\n");
+  says(declarations, "more than 1024 inputs");
+  const std::string huge = "param p: f32[16000000, 16000000]\n";
+  says(huge + "param q: f32[16000000, 16000000]\n", "the parameters have more than");
+  // Blocks in blocks, each behind a deep expression.
+  std::string blocks = kInputs + "block b0(n)\n  return n\nend\n";
+  for (int i = 1; i < 60; ++i) {
+    std::string deep;
+    for (int j = 0; j < 400; ++j) deep += "+ 1";
+    blocks += text("block b", i, "(n)\n  return b", i - 1, "(n)", deep, "\nend\n");
+  }
+  says(blocks + "n = b59(1)\n", "nested deeper than 1000");
+}
+
+TEST(ModelText, LongChainsAreLoweredInTimeAndOnAnySmallStack) {
+  std::string text = kInputs + "h = fc: linear(flatten(x), 10)\n";
+  text += "repeat i in 0..1500\n  h = relu(reshape(h, [0, -1]))\nend\n";
+  text += "repeat i in 0..15000\n  h = reshape(h, [0, -1])\nend\n";
+  const auto graph = graph_of(text + "h = h * h\nloss cross_entropy(h, y)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  for (const char* const name : {"off", "max"}) {
+    const auto source =
+        emit(*graph, *named_plan(name), {.lowering = {.sizes = {{"N", 4}}}, .command = "test"});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    EXPECT_NE(source->find("relu_1500"), std::string::npos);
+  }
+}
+
+TEST(ModelText, SizesThatDoNotFitIn64BitsAreRefused) {
+  const auto graph = graph_of(kInputs + "loss cross_entropy(fc: linear(flatten(x), 10), y)\n");
+  ASSERT_TRUE(graph.ok());
+  const LowerOptions enormous{.sizes = {{"N", std::int64_t{1} << 45}}};
+  const auto refused = emit(*graph, plan_off(), {.lowering = enormous, .command = "test"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("N = 35184372088832"), std::string::npos);
 }
 
 TEST(ModelText, AHundredThousandLinesAreRead) {

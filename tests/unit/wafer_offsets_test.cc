@@ -19,7 +19,7 @@ TEST(WaferOffsets, AreWhatStandsBeforeEachBlockForEveryMesh) {
     std::vector<std::uint32_t> lengths;
     for (std::uint32_t i = 0; i < width * height; ++i) lengths.push_back(i * i % 77);
     for (const OffsetOrder order : kOrders) {
-      const auto run = run_offsets(width, height, order, lengths);
+      const auto run = run_offsets(width, height, lengths, {.order = order});
       ASSERT_TRUE(run.ok()) << run.error().message;
       std::uint64_t before = 0;
       for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -34,7 +34,7 @@ TEST(WaferOffsets, AreWhatStandsBeforeEachBlockForEveryMesh) {
 TEST(WaferOffsets, FollowThePapersExample) {
   // Figure 10a: the first columns sum up to 22, 18 and 12, so the fourth begins at 52.
   const std::vector<std::uint32_t> lengths = {1, 10, 9, 2, 5, 3, 4, 6, 3, 3, 3, 3, 8, 1, 1, 1};
-  const auto run = run_offsets(4, 4, std::nullopt, lengths);
+  const auto run = run_offsets(4, 4, lengths);
   ASSERT_TRUE(run.ok()) << run.error().message;
   EXPECT_EQ(run->order, OffsetOrder::column);
   EXPECT_EQ(run->offsets[4], 22u);
@@ -53,17 +53,19 @@ TEST(WaferOffsets, TakeTheOriginSevenCyclesAStepAndTwoForTheSkewOfTheLaunch) {
   const RunOptions options{.machine = calibration->machine()};
   constexpr std::uint64_t kConstant = 56;
   for (const auto& [width, height] : {std::pair{2u, 3u}, {13u, 7u}, {7u, 13u}, {40u, 40u}}) {
-    EXPECT_EQ(run_offsets(width, height, OffsetOrder::column, {}, options)->origin_cycles,
+    EXPECT_EQ(run_offsets(width, height, {}, {.order = OffsetOrder::column, .run = options})
+                  ->origin_cycles,
               7 * (height - 1) + kConstant);
-    EXPECT_EQ(run_offsets(width, height, OffsetOrder::row, {}, options)->origin_cycles,
-              9 * (width - 1) + kConstant);
+    EXPECT_EQ(
+        run_offsets(width, height, {}, {.order = OffsetOrder::row, .run = options})->origin_cycles,
+        9 * (width - 1) + kConstant);
   }
 }
 
 TEST(WaferOffsets, AFasterOrderByTheOriginIsFasterForTheWholeMesh) {
   for (const auto& [width, height] : {std::pair{50u, 50u}, {50u, 100u}, {100u, 50u}, {200u, 50u}}) {
-    const auto columns = run_offsets(width, height, OffsetOrder::column, {});
-    const auto rows = run_offsets(width, height, OffsetOrder::row, {});
+    const auto columns = run_offsets(width, height, {}, {.order = OffsetOrder::column});
+    const auto rows = run_offsets(width, height, {}, {.order = OffsetOrder::row});
     const bool by_columns = choose_order(width, height) == OffsetOrder::column;
     EXPECT_EQ(columns->origin_cycles < rows->origin_cycles, by_columns) << width << "x" << height;
     EXPECT_EQ(columns->makespan_cycles < rows->makespan_cycles, by_columns)

@@ -32,6 +32,11 @@ void expect_same(const Report& a, const Report& b) {
   }
 }
 
+/// With few threads they meet in every cycle; many would wait for a core most of the time.
+std::uint32_t shared_from(std::size_t threads) {
+  return threads <= 3 ? 0 : 256;
+}
+
 /// Takes words from the west, works on them for a while, sends some of them out again.
 class Worker final : public PeProgram {
  public:
@@ -118,7 +123,9 @@ TEST(WaferSameness, ThreadsDoNotMatter) {
   ASSERT_TRUE(alone.ok()) << alone.error().message;
   EXPECT_FALSE(alone->trace.empty());
   for (const std::size_t threads : {2u, 3u, 11u, 50u}) {
-    const auto together = deal_and_collect(c, {.threads = threads, .trains = false, .trace = true});
+    const auto together = deal_and_collect(
+        c,
+        {.threads = threads, .shared_from = shared_from(threads), .trains = false, .trace = true});
     ASSERT_TRUE(together.ok()) << together.error().message;
     expect_same(*alone, *together);
   }
@@ -134,8 +141,11 @@ TEST(WaferSameness, ThreadsDoNotMatterWhereWaveletsWaitForEachOtherAcrossRows) {
   const auto alone = programs::run_broadcast(7, 12, words, {.machine = narrow, .trace = true});
   ASSERT_TRUE(alone.ok()) << alone.error().message;
   for (const std::size_t threads : {2u, 5u, 12u}) {
-    const auto together = programs::run_broadcast(
-        7, 12, words, {.threads = threads, .machine = narrow, .trace = true});
+    const auto together = programs::run_broadcast(7, 12, words,
+                                                  {.threads = threads,
+                                                   .shared_from = shared_from(threads),
+                                                   .machine = narrow,
+                                                   .trace = true});
     ASSERT_TRUE(together.ok());
     expect_same(alone->report, together->report);
     EXPECT_EQ(alone->received, together->received);
@@ -143,20 +153,82 @@ TEST(WaferSameness, ThreadsDoNotMatterWhereWaveletsWaitForEachOtherAcrossRows) {
 }
 
 TEST(WaferSameness, OffsetsAreTheSameForThreadsOrdersAndTrains) {
-  std::vector<std::uint32_t> lengths(31 * 18);
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    lengths[i] = static_cast<std::uint32_t>(i * 37 % 101);
-  for (const auto order : {programs::OffsetOrder::column, programs::OffsetOrder::row}) {
-    const auto plain = programs::run_offsets(31, 18, order, lengths, {.trains = false});
-    ASSERT_TRUE(plain.ok()) << plain.error().message;
-    for (const std::size_t threads : {1u, 2u, 7u}) {
-      const auto other = programs::run_offsets(31, 18, order, lengths, {.threads = threads});
-      ASSERT_TRUE(other.ok()) << other.error().message;
-      EXPECT_EQ(plain->offsets, other->offsets);
-      EXPECT_EQ(plain->origin_cycles, other->origin_cycles);
-      expect_same(plain->report, other->report);
+  using programs::OffsetOrder;
+  using programs::OffsetsBy;
+  for (const OffsetOrder order : {OffsetOrder::column, OffsetOrder::row}) {
+    for (const OffsetsBy by : {OffsetsBy::mesh, OffsetsBy::look_back}) {
+      // Look-back takes many more cycles, and threads meet in each.
+      const std::uint32_t width = by == OffsetsBy::mesh ? 31 : 6;
+      const std::uint32_t height = by == OffsetsBy::mesh ? 18 : 5;
+      std::vector<std::uint32_t> lengths(width * height);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        lengths[i] = static_cast<std::uint32_t>(i * 37 % 101);
+      }
+      const auto plain = programs::run_offsets(
+          width, height, lengths, {.order = order, .by = by, .run = {.trains = false}});
+      ASSERT_TRUE(plain.ok()) << plain.error().message;
+      for (const std::size_t threads : {1u, 2u, 7u}) {
+        const auto other = programs::run_offsets(
+            width, height, lengths,
+            {.order = order,
+             .by = by,
+             .run = {.threads = threads, .shared_from = shared_from(threads)}});
+        ASSERT_TRUE(other.ok()) << other.error().message;
+        EXPECT_EQ(plain->offsets, other->offsets);
+        EXPECT_EQ(plain->origin_cycles, other->origin_cycles);
+        expect_same(plain->report, other->report);
+      }
     }
   }
+}
+
+TEST(WaferSameness, RoutersThatOnlyPassCollectedWordsOnGuardTheirLinksToo) {
+  // The third PE's words leave to the west, past the second, which sends the first a word.
+  class Sender final : public PeProgram {
+   public:
+    Sender(Color out, std::size_t words, std::uint64_t wait, bool advance)
+        : out_(out), words_(words), wait_(wait), advance_(advance) {}
+    void start(Pe& pe) override {
+      pe.spend(wait_);
+      pe.send(out_, std::span<const std::uint32_t>(words_), advance_);
+    }
+
+   private:
+    Color out_;
+    std::vector<std::uint32_t> words_;
+    std::uint64_t wait_;
+    bool advance_;
+  };
+  class Receiver final : public PeProgram {
+   public:
+    explicit Receiver(Color in) : in_(in) {}
+    void start(Pe& pe) override { pe.receive(in_, std::span(&word_, 1), kNoTask); }
+
+   private:
+    Color in_;
+    std::uint32_t word_ = 0;
+  };
+  const auto attempt = [](bool alone, std::uint64_t wait) {
+    auto layout = Layout::make(3, 1);
+    const Color out = *layout->new_color("out"), aside = *layout->new_color("aside");
+    EXPECT_TRUE(
+        programs::route_collecting(*layout, {0, 0}, Port::west, 3, out, {.first = 2, .every = 3})
+            .ok());
+    EXPECT_TRUE(layout->edge_output(out, alone).ok());
+    EXPECT_TRUE(layout->route({1, 0}, aside, Route::fixed({Port::ramp}, {Port::west})).ok());
+    EXPECT_TRUE(layout->route({0, 0}, aside, Route::fixed({Port::east}, {Port::ramp})).ok());
+    EXPECT_TRUE(layout->place({0, 0}, std::make_unique<Receiver>(aside)).ok());
+    EXPECT_TRUE(layout->place({1, 0}, std::make_unique<Sender>(aside, 1, wait, false)).ok());
+    EXPECT_TRUE(layout->place({2, 0}, std::make_unique<Sender>(out, 50, 20, true)).ok());
+    return run(*layout);
+  };
+  const auto broken = attempt(true, 40);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_NE(broken.error().message.find("alone"), std::string::npos) << broken.error().message;
+  const auto kept = attempt(true, 5), one_by_one = attempt(false, 5);  // the word is there before
+  ASSERT_TRUE(kept.ok() && one_by_one.ok());
+  expect_same(*kept, *one_by_one);
+  EXPECT_TRUE(attempt(false, 40).ok());
 }
 
 TEST(WaferSameness, ABrokenPromiseToBeAloneFailsTheRun) {

@@ -50,6 +50,8 @@ struct TraceEvent {
 
 struct RunOptions {
   std::size_t threads = 1;
+  /// Events of a cycle from which on threads share it; below, waiting for each other takes longer.
+  std::uint32_t shared_from = 256;
   Machine machine = {};
   /// Move trains of wavelets at once where that cannot change anything.
   bool trains = true;

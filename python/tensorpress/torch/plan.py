@@ -23,7 +23,7 @@ from .tensor_codecs import CODECS, ErrorBounded, Keep, Quantize, TensorCodec
 
 KEEP = Keep()
 # What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
-FOR_THE_COMPILER = ("model", "prediction")
+FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
 
 
 @dataclasses.dataclass(frozen=True)

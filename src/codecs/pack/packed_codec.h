@@ -90,6 +90,9 @@ class PackedCodec final : public ChunkCodec {
     if (input.size() != bytes) {
       return corrupt(input.size(), " bytes are stored for ", bytes, " bytes of packed values");
     }
+    if constexpr (std::is_same_v<Options, QuantizeOptions>) {
+      RETURN_IF_ERROR(check_groups(input.data(), chunk.element_count(), options_));
+    }
     const auto place = place_for(chunk, as, workspace.buffers[0]);
     const bool direct = place.data() == chunk.data;
     unpack(workspace.isa, as, input.data(), options_, place, direct && workspace.stream_stores);

@@ -11,6 +11,7 @@
 #include "kernels/fp8/fp8.h"
 #include "kernels/half/half.h"
 #include "kernels/magnitude/magnitude.h"
+#include "kernels/quantize/group_scale.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/stream_copy/stream_copy.h"
 
@@ -147,6 +148,19 @@ std::size_t cast_bytes(CastType type) {
 }
 
 }  // namespace
+
+Result<void> check_groups(const std::byte* packed, std::size_t count,
+                          const QuantizeOptions& options) {
+  const auto levels = static_cast<float>((1u << options.bits) - 1);
+  for (std::size_t i = 0; i < count; i += options.group) {
+    const auto grid = kernels::GroupScale::of_header(load_le<std::uint32_t>(packed));
+    if (!kernels::is_finite(levels * grid.scale + grid.minimum)) {
+      return corrupt("the group of value ", i, " has a minimum or scale that is not finite");
+    }
+    packed += kernels::quantized_group_bytes(std::min(options.group, count - i), options.bits);
+  }
+  return {};
+}
 
 Result<void> check(DType dtype, const QuantizeOptions& options) {
   if (options.bits != 1 && options.bits != 2 && options.bits != 4 && options.bits != 8) {

@@ -16,6 +16,11 @@ Result<void> check(DType dtype, const CastOptions& options);
 Result<void> check(DType dtype, const MaskOptions& options);
 Result<void> check(DType dtype, const SignOptions& options);
 
+/// Packed groups whose grid is not finite, which pack() never makes: what NaN and infinity become
+/// would depend on the instruction set.
+Result<void> check_groups(const std::byte* packed, std::size_t count,
+                          const QuantizeOptions& options);
+
 /// False: not_representable.
 bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const QuantizeOptions& options,
           std::byte* packed);

@@ -35,7 +35,9 @@ HWY_INLINE void Panel(D d, const float* HWY_RESTRICT left, const float* HWY_REST
     for (int i = 0; i < kRows; ++i) {
       const V factor = hn::Set(d, left[static_cast<std::size_t>(i) * inner + k]);
       TENSORPRESS_UNROLL
-      for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(factor, row[j], sums[i][j]);
+      for (int j = 0; j < kVectors; ++j) {
+        sums[i][j] = hn::Add(sums[i][j], hn::Mul(factor, row[j]));
+      }
     }
   }
   TENSORPRESS_UNROLL

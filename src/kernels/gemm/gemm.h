@@ -1,6 +1,6 @@
 // Dense matrix products in single precision: what the paper's two-product form of DCT+Chop runs on.
-// Row by row, contiguous. Sums may be contracted and ordered differently per instruction set, so
-// results agree to rounding only.
+// Row by row, contiguous. Every sum is taken in the order of `inner`, each product rounded before
+// it is added, so that results, which reach streams, are the same on every instruction set.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ class BatchNorm final : public NormalizingOperator {
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
 
-  bool rebuilds_slices() const override { return true; }
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
   std::string rebuilt_slices(Site& s) const override {
     return text("affine_slices(", s.out_slices(s.hidden()), ", ", s.parameter("weight"), ", ",
                 s.parameter("bias"), ")");

@@ -1,6 +1,7 @@
 // conv_transpose2d(x, channels, kernel, stride = 1, padding = 0, output_padding = 0, groups = 1,
 // dilation = 1, bias = true). Backward reads x for the weight's gradient; it may be lossy.
 #include "base/errors.h"
+#include "model/operators/convolutions.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
 
@@ -65,35 +66,25 @@ class ConvTranspose2d final : public Operator {
     return {need_input(0, Tolerance::linear)};
   }
 
+  bool reads_slices(const NodeView& node, const Sizes& sizes) const override {
+    return runs_in_slices(node, sizes);
+  }
+
   void forward(Site& s) const override {
     const Attributes& a = s.attributes();
-    s.define_output(0, text("F.conv_transpose2d(", s.in(), ", ", s.parameter("weight"), ", ",
-                            s.parameter("bias"), ", ", list_text(a.integers("stride", 2)), ", ",
-                            list_text(a.integers("padding", 2)), ", ",
-                            list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"),
-                            ", ", list_text(a.integers("dilation", 2)), ")"));
+    convolution_forward(
+        s, "F.conv_transpose2d",
+        text(", ", list_text(a.integers("stride", 2)), ", ", list_text(a.integers("padding", 2)),
+             ", ", list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"), ", ",
+             list_text(a.integers("dilation", 2))));
   }
 
   void backward(Site& s) const override {
     const Attributes& a = s.attributes();
-    const bool bias = s.wants_parameter("bias");
-    const TensorType& weight = s.view().parameter("weight")->type;
-    const std::int64_t channels = a.integer("channels");
-    std::vector<Definition> made;
-    made.push_back({s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type});
-    made.push_back({s.grad_name_of_parameter("weight"), weight});
-    made.push_back(
-        {bias ? s.grad_name_of_parameter("bias") : "_", {weight.element, {dim(channels)}}});
-    s.define_all(
-        made,
-        text("aten.convolution_backward(", s.grad(), ", ", s.in(), ", ", s.parameter("weight"),
-             ", ", bias ? list_text({channels}) : "None", ", ", list_text(a.integers("stride", 2)),
-             ", ", list_text(a.integers("padding", 2)), ", ", list_text(a.integers("dilation", 2)),
-             ", True, ", list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"),
-             ", [", s.wants() ? "True" : "False", ", True, ", bias ? "True" : "False", "])"));
-    s.give_parameter("weight", made[1].name);
-    if (bias) s.give_parameter("bias", made[2].name);
-    if (s.wants()) s.give(0, made[0].name);
+    convolution_backward(
+        s, text(", ", list_text(a.integers("stride", 2)), ", ", list_text(a.integers("padding", 2)),
+                ", ", list_text(a.integers("dilation", 2)), ", True, ",
+                list_text(a.integers("output_padding", 2)), ", ", a.integer("groups")));
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {

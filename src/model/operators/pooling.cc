@@ -34,7 +34,7 @@ class MaxPool final : public Operator {
                  text("aten.max_pool2d_with_indices(", s.in(), ", ", window(s), ")"));
     if (const int bits = index_bits(s); bits > 0) {
       const std::int64_t count = elements(y.shape, s.sizes());
-      s.save_packed("index", text("pack_window(", index, ", ", bits, ", ", geometry(s), ")"),
+      s.save_packed("index", text("pack_window(", index, ", ", geometry(s), ")"),
                     (count * bits + 7) / 8);
     } else {
       s.save("index", index);
@@ -46,8 +46,8 @@ class MaxPool final : public Operator {
     std::string index = s.saved("index");
     if (const int bits = index_bits(s); bits > 0) {
       const std::string made = s.local("index");
-      s.define({made, {Element::i64, y.shape}}, text("unpack_window(", index, ", ", bits, ", ",
-                                                     to_python(y.shape), ", ", geometry(s), ")"));
+      s.define({made, {Element::i64, y.shape}},
+               text("unpack_window(", index, ", ", to_python(y.shape), ", ", geometry(s), ")"));
       index = made;
     }
     // Of the input only the shape is read.
@@ -72,11 +72,15 @@ class MaxPool final : public Operator {
                 list_text(a.integers("padding", 2)), ", [1, 1], ",
                 a.flag("ceil_mode") ? "True" : "False");
   }
-  /// Width of the input, then kernel, stride and padding.
+  /// Extent of the input, then kernel, stride and padding.
   static std::string geometry(const Site& s) {
     const Attributes& a = s.attributes();
-    return text(s.view().input(0).type.shape[3].factor, ", ", list_text(a.integers("kernel", 2)),
-                ", ", list_text(stride_of(a)), ", ", list_text(a.integers("padding", 2)));
+    const Shape& x = s.view().input(0).type.shape;
+    const auto pair = [](const Pair& numbers) {
+      return text("(", numbers[0], ", ", numbers[1], ")");
+    };
+    return text(pair({x[2].factor, x[3].factor}), ", ", pair(a.integers("kernel", 2)), ", ",
+                pair(stride_of(a)), ", ", pair(a.integers("padding", 2)));
   }
   /// For a place in the window, or 0 for PyTorch's own indices.
   static int index_bits(const Site& s) {

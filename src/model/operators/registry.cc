@@ -81,6 +81,10 @@ std::vector<Need> Operator::rebuild_needs(const NodeView& /*node*/, bool /*split
 
 void Operator::rebuild(Site& /*site*/) const {}
 
+std::string Operator::gradient_sink(Site& /*site*/) const {
+  return {};
+}
+
 std::string Operator::rebuilt_slices(Site& /*site*/) const {
   return {};
 }

@@ -46,7 +46,7 @@ class Relu final : public Operator {
     }
   }
 
-  bool rebuilds_slices() const override { return true; }
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
   std::string rebuilt_slices(Site& s) const override {
     return text("masked_slices(", s.in_slices(), ", ", s.signs(), ")");
   }

@@ -1,5 +1,6 @@
-// upsample(x, factor, mode), pad(x, [left, right, top, bottom], value), cat([a, b], axis): values
-// are moved or repeated, and the gradients are moved back or summed; nothing is stored.
+// upsample(x, factor, mode), pad(x, [left, right, top, bottom], value): values are moved or
+// repeated, and the gradients are moved back or summed; nothing is stored. What is larger than x is
+// made again from x where backward reads it.
 #include "base/errors.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
@@ -32,24 +33,46 @@ class Upsample final : public Operator {
     return Inferred{{y}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
-  void forward(Site& s) const override {
-    const std::int64_t factor = s.attributes().integer("factor");
-    const bool nearest = s.attributes().word("mode") == "nearest";
-    s.define_output(0, text("F.interpolate(", s.in(), ", scale_factor=", factor, ", mode=\"",
-                            s.attributes().word("mode"), "\"",
-                            nearest ? "" : text(", align_corners=", corners(s)), ")"));
+  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::linear)};
+  }
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  bool is_lazy(const NodeView& /*node*/) const override { return true; }
+  void forward(Site& s) const override { s.define_output(0, upsampled(s, s.in())); }
+  void rebuild(Site& s) const override { forward(s); }
+  std::string rebuilt_slices(Site& s) const override {
+    return text("mapped_slices(", s.in_slices(), ", lambda x: ", upsampled(s, "x"), ", ",
+                to_python(s.view().output().type.shape), ")");
+  }
+  std::string gradient_sink(Site& s) const override {
+    Shape x = s.view().input(0).type.shape;
+    const std::string sample = to_python(Shape(x.begin() + 1, x.end()));
+    return text("MappedSink(", s.input_sink(0),
+                ", lambda g: ", downsampled(s, "g", text("(g.size(0), *", sample, ")")), ")");
   }
   void backward(Site& s) const override {
-    const Shape& x = s.view().input(0).type.shape;
-    const Shape& y = s.view().output().type.shape;
-    const std::int64_t factor = s.attributes().integer("factor");
-    const bool nearest = s.attributes().word("mode") == "nearest";
-    s.give(0, text("aten.upsample_", nearest ? "nearest" : "bilinear", "2d_backward(", s.grad(),
-                   ", [", y[2].factor, ", ", y[3].factor, "], ", to_python(x), ", ",
-                   nearest ? "" : text(corners(s), ", "), factor, ".0, ", factor, ".0)"));
+    // A part of another gradient is copied first.
+    const bool part = !s.may_overwrite_grad();
+    s.give(0, downsampled(s, s.grad(), to_python(s.view().input(0).type.shape)),
+           part ? bytes(s.view().output().type, s.sizes()) : 0);
   }
 
  private:
+  static std::string upsampled(const Site& s, const std::string& x) {
+    const std::string& mode = s.attributes().word("mode");
+    return text("F.interpolate(", x, ", scale_factor=", s.attributes().integer("factor"),
+                ", mode=\"", mode, "\"",
+                mode == "nearest" ? "" : text(", align_corners=", corners(s)), ")");
+  }
+  static std::string downsampled(const Site& s, const std::string& gradient,
+                                 const std::string& shape) {
+    const Shape& y = s.view().output().type.shape;
+    const std::int64_t factor = s.attributes().integer("factor");
+    const bool nearest = s.attributes().word("mode") == "nearest";
+    return text("aten.upsample_", nearest ? "nearest" : "bilinear", "2d_backward(", gradient, ", [",
+                y[2].factor, ", ", y[3].factor, "], ", shape, ", ",
+                nearest ? "" : text(corners(s), ", "), factor, ".0, ", factor, ".0)");
+  }
   static const char* corners(const Site& s) {
     return s.attributes().flag("align_corners") ? "True" : "False";
   }
@@ -89,55 +112,6 @@ class Pad final : public Operator {
   }
 };
 
-class Cat final : public Operator {
- public:
-  const Signature& signature() const override {
-    static const Signature kSignature{
-        "cat", 2, 64, {{"axis", AttributeKind::integer, false, std::int64_t{1}}}};
-    return kSignature;
-  }
-  Result<Inferred> infer(const Arguments& arguments) const override {
-    TensorType y = arguments.inputs[0];
-    const std::int64_t axis = arguments.attributes.integer("axis");
-    if (axis < 0 || static_cast<std::size_t>(axis) >= y.shape.size()) {
-      return bad_argument("there is no axis ", axis, " in ", to_text(y));
-    }
-    const auto at = static_cast<std::size_t>(axis);
-    for (std::size_t i = 1; i < arguments.inputs.size(); ++i) {
-      TensorType other = arguments.inputs[i];
-      const bool known = at < other.shape.size() && other.shape[at].symbol == y.shape[at].symbol;
-      const std::int64_t extent = known ? other.shape[at].factor : 0;
-      if (known) other.shape[at] = y.shape[at];
-      if (!known || other != y) {
-        return bad_argument(to_text(arguments.inputs[0]), " and ", to_text(arguments.inputs[i]),
-                            " do not fit together along axis ", axis);
-      }
-      y.shape[at].factor += extent;
-    }
-    return Inferred{{y}};
-  }
-  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
-  void forward(Site& s) const override {
-    std::string parts;
-    for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      parts += text(i == 0 ? "" : ", ", s.in(i));
-    }
-    s.define_output(0, text("torch.cat([", parts, "], ", s.attributes().integer("axis"), ")"));
-  }
-  void backward(Site& s) const override {
-    const std::int64_t axis = s.attributes().integer("axis");
-    Dim start = dim(0);
-    for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      const Dim extent = s.view().input(i).type.shape[static_cast<std::size_t>(axis)];
-      start.symbol = extent.symbol;
-      s.give_shared(
-          i, s.grad(),
-          text(s.grad(), ".narrow(", axis, ", ", to_text(start), ", ", to_text(extent), ")"));
-      start.factor += extent.factor;
-    }
-  }
-};
-
 }  // namespace
 
 const Operator& upsample_operator() {
@@ -146,10 +120,6 @@ const Operator& upsample_operator() {
 }
 const Operator& pad_operator() {
   static const Pad kOperator;
-  return kOperator;
-}
-const Operator& cat_operator() {
-  static const Cat kOperator;
   return kOperator;
 }
 

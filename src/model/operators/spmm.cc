@@ -36,7 +36,8 @@ class Spmm final : public Operator {
   }
   void forward(Site& s) const override {
     if (sums(s.attributes())) {
-      s.define_output(0, text("torch.sparse.mm(", s.in(0), ", ", s.in(1), ")"));
+      s.define_output(0, text("torch.sparse.mm(", s.in(0), ", ", s.in(1), ")"),
+                      bytes(s.view().output().type, s.sizes()));
       return;
     }
     const std::string winner = s.local("winner");
@@ -49,7 +50,9 @@ class Spmm final : public Operator {
   }
   void backward(Site& s) const override {
     if (sums(s.attributes())) {
-      s.give(1, text("torch.sparse.mm(", s.in(0), ".t(), ", s.grad(), ")"));
+      // Measured: rows and columns are copied into another order, as in forward.
+      s.give(1, text("torch.sparse.mm(", s.in(0), ".t(), ", s.grad(), ")"),
+             bytes(s.view().input(1).type, s.sizes()) + bytes(s.view().output().type, s.sizes()));
       return;
     }
     const bool max = s.attributes().word("reduce") == "max";

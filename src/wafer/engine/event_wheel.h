@@ -51,6 +51,12 @@ class EventWheel {
     return far_.empty() ? near : std::min(near, far_.begin()->first);
   }
 
+  /// Of those at `cycle`, which must be next() or earlier.
+  std::size_t count(std::uint64_t cycle) const {
+    const bool far = !far_.empty() && far_.begin()->first == cycle;
+    return buckets_[cycle % kBuckets].size() + (far ? far_.begin()->second.size() : 0);
+  }
+
   /// Takes what happens at `cycle`, which must be next() or earlier, into `events`.
   void take(std::uint64_t cycle, std::vector<Event>& events) {
     events.clear();

@@ -62,7 +62,8 @@ Plan::Plan(Layout& the_layout, const RunOptions& the_options)
 
 // A dealing chain: every router first gives its words to its PE, and after an advance passes
 // everything on; the last one keeps its first position. A collecting chain: every router first
-// sends its PE's words out, and after an advance what comes from further in.
+// sends its PE's words out, and after an advance what comes from further in. Routers between them
+// may pass everything on from the start.
 std::uint32_t Plan::find_chain(std::uint32_t row, Port edge, unsigned color, bool deals) {
   const bool from_west = edge == Port::west;
   const Port inwards = opposite(edge);
@@ -80,12 +81,14 @@ std::uint32_t Plan::find_chain(std::uint32_t row, Port edge, unsigned color, boo
     const bool ends = here.count == 1 && here.positions[0] == own;
     const bool goes_on =
         here.count == 2 && !here.ring && here.positions[0] == own && here.positions[1] == pass;
-    if (!ends && !goes_on) return kNoChain;
+    const bool passes = here.count == 1 && here.positions[0] == pass;
+    if (!ends && !goes_on && !passes) return kNoChain;
     chain.pes.push_back(pe);
+    chain.passes.push_back(passes);
     if (ends) break;
     if (step + 1 == width) return kNoChain;
   }
-  if (chain.pes.empty()) return kNoChain;
+  if (chain.pes.empty() || chain.passes.back()) return kNoChain;
   chain.words.assign(chain.pes.size(), 0);
   if (!deals) {
     chain.waiting.resize(chain.pes.size());

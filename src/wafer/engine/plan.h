@@ -58,6 +58,7 @@ struct Chain {
   Port down = Port::west;  // a collecting chain's way out
   std::uint8_t color = 0;
   std::vector<std::uint32_t> pes;  // from the edge inwards
+  std::vector<bool> passes;        // its router passes everything on; its PE has no part in it
   std::size_t next = 0;            // whose turn it is
   std::size_t sent = 0;            // how many of its sends are done
   std::uint64_t edge_free = 0;

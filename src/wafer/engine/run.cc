@@ -1,118 +1,19 @@
-// Strips side by side: all work on the same cycle, then hand over what crosses their borders, then
-// go to the earliest cycle at which anything happens anywhere.
+// A run from a layout to its report, or to what went wrong.
 #include <algorithm>
-#include <atomic>
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <tuple>
 
 #include "base/errors.h"
 #include "tensorpress/wafer/wafer.h"
+#include "wafer/engine/crew.h"
 #include "wafer/engine/strip.h"
 
 namespace tensorpress::wafer {
 namespace {
 
-using engine::kNever;
-using engine::Message;
+using engine::Crew;
 using engine::Plan;
 using engine::Strip;
-
-/// All wait for all. Waiting is short, so it spins, and sleeps if the others have no core.
-class Barrier {
- public:
-  explicit Barrier(std::size_t count) : count_(count) {}
-
-  void wait() {
-    const std::size_t round = round_.load(std::memory_order_acquire);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
-      round_.notify_all();
-      return;
-    }
-    for (unsigned spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-      if (spins > kSpins) round_.wait(round, std::memory_order_acquire);
-    }
-  }
-
- private:
-  static constexpr unsigned kSpins = 2000;
-  const std::size_t count_;
-  std::atomic<std::size_t> arrived_{0};
-  std::atomic<std::size_t> round_{0};
-};
-
-struct Crew {
-  struct alignas(64) Slot {
-    std::uint64_t next = 0;
-    bool failed = false;
-    std::vector<Message> to_above, to_below;
-  };
-  std::vector<std::unique_ptr<Strip>> strips;
-  std::vector<Slot> slots[2];  // written in one round, read in the next
-  std::uint64_t max_cycles = 0;
-  bool too_long = false;
-
-  /// What one thread does; all make the same decisions from the same slots.
-  void work(std::size_t own, Barrier& barrier) {
-    Strip& strip = *strips[own];
-    strip.start();
-    for (unsigned round = 0;; round ^= 1) {
-      auto& slot = slots[round][own];
-      slot.next = strip.next();
-      slot.failed = !strip.failure().empty();
-      slot.to_above.clear();
-      slot.to_below.clear();
-      slot.to_above.swap(strip.to_above());
-      slot.to_below.swap(strip.to_below());
-      for (const auto* const messages : {&slot.to_above, &slot.to_below}) {
-        for (const Message& message : *messages) slot.next = std::min(slot.next, message.cycle);
-      }
-      barrier.wait();
-      std::uint64_t cycle = kNever;
-      bool stop = false;
-      for (const Slot& each : slots[round]) {
-        cycle = std::min(cycle, each.next);
-        stop = stop || each.failed;
-      }
-      if (own > 0) strip.take_in(slots[round][own - 1].to_below);
-      if (own + 1 < strips.size()) strip.take_in(slots[round][own + 1].to_above);
-      if (stop || cycle == kNever) return;
-      if (cycle > max_cycles) {
-        if (own == 0) too_long = true;
-        return;
-      }
-      strip.work(cycle);
-    }
-  }
-};
-
-/// Every strip on a thread of its own, the first on the caller's. None begins before all are there.
-Result<void> work_together(Crew& crew) {
-  const std::size_t count = crew.strips.size();
-  Barrier barrier(count);
-  enum : int { kWait, kGo, kGiveUp };
-  std::atomic<int> signal{kWait};
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < count; ++i) {
-    try {
-      threads.emplace_back([&crew, &barrier, &signal, i] {
-        signal.wait(kWait);
-        if (signal.load() == kGo) crew.work(i, barrier);
-      });
-    } catch (const std::system_error&) {
-      signal.store(kGiveUp);
-      signal.notify_all();
-      return too_large("the system gives no ", count, " threads; ask for fewer");
-    }
-  }
-  signal.store(kGo);
-  signal.notify_all();
-  crew.work(0, barrier);
-  return {};
-}
 
 std::vector<std::uint32_t> strip_borders(std::uint32_t height, std::size_t threads) {
   const auto count =
@@ -145,28 +46,26 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   }
   RETURN_IF_ERROR(layout.check());
   Plan plan(layout, options);
-  Crew crew;
-  crew.max_cycles = options.max_cycles;
   const auto borders = strip_borders(layout.height(), options.threads);
+  std::vector<std::unique_ptr<Strip>> strips;
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-    crew.strips.push_back(std::make_unique<Strip>(plan, borders[i], borders[i + 1]));
+    strips.push_back(std::make_unique<Strip>(plan, borders[i], borders[i + 1]));
   }
-  const std::size_t count = crew.strips.size();
-  for (auto& slots : crew.slots) slots.resize(count);
-  RETURN_IF_ERROR(work_together(crew));
-  for (const auto& strip : crew.strips) {
+  Crew crew(std::move(strips), options.shared_from);
+  RETURN_IF_ERROR(crew.work(options.max_cycles));
+  for (const auto& strip : crew.strips()) {
     if (!strip->failure().empty()) return bad_argument(strip->failure());
   }
-  if (crew.too_long) {
+  if (!crew.ended()) {
     return bad_argument("the program is still running after ", options.max_cycles,
                         " cycles; it may never end, or needs a larger limit");
   }
   std::vector<std::string> waiting;
   constexpr std::size_t kListed = 6;
-  for (const auto& strip : crew.strips) strip->list_waiting_pes(waiting, kListed);
+  for (const auto& strip : crew.strips()) strip->list_waiting_pes(waiting, kListed);
   // These come in the order of the strips, so they are sorted: the same words for any threads.
   std::vector<std::string> further;
-  for (const auto& strip : crew.strips) {
+  for (const auto& strip : crew.strips()) {
     strip->list_waiting_host(further, SIZE_MAX);
     strip->list_waiting_chains(further, SIZE_MAX);
   }
@@ -182,7 +81,7 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   }
   plan.count_chains();
   Report report;
-  for (const auto& strip : crew.strips) strip->add_to(report);
+  for (const auto& strip : crew.strips()) strip->add_to(report);
   sort_parts(report);
   report.finish.reserve(plan.pes.size());
   report.busy_cycles.reserve(plan.pes.size());

@@ -77,6 +77,7 @@ class Strip {
 
   void start();
   std::uint64_t next() const { return wheel_.next(); }
+  std::size_t events_at(std::uint64_t cycle) const { return wheel_.count(cycle); }
   /// Does everything that happens at `cycle`.
   void work(std::uint64_t cycle);
   void take_in(const std::vector<Message>& messages);
@@ -158,7 +159,7 @@ class Strip {
   // --- Trains (trains.cc) ---
   void inject(std::uint32_t injection);
   void deal(std::uint32_t injection);
-  bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place);
+  bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place, std::size_t train);
   void take_train(std::uint32_t pe, std::uint32_t train, unsigned color);
   void collect(std::uint32_t pe, const Send& send);
   std::string no_route(std::uint32_t pe, Color color) const;

@@ -1,6 +1,6 @@
 // Words that come in over the edge or leave by it, moved at once where their links are theirs
 // alone. What a train does is written down here in closed form; that it is what the wavelets would
-// have done one by one is what tests/unit/wafer_trains_test.cc shows.
+// have done one by one is what tests/unit/wafer_sameness_test.cc shows.
 #include <algorithm>
 
 #include "base/text.h"
@@ -58,12 +58,15 @@ void Strip::deal(std::uint32_t number) {
   Injection& injection = injections_[number];
   Chain& chain = plan_.chains[injection.chain];
   const std::size_t trains = injection.input->words.size() / injection.input->advance_every;
-  for (std::size_t place = 0; place < std::min(trains, chain.pes.size()); ++place) {
-    if (!deal_one(chain, *injection.input, place)) break;
+  std::size_t train = 0, dealt = 0;  // the places up to the last one that got a train
+  for (std::size_t place = 0; train < trains && place < chain.pes.size(); ++place) {
+    if (chain.passes[place]) continue;
+    if (!deal_one(chain, *injection.input, place, train)) break;
+    ++train;
+    dealt = place + 1;
     injection.next += injection.input->advance_every;
   }
   // Until the last of them has passed, each link is theirs.
-  const std::size_t dealt = injection.next / injection.input->advance_every;
   for (std::size_t place = 0; place + 1 < dealt; ++place) {
     PeState& state = plan_.pes[chain.pes[place]];
     state.dealt_way = static_cast<std::uint8_t>(opposite(chain.down));
@@ -71,13 +74,13 @@ void Strip::deal(std::uint32_t number) {
   }
 }
 
-// The train of place k leaves the host after k others, crosses the edge and k links, and goes down
-// the ramp.
-bool Strip::deal_one(Chain& chain, const EdgeInput& input, std::size_t place) {
+// Train number t for place k leaves the host after t others, crosses the edge and k links, and goes
+// down the ramp.
+bool Strip::deal_one(Chain& chain, const EdgeInput& input, std::size_t place, std::size_t train) {
   const std::uint32_t pe = chain.pes[place];
   const std::uint32_t length = input.advance_every;
   const std::uint64_t first =
-      cycle_ + place * length + (place + 1) * machine().hop + machine().ramp;
+      cycle_ + train * length + (place + 1) * machine().hop + machine().ramp;
   const Operation* const operation = operation_for(pe, chain.color);
   PeState& state = plan_.pes[pe];
   if (operation == nullptr || operation->kind != OperationKind::store || operation->ready > first ||
@@ -94,7 +97,7 @@ bool Strip::deal_one(Chain& chain, const EdgeInput& input, std::size_t place) {
                                       .word = static_cast<std::uint32_t>(trains_.size()),
                                       .kind = EventKind::train,
                                       .color = chain.color});
-  trains_.push_back({input.words.data() + place * length, length});
+  trains_.push_back({input.words.data() + train * length, length});
   return true;
 }
 
@@ -114,7 +117,7 @@ void Strip::collect(std::uint32_t pe, const Send& send) {
   PeState& state = plan_.pes[pe];
   const auto place = static_cast<std::size_t>(std::ranges::find(chain.pes, pe) - chain.pes.begin());
   const Color color = plan_.color_of[send.color];
-  if (place == chain.pes.size()) {
+  if (place == chain.pes.size() || chain.passes[place]) {
     fail(pe, no_route(pe, color));
     return;
   }
@@ -136,14 +139,23 @@ void Strip::collect(std::uint32_t pe, const Send& send) {
     return;
   }
   state.ramp_up_until = waiting.ready + send.count;
-  state.collected_way = static_cast<std::uint8_t>(chain.down);
-  state.collected_from = std::min(state.collected_from, waiting.ready + machine().ramp);
+  // Its way out is theirs from now on, and so is that of the routers before it that pass them on.
+  for (std::size_t i = place + 1; i-- > 0 && (i == place || chain.passes[i]);) {
+    PeState& on_the_way = plan_.pes[chain.pes[i]];
+    on_the_way.collected_way = static_cast<std::uint8_t>(chain.down);
+    on_the_way.collected_from = std::min(on_the_way.collected_from, waiting.ready + machine().ramp);
+  }
   collect_turns(chain);
 }
 
 // The words of place k go up the ramp, over k links and the edge, after everything before them.
 void Strip::collect_turns(Chain& chain) {
-  while (chain.next < chain.pes.size() && chain.sent < chain.waiting[chain.next].size()) {
+  while (chain.next < chain.pes.size()) {
+    if (chain.passes[chain.next]) {
+      ++chain.next;
+      continue;
+    }
+    if (chain.sent >= chain.waiting[chain.next].size()) break;
     const std::uint32_t pe = chain.pes[chain.next];
     Chain::Waiting& waiting = chain.waiting[chain.next][chain.sent++];
     const std::uint64_t way = machine().ramp + (chain.next + 1) * machine().hop;

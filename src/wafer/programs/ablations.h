@@ -1,6 +1,6 @@
-// What the paper's discussion says of other designs, from a run and closed forms: how long the
-// kernel would take with offsets found by look-back or by the host, and with idle PEs helping slow
-// ones (CereSZ-II, Sections III, VI-A and VIII).
+// What other designs of the paper's discussion would make of a run, in closed form, told beside it
+// (CereSZ-II, Sections III, VI-A and VIII). Look-back (look_back.h) and idle PEs that help
+// (sharing_pe.h) are programs that can be run instead.
 #pragma once
 
 #include <string>
@@ -17,15 +17,8 @@ struct Ablation {
   std::uint64_t kernel_cycles = 0;
 };
 
-/// The slowest PE's coding, then every PE asks its predecessor: without shared memory look-back is
-/// a chain through all PEs, a step each, and back to the head of the next line.
-std::uint64_t look_back_cycles(std::uint32_t lines, std::uint32_t line_length,
-                               const Machine& machine);
 /// Lengths to the host and offsets back: two transactions over the network and the words.
 std::uint64_t host_offset_cycles(std::uint64_t pes, const Calibration& calibration);
-/// Each PE shares its work evenly with its eastern neighbour; the block has to get there.
-std::uint64_t helped_coding_cycles(const MeshRun& run, const Machine& machine);
-
 std::vector<Ablation> ablations_of(const MeshRun& run, const MeshOptions& options,
                                    const Calibration& calibration);
 

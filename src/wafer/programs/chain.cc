@@ -53,27 +53,36 @@ Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length
   return {};
 }
 
-Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color) {
-  const Port inwards = opposite(edge);
-  const Route last = Route::fixed({edge}, {Port::ramp});
-  const Route other{{{{edge}, {Port::ramp}}, {{edge}, {inwards}}}, false};
+namespace {
+
+/// `own`: to or from the PE; `pass`: along the line. The last stop keeps to the first of them.
+Result<void> route_stops(Layout& layout, PeAt first, Port inwards, std::size_t length, Color color,
+                         const Stops& stops, const Position& own, const Position& pass) {
   for (std::size_t place = 0; place < length; ++place) {
-    RETURN_IF_ERROR(
-        layout.route(step(first, inwards, place), color, place + 1 < length ? other : last));
+    const bool stop = place >= stops.first && (place - stops.first) % stops.every == 0;
+    const bool last = stop && length - place <= stops.every;
+    const Route route{stop ? last ? std::vector{own} : std::vector{own, pass} : std::vector{pass},
+                      false};
+    RETURN_IF_ERROR(layout.route(step(first, inwards, place), color, route));
+    if (last) break;
   }
   return {};
 }
 
-Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
-                              Color color) {
+}  // namespace
+
+Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color,
+                           const Stops& stops) {
   const Port inwards = opposite(edge);
-  const Route last = Route::fixed({Port::ramp}, {edge});
-  const Route other{{{{Port::ramp}, {edge}}, {{inwards}, {edge}}}, false};
-  for (std::size_t place = 0; place < length; ++place) {
-    RETURN_IF_ERROR(
-        layout.route(step(first, inwards, place), color, place + 1 < length ? other : last));
-  }
-  return {};
+  return route_stops(layout, first, inwards, length, color, stops, {{edge}, {Port::ramp}},
+                     {{edge}, {inwards}});
+}
+
+Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
+                              Color color, const Stops& stops) {
+  const Port inwards = opposite(edge);
+  return route_stops(layout, first, inwards, length, color, stops, {{Port::ramp}, {edge}},
+                     {{inwards}, {edge}});
 }
 
 }  // namespace tensorpress::wafer::programs

@@ -28,13 +28,20 @@ Result<ChainColors> new_chain_colors(Layout& layout, const std::string& name);
 Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length,
                          const ChainColors& colors);
 
-/// Routes along which words that come in at `edge` are dealt out to the `length` PEs from there
+/// Which PEs of a line have a part in dealing or collecting; the routers between pass words on.
+struct Stops {
+  std::size_t first = 0;
+  std::size_t every = 1;
+};
+
+/// Routes along which words that come in at `edge` are dealt out to PEs of the `length` from there
 /// inwards, to one after the other; a wavelet marked `advance` is the last for each.
-Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color);
+Result<void> route_dealing(Layout& layout, PeAt first, Port edge, std::size_t length, Color color,
+                           const Stops& stops = {});
 /// Routes along which the PEs send their words out at `edge`, one PE after the other; the last
 /// word of each must be marked `advance`.
 Result<void> route_collecting(Layout& layout, PeAt first, Port edge, std::size_t length,
-                              Color color);
+                              Color color, const Stops& stops = {});
 
 /// The turn of the PE at `place` of a line of `length` when float vectors are added up along it:
 /// the last one has the sum when `done` begins.

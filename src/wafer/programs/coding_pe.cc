@@ -6,8 +6,6 @@
 namespace tensorpress::wafer::programs {
 namespace {
 
-enum : Task { kLoaded, kUnload, kFirstOffsetTask };
-
 constexpr std::size_t kLargestBlockBytes = 4 + kernels::huffman::kMaxBlockBits<float> / 8;
 
 }  // namespace
@@ -21,15 +19,55 @@ BlockValues CodingPlan::block(std::uint64_t number) const {
   return block;
 }
 
+void CodingPlan::deal(std::uint64_t first, std::vector<std::uint32_t>& words) const {
+  if (io == MeshIo::sram) {
+    words.push_back(1);
+    return;
+  }
+  for (std::uint32_t i = 0; i < blocks_per_pe; ++i) {
+    if (first + i >= blocks) {
+      words.insert(words.end(), kBlockValues, 0);
+      continue;
+    }
+    for (const float value : block(first + i)) {
+      words.push_back(std::bit_cast<std::uint32_t>(value));
+    }
+  }
+}
+
 std::size_t CodingPlan::fixed_bytes() const {
   const std::size_t book_bytes =
       mapping == Mapping::ceresz2 ? kCodebookEntryBytes * book->symbols() : 0;
-  return kCodeBytes + kQueueBytes + book_bytes + 4 * kMessageHead;
+  const std::size_t shared_bytes = share_work ? block_bytes() + 8 * kMessageHead : 0;
+  return kCodeBytes + kQueueBytes + book_bytes + 4 * kMessageHead + shared_bytes;
 }
 
 std::size_t CodingPlan::block_bytes() const {
   const std::size_t raw = sizeof(float) * kBlockValues;
   return raw + (mapping == Mapping::ceresz2 ? kLargestBlockBytes : raw + 1);
+}
+
+StageCycles CodingPlan::code(std::uint64_t number, const BlockValues& block_values,
+                             CodedBlocks& coded) const {
+  if (mapping == Mapping::ceresz2) {
+    const auto block = ceresz2::encode_block<float>(block_values, quantizer, *book);
+    for (std::uint32_t i = 0; i < block.words; ++i) {
+      coded.words.push_back(load_le<std::uint32_t>(block.bytes.data() + 4 * i));
+    }
+    for (const std::uint32_t i : block.outliers) {
+      const std::uint64_t position = number * kBlockValues + i;
+      if (position >= values.size()) continue;  // a copy that fills the last block
+      coded.further.push_back(static_cast<std::uint32_t>(position));
+      coded.further.push_back(std::bit_cast<std::uint32_t>(block_values[i]));
+    }
+    return costs.ceresz2(32 * block.words);
+  }
+  const auto block = ceresz::encode_block<float>(block_values, quantizer);
+  for (std::size_t i = 0; i < block.bytes; i += 4) {
+    coded.words.push_back(load_le<std::uint32_t>(block.payload.data() + i));
+  }
+  coded.further.push_back(block.width);
+  return costs.ceresz(block.width == ceresz::kRawBlock ? 0 : block.width);
 }
 
 std::vector<MemoryItem> CodingPe::memory() const {
@@ -45,30 +83,75 @@ std::vector<MemoryItem> CodingPe::memory() const {
   return items;
 }
 
+CodingPe::CodingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block,
+                   std::uint32_t block_count)
+    : plan_(plan), first_block_(first_block), block_count_(block_count) {
+  if (plan.offsets_by == OffsetsBy::look_back) listens_ = LookBack::listens(plan.offsets, at);
+}
+
 void CodingPe::start(Pe& pe) {
-  input_.resize(plan_.io == MeshIo::edge ? plan_.blocks_per_pe * kBlockValues : 1);
+  input_.resize(plan_.dealt_words());
   pe.receive(plan_.in, input_, kLoaded);
 }
 
 void CodingPe::on_task(Pe& pe, Task task) {
   if (task == kLoaded) {
-    code(pe);
-    const auto words = static_cast<std::uint32_t>(message_.size() - kMessageHead);
-    if (plan_.mesh_offsets) {
-      stages_.begin(pe, plan_.offsets, words);
-    } else {
-      known(pe);
-    }
+    began_ = pe.now();
+    loaded(pe);
   } else if (task == kUnload) {
     pe.send(plan_.out, message_, true);
   } else if (stages_.on_task(pe, plan_.offsets, task)) {
-    known(pe);
+    known(pe, stages_.offset());
+  }
+}
+
+void CodingPe::on_wavelet(Pe& pe, Color, std::uint32_t word) {
+  if (look_back_.on_wavelet(pe, plan_.offsets, word)) known(pe, look_back_.offset());
+}
+
+void CodingPe::loaded(Pe& pe) {
+  CodedBlocks blocks;
+  StageCycles cycles;
+  for (std::uint32_t i = 0; i < block_count_; ++i) {
+    cycles += plan_.code(first_block_ + i, block(first_block_ + i), blocks);
+  }
+  spend(pe, cycles);
+  coded(pe, std::move(blocks));
+}
+
+void CodingPe::spend(Pe& pe, const StageCycles& cycles) {
+  pe.spend(cycles.quantize, kQuantizeStage);
+  pe.spend(cycles.predict, kPredictStage);
+  pe.spend(cycles.encode, kEncodeStage);
+  coding_cycles_ += static_cast<std::uint32_t>(cycles.total());
+}
+
+void CodingPe::coded(Pe& pe, CodedBlocks blocks) {
+  // Values in, quanta out and in again, differences likewise, two table entries a value, codes out.
+  const std::uint64_t values = std::uint64_t{32} * kBlockValues * block_count_;
+  pe.touch_memory(values * (plan_.mapping == Mapping::ceresz2 ? 5 : 3),
+                  2 * values + 32 * blocks.words.size());
+  if (plan_.io == MeshIo::edge) input_ = {};
+  const auto words = static_cast<std::uint32_t>(blocks.words.size());
+  message_.assign(kMessageHead, 0);
+  message_.insert(message_.end(), blocks.words.begin(), blocks.words.end());
+  further_ = std::move(blocks.further);
+  switch (plan_.offsets_by) {
+    case OffsetsBy::mesh:
+      stages_.begin(pe, plan_.offsets, words);
+      break;
+    case OffsetsBy::look_back:
+      if (look_back_.begin(pe, plan_.offsets, words)) known(pe, 0);
+      break;
+    case OffsetsBy::host:
+      known(pe, 0);
+      break;
   }
 }
 
 // The offset is known, or none is needed.
-void CodingPe::known(Pe& pe) {
-  message_[0] = stages_.offset();
+void CodingPe::known(Pe& pe, std::uint32_t offset) {
+  message_[0] = offset;
   message_[1] = static_cast<std::uint32_t>(message_.size() - kMessageHead);
   message_[2] = static_cast<std::uint32_t>(further_.size());
   placed_ = pe.now();
@@ -78,56 +161,12 @@ void CodingPe::known(Pe& pe) {
   pe.activate(kUnload);
 }
 
-void CodingPe::code(Pe& pe) {
-  began_ = pe.now();
-  message_.assign(kMessageHead, 0);
-  StageCycles cycles;
-  for (std::uint32_t i = 0; i < block_count_; ++i) {
-    cycles += plan_.mapping == Mapping::ceresz2 ? code_ceresz2(first_block_ + i)
-                                                : code_ceresz(first_block_ + i);
-  }
-  pe.spend(cycles.quantize, kQuantizeStage);
-  pe.spend(cycles.predict, kPredictStage);
-  pe.spend(cycles.encode, kEncodeStage);
-  coding_cycles_ = static_cast<std::uint32_t>(cycles.total());
-  // Values in, quanta out and in again, differences likewise, two table entries a value, codes out.
-  const std::uint64_t values = std::uint64_t{32} * kBlockValues * block_count_;
-  pe.touch_memory(values * (plan_.mapping == Mapping::ceresz2 ? 5 : 3),
-                  2 * values + 32 * (message_.size() - kMessageHead));
-  if (plan_.io == MeshIo::edge) input_ = {};
-}
-
 BlockValues CodingPe::block(std::uint64_t number) const {
   if (plan_.io == MeshIo::sram) return plan_.block(number);
   BlockValues block;
   const std::size_t at = static_cast<std::size_t>(number - first_block_) * kBlockValues;
   for (std::size_t i = 0; i < kBlockValues; ++i) block[i] = std::bit_cast<float>(input_[at + i]);
   return block;
-}
-
-StageCycles CodingPe::code_ceresz2(std::uint64_t number) {
-  const BlockValues values = block(number);
-  const auto coded = ceresz2::encode_block<float>(values, plan_.quantizer, *plan_.book);
-  for (std::uint32_t i = 0; i < coded.words; ++i) {
-    message_.push_back(load_le<std::uint32_t>(coded.bytes.data() + 4 * i));
-  }
-  for (const std::uint32_t i : coded.outliers) {
-    const std::uint64_t position = number * kBlockValues + i;
-    if (position >= plan_.values.size()) continue;  // a copy that fills the last block
-    further_.push_back(static_cast<std::uint32_t>(position));
-    further_.push_back(std::bit_cast<std::uint32_t>(values[i]));
-  }
-  return plan_.costs.ceresz2(32 * coded.words);
-}
-
-StageCycles CodingPe::code_ceresz(std::uint64_t number) {
-  const BlockValues values = block(number);
-  const auto coded = ceresz::encode_block<float>(values, plan_.quantizer);
-  for (std::size_t i = 0; i < coded.bytes; i += 4) {
-    message_.push_back(load_le<std::uint32_t>(coded.payload.data() + i));
-  }
-  further_.push_back(coded.width);
-  return plan_.costs.ceresz(coded.width == ceresz::kRawBlock ? 0 : coded.width);
 }
 
 PeOutput CodingPe::output() const {

@@ -7,13 +7,13 @@
 
 #include "base/errors.h"
 #include "codecs/ceresz/chunk_slack.h"
+#include "wafer/programs/assembly.h"
 #include "wafer/programs/coding_pe.h"
+#include "wafer/programs/sharing_pe.h"
 #include "wafer/programs/three_pe.h"
 
 namespace tensorpress::wafer::programs {
 namespace {
-
-constexpr Task kFirstOffsetTask = 2;
 
 /// The PEs of one block: a pipeline is three wide.
 std::uint32_t pes_of(Mapping mapping) {
@@ -36,10 +36,14 @@ Result<CodingPlan> make_plan(std::span<const float> values, double bound,
       .costs = BlockCosts(calibration, options.uniform_cost, options.transpose),
       .mapping = options.mapping,
       .io = options.io,
-      .mesh_offsets = options.mapping == Mapping::ceresz2 && options.offsets == OffsetsBy::mesh};
+      .offsets_by = options.mapping == Mapping::ceresz2 ? options.offsets : OffsetsBy::host,
+      .share_work = options.share_work};
   plan.blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   run.blocks = plan.blocks;
   const std::uint32_t each = pes_of(options.mapping);
+  if (options.share_work && options.mapping == Mapping::ceresz_three) {
+    return unsupported("shared work on pipelines of three PEs; take a mapping of one PE a block");
+  }
   if (options.width < each) {
     return bad_argument("a pipeline of three PEs does not fit a mesh of ", options.width, "x",
                         options.height);
@@ -66,105 +70,25 @@ Result<CodingPlan> make_plan(std::span<const float> values, double bound,
 }
 
 /// Words for one row, as the host deals them out.
-std::vector<std::uint32_t> row_words(const CodingPlan& plan, const OffsetPlan& numbering,
-                                     std::uint32_t width, std::uint32_t y) {
+std::vector<std::uint32_t> row_words(const CodingPlan& plan, std::uint32_t width, std::uint32_t y) {
   std::vector<std::uint32_t> words;
   for (std::uint32_t x = 0; x < width; ++x) {
-    if (plan.io == MeshIo::sram) {
-      words.push_back(1);
-      continue;
-    }
-    const std::uint64_t first = numbering.number_of({x, y}) * plan.blocks_per_pe;
-    for (std::uint32_t i = 0; i < plan.blocks_per_pe; ++i) {
-      if (first + i >= plan.blocks) {
-        words.insert(words.end(), kBlockValues, 0);
-        continue;
-      }
-      for (const float value : plan.block(first + i)) {
-        words.push_back(std::bit_cast<std::uint32_t>(value));
-      }
-    }
+    plan.deal(plan.offsets.number_of({x, y}) * plan.blocks_per_pe, words);
   }
   return words;
 }
 
-/// The parts of all PEs in the order of their blocks, as the stream has them.
-class Assembly {
- public:
-  explicit Assembly(std::uint64_t places) : outputs_(places) {}
-  void add(std::uint64_t number, const PeOutput& output) { outputs_[number] = output; }
-
-  Result<std::vector<std::byte>> ceresz2(const CodingPlan& plan) const {
-    std::uint64_t words = 0, further = 0;
-    for (const PeOutput& output : outputs_) {
-      words += output.words.size();
-      further += output.further.size();
-    }
-    if (words > UINT32_MAX) return too_large(words, " words do not fit offsets of 32 bits");
-    std::vector<std::byte> payload(8 + 4 * static_cast<std::size_t>(words + further));
-    const std::uint64_t outliers = further / 2;
-    store_le(payload.data(), outliers << 16 | std::uint64_t{32} << 8 | plan.slack);
-    std::byte* position = payload.data() + 8 + 4 * words;
-    std::byte* value = position + 4 * outliers;
-    std::uint64_t before = 0;
-    for (const PeOutput& output : outputs_) {
-      const std::uint64_t offset = plan.mesh_offsets ? output.offset : before;
-      if (offset + output.words.size() > words) {
-        return internal_error("a PE's words go to ", offset, ", beyond all ", words);
-      }
-      std::byte* place = payload.data() + 8 + 4 * offset;
-      for (const std::uint32_t word : output.words) {
-        store_le(place, word);
-        place += 4;
-      }
-      before += output.words.size();
-      for (std::size_t i = 0; i + 1 < output.further.size(); i += 2) {
-        store_le(position, output.further[i]);
-        store_le(value, output.further[i + 1]);
-        position += 4;
-        value += 4;
-      }
-    }
-    return payload;
-  }
-
-  /// slack, widths, planes; the host puts the blocks together, as CereSZ leaves it to.
-  std::vector<std::byte> ceresz(unsigned slack) const {
-    std::vector<std::byte> payload = {static_cast<std::byte>(slack)};
-    for (const PeOutput& output : outputs_) {
-      for (const std::uint32_t width : output.further) {
-        payload.push_back(static_cast<std::byte>(width));
-      }
-    }
-    for (const PeOutput& output : outputs_) {
-      for (const std::uint32_t word : output.words) {
-        const std::size_t at = payload.size();
-        payload.resize(at + 4);
-        store_le(payload.data() + at, word);
-      }
-    }
-    return payload;
-  }
-
- private:
-  std::vector<PeOutput> outputs_;
-};
-
-/// Cuts what left a row over the west edge into its PEs' parts.
-Result<void> cut_row(const EdgeOutput& row, const OffsetPlan& numbering, std::uint32_t width,
-                     Assembly& assembly) {
-  std::span<const std::uint32_t> rest = row.words;
-  for (std::uint32_t x = 0; x < width; ++x) {
-    if (rest.size() < kMessageHead) return internal_error("row ", row.pe.y, " ends early");
-    const std::size_t words = rest[1], further = rest[2];
-    if (words + further > rest.size() - kMessageHead) {
-      return internal_error("row ", row.pe.y, " ends inside PE ", x);
-    }
-    assembly.add(numbering.number_of({x, row.pe.y}), {rest[0], rest.subspan(kMessageHead, words),
-                                                      rest.subspan(kMessageHead + words, further)});
-    rest = rest.subspan(kMessageHead + words + further);
-  }
-  return {};
+std::unique_ptr<CodingPe> coding_pe(const CodingPlan& plan, std::uint32_t width, PeAt at) {
+  const std::uint64_t first =
+      std::min(plan.blocks, plan.offsets.number_of(at) * plan.blocks_per_pe);
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
+  if (!plan.share_work) return std::make_unique<CodingPe>(plan, at, first, count);
+  // Of a pair without blocks nobody has anything to say; the western one has the earlier blocks.
+  const PeAt western{at.x / 2 * 2, at.y};
+  const bool paired =
+      western.x + 1 < width && plan.offsets.number_of(western) * plan.blocks_per_pe < plan.blocks;
+  return std::make_unique<SharingPe>(plan, at, first, count, paired);
 }
 
 Result<void> name_stages(Layout& layout) {
@@ -220,41 +144,40 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
   run.order = options.order.value_or(choose_order(run.width, run.height));
   TRY(plan.in, layout.new_color("words in"));
   TRY(plan.out, layout.new_color("words out"));
-  if (plan.mesh_offsets) {
-    TRY(plan.offsets, plan_offsets(layout, run.order, kFirstOffsetTask, kOffsetStage));
-  } else {
-    const bool columns = run.order == OffsetOrder::column;
-    plan.offsets.order = run.order;
-    plan.offsets.lines = columns ? run.width : run.height;
-    plan.offsets.line_length = columns ? run.height : run.width;
+  plan.offsets = number_blocks(run.width, run.height, run.order);
+  if (plan.offsets_by == OffsetsBy::mesh) {
+    TRY(plan.offsets, plan_offsets(layout, run.order, CodingPe::kFirstOffsetTask, kOffsetStage));
+  } else if (plan.offsets_by == OffsetsBy::look_back) {
+    TRY(plan.offsets, plan_look_back(layout, run.order, kOffsetStage));
   }
+  if (plan.share_work) RETURN_IF_ERROR(route_pairs(layout, plan));
   const bool edge = plan.io == MeshIo::edge;
   if (edge) RETURN_IF_ERROR(layout.edge_output(plan.out, true));
   for (std::uint32_t y = 0; y < run.height; ++y) {
     RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, run.width, plan.in));
     if (edge) RETURN_IF_ERROR(route_collecting(layout, {0, y}, Port::west, run.width, plan.out));
-    RETURN_IF_ERROR(layout.edge_input(
-        {.pe = {0, y},
-         .color = plan.in,
-         .words = row_words(plan, plan.offsets, run.width, y),
-         .advance_every = edge ? plan.blocks_per_pe * static_cast<std::uint32_t>(kBlockValues) : 1,
-         .alone = true}));
+    RETURN_IF_ERROR(layout.edge_input({.pe = {0, y},
+                                       .color = plan.in,
+                                       .words = row_words(plan, run.width, y),
+                                       .advance_every = plan.dealt_words(),
+                                       .alone = true}));
     for (std::uint32_t x = 0; x < run.width; ++x) {
-      const std::uint64_t first =
-          std::min(plan.blocks, plan.offsets.number_of({x, y}) * plan.blocks_per_pe);
-      const auto count = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
-      RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<CodingPe>(plan, first, count)));
+      RETURN_IF_ERROR(layout.place({x, y}, coding_pe(plan, run.width, {x, y})));
     }
   }
   run.sram_bytes = layout.largest_memory();
   run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
   TRY(run.report, wafer::run(layout, options.run));
+  if (options.inspect) options.inspect(layout, run.report);
 
   Assembly assembly(layout.pe_count());
   if (edge) {
     for (const EdgeOutput& row : run.report.edge_outputs) {
-      RETURN_IF_ERROR(cut_row(row, plan.offsets, run.width, assembly));
+      std::vector<std::uint64_t> numbers;
+      for (std::uint32_t x = 0; x < run.width; ++x) {
+        numbers.push_back(plan.offsets.number_of({x, row.pe.y}));
+      }
+      RETURN_IF_ERROR(assembly.cut(row, numbers));
     }
   }
   std::uint64_t began = UINT64_MAX, placed = 0;
@@ -266,6 +189,7 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
       run.coding_cycles = std::max<std::uint64_t>(run.coding_cycles, pe->coding_cycles());
       began = std::min(began, pe->began());
       placed = std::max(placed, pe->placed());
+      if (plan.share_work) run.shared_blocks += static_cast<const SharingPe*>(pe)->given();
     }
   }
   run.kernel_cycles = placed - began;

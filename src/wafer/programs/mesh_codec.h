@@ -27,8 +27,6 @@ namespace tensorpress::wafer::programs {
 
 enum class Mapping : std::uint8_t { ceresz2, ceresz, ceresz_three };
 enum class MeshIo : std::uint8_t { edge, sram };
-/// Where the words go is found out on the mesh as the paper does it, or by the host.
-enum class OffsetsBy : std::uint8_t { mesh, host };
 
 /// Stages of work in a report.
 enum : Stage { kQuantizeStage = 1, kPredictStage, kEncodeStage, kOffsetStage, kDecodeStage };
@@ -41,10 +39,12 @@ struct MeshOptions {
   MeshIo io = MeshIo::edge;
   OffsetsBy offsets = OffsetsBy::mesh;
   std::optional<OffsetOrder> order = {};  // the paper's rule when absent
-  bool transpose = false;                 // CereSZ-II with cuSZp's bit transposition
+  bool share_work = false;  // neighbours code each other's blocks (sharing_pe.h); not ceresz_three
+  bool transpose = false;   // CereSZ-II with cuSZp's bit transposition
   /// Every block takes ceresz2_block cycles; else ceresz2_block_base and ceresz2_bit for each bit.
   bool uniform_cost = false;
   RunOptions run = {};
+  Inspect inspect = {};
 };
 
 struct MeshSize2 {
@@ -66,6 +66,7 @@ struct MeshRun {
   std::uint64_t coding_cycles = 0;       // the slowest PE's, by its own counter
   std::uint64_t kernel_cycles = 0;       // first PE begins to code until the last knows its offset
   std::uint64_t cycles = 0;              // all of it, with the words in and out
+  std::uint64_t shared_blocks = 0;       // coded by a neighbour
   std::uint64_t sram_bytes = 0;          // of a PE
   unsigned colors = 0;
   Report report;

@@ -6,14 +6,20 @@
 
 namespace tensorpress::wafer::programs {
 
-Result<OffsetPlan> plan_offsets(Layout& layout, OffsetOrder order, Task first_task, Stage stage) {
+OffsetPlan number_blocks(std::uint32_t width, std::uint32_t height, OffsetOrder order) {
+  const bool columns = order == OffsetOrder::column;
   OffsetPlan plan;
   plan.order = order;
+  plan.lines = columns ? width : height;
+  plan.line_length = columns ? height : width;
+  return plan;
+}
+
+Result<OffsetPlan> plan_offsets(Layout& layout, OffsetOrder order, Task first_task, Stage stage) {
+  OffsetPlan plan = number_blocks(layout.width(), layout.height(), order);
   plan.first_task = first_task;
   plan.stage = stage;
   const bool columns = order == OffsetOrder::column;
-  plan.lines = columns ? layout.width() : layout.height();
-  plan.line_length = columns ? layout.height() : layout.width();
   TRY(plan.reduce, new_chain_colors(layout, "reduce"));
   TRY(plan.scan, new_chain_colors(layout, "scan"));
   TRY(plan.place, new_chain_colors(layout, "place"));

@@ -12,12 +12,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
+#include "tensorpress/wafer/wafer.h"
 #include "wafer/programs/chain.h"
 
 namespace tensorpress::wafer::programs {
 
+/// Sees a layout and its report after a run, for traces.
+using Inspect = std::function<void(const Layout& layout, const Report& report)>;
+
 enum class OffsetOrder : std::uint8_t { column, row };
+
+/// How where the words go is found out: on the mesh as the paper does it, by look-back, or by the
+/// host, to which it is then left.
+enum class OffsetsBy : std::uint8_t { mesh, look_back, host };
 
 /// The paper's rule: columns unless the mesh is higher than wide.
 inline OffsetOrder choose_order(std::uint32_t width, std::uint32_t height) {
@@ -43,6 +52,9 @@ struct OffsetPlan {
     return std::uint64_t{line_of(pe)} * line_length + place_of(pe);
   }
 };
+
+/// The numbers alone, without colors.
+OffsetPlan number_blocks(std::uint32_t width, std::uint32_t height, OffsetOrder order);
 
 inline constexpr unsigned kOffsetColors = 6;
 inline constexpr unsigned kOffsetTasks = 3;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,14 +24,16 @@ struct OffsetsRun {
   Report report;
 };
 
-/// Sees the layout and its report, for traces.
-using Inspect = std::function<void(const Layout& layout, const Report& report)>;
+struct OffsetsOptions {
+  std::optional<OffsetOrder> order = {};  // the paper's rule when absent
+  OffsetsBy by = OffsetsBy::mesh;         // or look_back
+  RunOptions run = {};
+  Inspect inspect = {};
+};
 
-/// `lengths` in the order of the blocks (OffsetPlan::number_of); missing ones are 0. Without
-/// `order`, the paper's rule decides.
+/// `lengths` in the order of the blocks (OffsetPlan::number_of); missing ones are 0.
 Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
-                               std::optional<OffsetOrder> order,
                                std::span<const std::uint32_t> lengths,
-                               const RunOptions& options = {}, const Inspect& inspect = {});
+                               const OffsetsOptions& options = {});
 
 }  // namespace tensorpress::wafer::programs

@@ -5,11 +5,12 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "wafer/programs/assembly.h"
 
 namespace tensorpress::wafer::programs {
 namespace {
 
-enum : Task { kLaunched, kNext };
+enum : Task { kLaunched, kNext, kUnload };
 
 constexpr std::size_t kPassed = 2 + kBlockValues;  // width or flag, whether it holds, the block
 
@@ -25,16 +26,15 @@ class PipelinePe final : public PeProgram {
             {"a block in and a block out", 2 * 4 * kPassed},
             {"blocks", part_ == 1 ? 0 : std::size_t{count_} * 4 * (kBlockValues + 1)}};
   }
-  void start(Pe& pe) override { pe.receive(plan_.in, std::span(&launch_, 1), kLaunched); }
+  void start(Pe& pe) override {
+    if (part_ > 0) return await(pe);
+    input_.resize(plan_.dealt_words());
+    pe.receive(plan_.in, input_, kLaunched);
+  }
   void on_task(Pe& pe, Task task) override {
     if (task == kLaunched) began_ = pe.now();
-    if (part_ == 0) {
-      quantize(pe);
-    } else if (task == kLaunched) {
-      await(pe);
-    } else {
-      part_ == 1 ? predict(pe) : encode(pe);
-    }
+    if (task == kUnload) return unload(pe);
+    part_ == 0 ? quantize(pe) : part_ == 1 ? predict(pe) : encode(pe);
   }
 
   PeOutput output() const { return {0, planes_, widths_}; }
@@ -58,7 +58,7 @@ class PipelinePe final : public PeProgram {
   }
   void quantize(Pe& pe) {
     if (done_ == count_) return;
-    const BlockValues values = plan_.block(first_ + done_++);
+    const BlockValues values = block(done_++);
     ceresz::Block<float> quanta;
     const bool holds = ceresz::quantize_block(values.data(), plan_.quantizer, quanta);
     out_[1] = holds ? 1 : 0;
@@ -109,6 +109,23 @@ class PipelinePe final : public PeProgram {
     }
     work(pe, cycles, kEncodeStage);
     await(pe);
+    if (done_ == count_ && plan_.io == MeshIo::edge) pe.activate(kUnload);
+  }
+  void unload(Pe& pe) {
+    out_ = {0, static_cast<std::uint32_t>(planes_.size()),
+            static_cast<std::uint32_t>(widths_.size())};
+    out_.insert(out_.end(), planes_.begin(), planes_.end());
+    out_.insert(out_.end(), widths_.begin(), widths_.end());
+    pe.send(plan_.out, out_, true);
+  }
+  BlockValues block(std::uint32_t i) const {
+    if (plan_.io == MeshIo::sram) return plan_.block(first_ + i);
+    BlockValues values;
+    const auto begin =
+        input_.begin() + std::ptrdiff_t{i} * static_cast<std::ptrdiff_t>(kBlockValues);
+    std::transform(begin, begin + kBlockValues, values.begin(),
+                   std::bit_cast<float, std::uint32_t>);
+    return values;
   }
 
   const CodingPlan& plan_;
@@ -116,72 +133,99 @@ class PipelinePe final : public PeProgram {
   std::uint64_t first_;
   std::uint32_t count_;
   std::uint32_t done_ = 0;
-  std::uint32_t launch_ = 0;
   bool sending_ = false;
-  std::vector<std::uint32_t> words_, out_;
+  std::vector<std::uint32_t> input_, words_, out_;
   std::vector<std::uint32_t> planes_, widths_;
   std::uint64_t began_ = 0, ended_ = 0;
   std::uint32_t cycles_ = 0;
 };
 
+constexpr std::uint32_t kParts = 3;
+
+/// Pipelines of a row that have blocks: the first ones.
+std::uint32_t busy_pipelines(const CodingPlan& plan, std::uint32_t width, std::uint32_t height,
+                             std::uint32_t y) {
+  const std::uint64_t needed = (plan.blocks + plan.blocks_per_pe - 1) / plan.blocks_per_pe;
+  const std::uint64_t in_row = needed > y ? (needed - y + height - 1) / height : 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(in_row, width / kParts));
+}
+
+/// Those of a row, the n-th of which has the blocks of place n * height + y.
+Result<void> lay_row(Layout& layout, const CodingPlan& plan, std::uint32_t y,
+                     std::uint32_t pipelines) {
+  if (pipelines == 0) return {};
+  RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, pipelines * kParts, plan.in,
+                                {.first = kParts - 1, .every = kParts}));
+  if (plan.io == MeshIo::edge) {
+    // From the east edge inwards: the routers of idle PEs, then the last pipeline's third PE.
+    const std::size_t beyond = layout.width() - pipelines * kParts;
+    RETURN_IF_ERROR(route_collecting(layout, {layout.width() - 1, y}, Port::east, layout.width(),
+                                     plan.out, {.first = beyond + kParts - 1, .every = kParts}));
+  }
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t n = 0; n < pipelines; ++n) {
+    const std::uint64_t first = (std::uint64_t{n} * layout.height() + y) * plan.blocks_per_pe;
+    const auto count = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
+    plan.deal(first, words);
+    const PeAt head{n * kParts + kParts - 1, y};
+    RETURN_IF_ERROR(route_chain(layout, head, Port::west, kParts, plan.stages));
+    for (std::uint32_t part = 0; part < kParts; ++part) {
+      RETURN_IF_ERROR(layout.place(step(head, Port::west, part),
+                                   std::make_unique<PipelinePe>(plan, part, first, count)));
+    }
+  }
+  return layout.edge_input({.pe = {0, y},
+                            .color = plan.in,
+                            .words = std::move(words),
+                            .advance_every = plan.dealt_words(),
+                            .alone = true});
+}
+
 }  // namespace
 
 Result<void> compress_in_threes(CodingPlan& plan, const MeshOptions& options, MeshRun& run) {
   TRY(Layout layout, Layout::make(run.width, run.height));
-  plan.io = MeshIo::sram;
-  TRY(plan.in, layout.new_color("launch"));
+  TRY(plan.in, layout.new_color("words in"));
+  TRY(plan.out, layout.new_color("words out"));
   TRY(plan.stages, new_chain_colors(layout, "pipeline"));
   RETURN_IF_ERROR(layout.stage_name(kQuantizeStage, "prequantization"));
   RETURN_IF_ERROR(layout.stage_name(kPredictStage, "Lorenzo prediction"));
   RETURN_IF_ERROR(layout.stage_name(kEncodeStage, "encoding"));
+  const bool edge = plan.io == MeshIo::edge;
+  if (edge) RETURN_IF_ERROR(layout.edge_output(plan.out, true));
+  const auto busy = [&](std::uint32_t y) { return busy_pipelines(plan, run.width, run.height, y); };
   for (std::uint32_t y = 0; y < run.height; ++y) {
-    RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, run.width, plan.in));
-    RETURN_IF_ERROR(layout.edge_input({.pe = {0, y},
-                                       .color = plan.in,
-                                       .words = std::vector<std::uint32_t>(run.width, 1),
-                                       .advance_every = 1}));
-    for (std::uint32_t x = 0; x < run.width; x += 3) {
-      const std::uint64_t number = std::uint64_t{x / 3} * run.height + y;
-      const std::uint64_t first = std::min(plan.blocks, number * plan.blocks_per_pe);
-      const auto count = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(plan.blocks_per_pe, plan.blocks - first));
-      RETURN_IF_ERROR(route_chain(layout, {x, y}, Port::east, 3, plan.stages));
-      for (std::uint32_t part = 0; part < 3; ++part) {
-        RETURN_IF_ERROR(
-            layout.place({x + part, y}, std::make_unique<PipelinePe>(plan, part, first, count)));
-      }
-    }
+    RETURN_IF_ERROR(lay_row(layout, plan, y, busy(y)));
   }
   run.sram_bytes = layout.largest_memory();
   run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
   TRY(run.report, wafer::run(layout, options.run));
-  std::uint64_t began = UINT64_MAX, ended = 0;
-  run.payload = {static_cast<std::byte>(plan.slack)};
-  std::vector<std::uint32_t> planes;
-  for (std::uint32_t x = 0; x < run.width; x += 3) {
-    for (std::uint32_t y = 0; y < run.height; ++y) {
-      const auto* const last = static_cast<const PipelinePe*>(layout.program({x + 2, y}));
-      for (const std::uint32_t width : last->output().further) {
-        run.payload.push_back(static_cast<std::byte>(width));
-      }
-      planes.insert(planes.end(), last->output().words.begin(), last->output().words.end());
+  if (options.inspect) options.inspect(layout, run.report);
+
+  Assembly assembly(std::uint64_t{run.width / kParts} * run.height);
+  for (const EdgeOutput& row : run.report.edge_outputs) {
+    std::vector<std::uint64_t> numbers;  // the last pipeline is next to the edge
+    for (std::uint32_t n = busy(row.pe.y); n-- > 0;) {
+      numbers.push_back(std::uint64_t{n} * run.height + row.pe.y);
     }
+    RETURN_IF_ERROR(assembly.cut(row, numbers));
   }
-  for (const std::uint32_t word : planes) {
-    const std::size_t at = run.payload.size();
-    run.payload.resize(at + 4);
-    store_le(run.payload.data() + at, word);
-  }
+  std::uint64_t began = UINT64_MAX, ended = 0;
   for (std::uint32_t y = 0; y < run.height; ++y) {
     for (std::uint32_t x = 0; x < run.width; ++x) {
       const auto* const pe = static_cast<const PipelinePe*>(layout.program({x, y}));
-      run.pe_cycles.push_back(pe->cycles());
+      run.pe_cycles.push_back(pe == nullptr ? 0 : pe->cycles());
+      if (pe == nullptr) continue;
       run.coding_cycles = std::max<std::uint64_t>(run.coding_cycles, pe->cycles());
-      if (pe->cycles() == 0) continue;
-      began = std::min(began, pe->began());
+      if (pe->began() > 0) began = std::min(began, pe->began());
       ended = std::max(ended, pe->ended());
+      if (!edge && x % kParts == 0) {
+        assembly.add(std::uint64_t{x / kParts} * run.height + y, pe->output());
+      }
     }
   }
+  run.payload = assembly.ceresz(plan.slack);
   run.kernel_cycles = ended - began;
   run.cycles = run.report.cycles;
   return {};

@@ -1,21 +1,13 @@
-// tensorpress wafer heatmap and wafer trace: what a run looks like.
+// tensorpress wafer heatmap: how long each PE works.
 #include <memory>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
 #include "json_output.h"
 #include "report/wafer_pictures.h"
-#include "wafer/programs/offsets.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {
 namespace {
-
-Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
-  TRY(const auto file, files::AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(bytes));
-  return file->finish();
-}
 
 bool ends_with(const std::string& path, const char* ending) {
   return path.ends_with(ending);
@@ -64,10 +56,10 @@ Result<ExitStatus> run_heatmap(const HeatmapOptions& options) {
   }
   if (ends_with(options.output, ".png")) {
     TRY(const auto png, report::heat_png(heats.front()));
-    RETURN_IF_ERROR(write_file(options.output, std::as_bytes(std::span(png))));
+    RETURN_IF_ERROR(write_bytes(options.output, std::as_bytes(std::span(png))));
   } else {
     TRY(const std::string words, page ? report::heat_page(heats) : report::heat_svg(heats.front()));
-    RETURN_IF_ERROR(write_file(options.output, std::as_bytes(std::span(words))));
+    RETURN_IF_ERROR(write_bytes(options.output, std::as_bytes(std::span(words))));
   }
   Json maps = Json::array();
   for (const auto& heat : heats) maps.push_back(heat_json(heat));
@@ -85,48 +77,6 @@ Result<ExitStatus> run_heatmap(const HeatmapOptions& options) {
   return ExitStatus::fine;
 }
 
-struct TraceOptions {
-  std::string mesh = "4x4";
-  std::string order = "auto";
-  std::string output = "trace.json";
-  CalibrationOption calibration;
-  bool json = false;
-};
-
-Result<ExitStatus> run_trace(const TraceOptions& options) {
-  TRY(const MeshSize mesh, parse_mesh(options.mesh));
-  constexpr std::uint32_t kMost = 4096;
-  if (mesh.width * mesh.height > kMost) {
-    return bad_argument("a trace of ", options.mesh, " PEs would be too large to look at; up to ",
-                        kMost, " PEs");
-  }
-  TRY(const auto order, parse_order(options.order));
-  TRY(const wafer::Calibration calibration, options.calibration.calibration());
-  std::vector<std::uint32_t> lengths(std::size_t{mesh.width} * mesh.height);
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    lengths[i] = static_cast<std::uint32_t>(1 + i % 33);
-  std::string words;
-  std::size_t events = 0;
-  const auto run = wafer::programs::run_offsets(
-      mesh.width, mesh.height, order, lengths, {.machine = calibration.machine(), .trace = true},
-      [&](const wafer::Layout& layout, const wafer::Report& report) {
-        words = report::trace_json(layout, report);
-        events = report.trace.size();
-      });
-  if (!run.ok()) return run.error();
-  RETURN_IF_ERROR(write_file(options.output, std::as_bytes(std::span(words))));
-  if (options.json) {
-    print_json({{"output", options.output}, {"events", events}, {"cycles", run->report.cycles}},
-               stdout);
-  } else {
-    std::printf(
-        "%s: %zu tasks and wavelets in %llu cycles; open it in ui.perfetto.dev or "
-        "chrome://tracing\n",
-        options.output.c_str(), events, static_cast<unsigned long long>(run->report.cycles));
-  }
-  return ExitStatus::fine;
-}
-
 }  // namespace
 
 Action declare_wafer_heatmap(CLI::App& app) {
@@ -136,16 +86,6 @@ Action declare_wafer_heatmap(CLI::App& app) {
       ->option_text("FILE");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run_heatmap(*options); };
-}
-
-Action declare_wafer_trace(CLI::App& app) {
-  auto options = std::make_shared<TraceOptions>();
-  app.add_option("--mesh", options->mesh, "width x height in PEs (4x4)");
-  app.add_option("--order", options->order, "of the offset computation: column, row, auto (auto)");
-  app.add_option("-o,--output", options->output, "the trace (trace.json)")->option_text("FILE");
-  options->calibration.declare(app);
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return run_trace(*options); };
 }
 
 }  // namespace tensorpress::cli

@@ -1,0 +1,82 @@
+// Arbitrary bytes as a device file: an error that names its line, or a device that all models of
+// src/devices can be asked about. Whatever they answer, times and bytes are numbers.
+#include <cmath>
+#include <string>
+
+#include "devices/check.h"
+#include "devices/chop_sweep.h"
+#include "devices/device.h"
+#include "devices/networks.h"
+#include "devices/program_time.h"
+#include "devices/training_cost.h"
+#include "inputs/must.h"
+
+namespace tensorpress::fuzz {
+namespace {
+
+using namespace devices;
+
+template <class T>
+bool told(const Result<T>& result) {
+  if (!result.ok()) must_explain(result.error());
+  return result.ok();
+}
+
+void must_be_amount(double value, const std::string& what) {
+  must(std::isfinite(value) && value >= 0, what + " is a number: " + std::to_string(value));
+}
+
+void check_outcome(const Result<CheckOutcome>& outcome) {
+  if (!told(outcome)) return;
+  for (const Requirement& each : outcome->requirements) {
+    must_be_amount(each.needed, each.what);
+    must_be_amount(each.limit, each.where);
+    must(!in_words(each).empty(), "a requirement has words");
+  }
+  for (const std::string& reason : outcome->reasons) must(!reason.empty(), "a reason has words");
+}
+
+void check_chop(const Device& device) {
+  for (const bool triangle : {false, true}) {
+    for (const std::uint64_t serialize : {1, 4}) {
+      const ChopTask task{.triangle = triangle, .serialize = serialize, .decompress = triangle};
+      check_outcome(check(device, task));
+      for (const auto& [name, seconds] : terms_of(chop_time(device, task, serialize))) {
+        must_be_amount(seconds, name);
+      }
+      const ProgramTime time = program_time(device, chop_program(task));
+      must_be_amount(time.total, "the time of a program");
+    }
+  }
+  for (const SweepAxis axis : {SweepAxis::resolution, SweepAxis::batch, SweepAxis::cf}) {
+    told(sweep(device, {}, axis));
+  }
+}
+
+void check_training(const Device& device) {
+  const auto work = network("encoder", 8);
+  must(work.ok(), "a network is there");
+  for (const std::size_t count : {1, 4}) {
+    const auto cost = best_split(device, *work, count, count == 4, Parallel::any, 0);
+    if (!told(cost)) continue;
+    must_be_amount(cost->step, "the time of a step");
+    must(cost->fits(), "the best split fits");
+  }
+}
+
+}  // namespace
+}  // namespace tensorpress::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tensorpress;
+  const auto device =
+      devices::parse_device({reinterpret_cast<const char*>(data), size}, "fuzz.toml");
+  if (!fuzz::told(device)) return 0;
+  for (const devices::Described& each : devices::describe(*device)) {
+    fuzz::must_be_amount(each.fact.value, each.key);
+  }
+  fuzz::check_chop(*device);
+  fuzz::check_outcome(devices::check(*device, devices::GcnTask{}));
+  fuzz::check_training(*device);
+  return 0;
+}

@@ -1,0 +1,127 @@
+#include "model/operators/convolutions.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/operators/windows.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
+
+std::int64_t larger_map(const NodeView& node, const Sizes& sizes) {
+  return std::max(bytes(node.input(0).type, sizes), bytes(node.output().type, sizes));
+}
+
+/// The samples of a slice, and their bytes in both maps.
+struct Slice {
+  std::int64_t samples;
+  std::int64_t input;
+  std::int64_t output;
+};
+
+Slice slice_of(const Site& s) {
+  const NodeView node = s.view();
+  const Sizes& sizes = s.sizes();
+  const std::int64_t count = std::max<std::int64_t>(1, extent(node.input(0).type.shape[0], sizes));
+  const std::int64_t sample = std::max<std::int64_t>(1, larger_map(node, sizes) / count);
+  const std::int64_t samples = std::max<std::int64_t>(1, kSliceBytes / sample);
+  const std::int64_t most = std::min(count, samples);
+  return {samples, most * (bytes(node.input(0).type, sizes) / count),
+          most * (bytes(node.output().type, sizes) / count)};
+}
+
+/// Of the backward pass, measured: oneDNN has both maps in a layout of its own, ...
+std::int64_t map_scratch(const Site& s) {
+  return bytes(s.view().input(0).type, s.sizes()) + bytes(s.view().output().type, s.sizes());
+}
+
+/// ... and a slice of x is decoded, and its gradient made, besides; sums of weight gradients have a
+/// second summand.
+std::int64_t slice_scratch(const Site& s, const Slice& slice) {
+  const bool several = slice.input < bytes(s.view().input(0).type, s.sizes());
+  return 3 * slice.input + slice.output +
+         (several ? bytes(s.view().parameter("weight")->type, s.sizes()) : 0);
+}
+
+/// Where slices of the gradient of x go.
+struct Target {
+  std::string expression = "None";  // a new tensor
+  std::string shares = {};          // the variable whose memory it is in
+  bool defines = false;             // the line defines the gradient of x
+  bool adds = false;                // to what is there
+};
+
+Target target_of(Site& s, const std::string& decoded) {
+  if (!s.wants()) return {};
+  if (const std::string sink = s.input_sink(0); !sink.empty()) return {sink};
+  // Not in a memory of twice the size or more, which would live on.
+  const bool alike =
+      2 * bytes(s.view().input(0).type, s.sizes()) > bytes(s.view().output().type, s.sizes());
+  if (alike && s.may_overwrite_grad() && s.fits_in_grad())
+    return {s.shaped_as_in(), s.grad(), true};
+  if (const std::string sum = s.gradient_to_add_to(0); !sum.empty()) {
+    return {.expression = sum, .adds = true};
+  }
+  if (!decoded.empty()) return {decoded, decoded, true};
+  return {.defines = true};
+}
+
+}  // namespace
+
+bool runs_in_slices(const NodeView& node, const Sizes& sizes) {
+  return larger_map(node, sizes) > kSliceBytes;
+}
+
+void convolution_forward(Site& s, const std::string& function, const std::string& geometry) {
+  const std::string rest =
+      text(", ", s.parameter("weight"), ", ", s.parameter("bias"), geometry, ")");
+  const Slice slice = slice_of(s);
+  const std::string sliced = text("(", function, ", ", slice.samples, ", ", s.in(), rest);
+  const bool same = s.view().input(0).type == s.view().output().type;
+  if (!s.sliced() || !runs_in_slices(s.view(), s.sizes())) {
+    // oneDNN copies the larger map into its own layout.
+    s.define_output(0, text(function, "(", s.in(), rest), larger_map(s.view(), s.sizes()));
+  } else if (same && s.may_overwrite()) {
+    s.define_output_in(0, s.in(), "conv_slices_" + sliced, 2 * slice.input);
+  } else {
+    s.define_output(0, "conv_slices" + sliced,
+                    slice.input + slice.output + (s.in_is_lazy() ? slice.input : 0));
+  }
+}
+
+void convolution_backward(Site& s, const std::string& geometry) {
+  const bool bias = s.wants_parameter("bias");
+  const TensorType& weight = s.view().parameter("weight")->type;
+  const std::int64_t channels = s.view().output().type.shape[1].factor;
+  // Slice by slice of the batch x is decoded, and what oneDNN reorders meanwhile is that of a
+  // slice. The gradient of x takes the place of the output's gradient, or of a decoded copy of x.
+  const std::string slices = s.in_slices();
+  const std::string x = slices.empty() ? s.in() : slices;
+  const bool decoded = slices.empty() && s.may_overwrite_in();
+  const bool sliced = decoded || !slices.empty();
+  Target target{.defines = s.wants()};
+  if (sliced) target = target_of(s, decoded ? x : std::string());
+  const std::vector<Definition> made = {
+      {target.defines ? s.grad_name_of(0) : "_", s.view().input(0).type, target.shares},
+      {s.grad_name_of_parameter("weight"), weight},
+      {bias ? s.grad_name_of_parameter("bias") : "_", {weight.element, {dim(channels)}}}};
+  const Slice slice = slice_of(s);
+  const std::string call = sliced ? text("conv_backward_slices(", slice.samples, ", ", s.grad(),
+                                         ", ", x, ", ", target.expression)
+                                  : text("aten.convolution_backward(", s.grad(), ", ", x);
+  s.define_all(made,
+               text(call, ", ", s.parameter("weight"), ", ", bias ? list_text({channels}) : "None",
+                    geometry, ", [", s.wants() ? "True" : "False", ", True, ",
+                    bias ? "True" : "False", target.adds ? "], add=True)" : "])"),
+               sliced ? slice_scratch(s, slice) : map_scratch(s));
+  s.give_parameter("weight", made[1].name);
+  if (bias) s.give_parameter("bias", made[2].name);
+  if (target.defines) s.give(0, made[0].name);
+  if (target.adds) s.added(0);
+  s.given_by_slices();
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,21 @@
+// What conv2d and conv_transpose2d share: lines for whole maps, and lines over slices of the batch,
+// which need less memory besides and never have a decoded input whole.
+#pragma once
+
+#include <string>
+
+#include "model/operator.h"
+
+namespace tensorpress::model {
+
+/// The maps are larger than a slice.
+bool runs_in_slices(const NodeView& node, const Sizes& sizes);
+
+/// `function`: of torch.nn.functional. `geometry`: its arguments after weight and bias, each after
+/// a comma.
+void convolution_forward(Site& site, const std::string& function, const std::string& geometry);
+
+/// `geometry`: arguments of aten.convolution_backward between the bias and the mask.
+void convolution_backward(Site& site, const std::string& geometry);
+
+}  // namespace tensorpress::model
