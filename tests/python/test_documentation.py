@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import ROOT, python_blocks
+from conftest import PROGRAM, ROOT, python_blocks
 
 import tensorpress
 
@@ -77,14 +77,14 @@ def test_the_python_examples_of_a_page_run_as_written(tmp_path, page, blocks):
     """All of them, one after the other, in an empty folder."""
     assert len(python_blocks(page)) >= blocks
     (tmp_path / "page.py").write_text("\n".join(python_blocks(page)))
-    program = {"TENSORPRESS": str(ROOT / "build" / "bin" / "tensorpress")}
+    program = {"TENSORPRESS": str(PROGRAM.absolute())}
     # Threads that wait for each other are slow where others compute too.
     done = subprocess.run(
         [sys.executable, "page.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={**program, **os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, **program, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
 
