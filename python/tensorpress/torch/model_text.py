@@ -27,8 +27,9 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import text_operators
-from .text_operators import Call, Expression, Unsupported
+from . import text_operators  # noqa: F401  (registers the operators)
+from . import text_writing
+from .text_writing import Call, Expression, Unsupported
 
 KEYWORDS = frozenset(
     "model input target param block repeat in if else end return loss output share true false "
@@ -166,7 +167,7 @@ class _Writer:
         if self._counts_batches(node):
             return
         try:
-            written = text_operators.write(node, self)
+            written = text_writing.write(node, self)
         except Unsupported as problem:
             self.complaints.append(f"{problem} {_where(node)}")
             self.names[node] = "?"
@@ -203,7 +204,7 @@ class _Writer:
         later = [user for user in changed.users if user is not node]
         if changed.name in self.parameters or changed.name in self.buffers:
             self.complaints.append(f"a parameter or buffer is changed {_where(node)}")
-        elif text_operators.is_view(changed) or any(map(text_operators.is_view, later)):
+        elif text_writing.is_view(changed) or any(map(text_writing.is_view, later)):
             self.complaints.append(
                 f"{schema.name} changes a tensor that others see through a view {_where(node)}"
             )
