@@ -229,7 +229,8 @@ def test_a_killed_rank_ends_the_job_and_keeps_the_old_file(mpi, victim):
     arguments = noise(mpi)
     (mpi.directory / "x.tpz").write_bytes(b"old")
     job = mpi.start("-n", "2", MPI_PROGRAM, *arguments)
-    while not mpi.unfinished_files():
+    # Once it has bytes, all ranks know of it; one that dies in the moment before leaves it behind.
+    while not any((mpi.directory / name).stat().st_size for name in mpi.unfinished_files()):
         assert job.poll() is None, "the job ended before it began to write"
         time.sleep(0.001)
     # Held still, the rank cannot finish before it is killed.
