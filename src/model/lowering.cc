@@ -418,9 +418,21 @@ std::string Lowering::gradient_sink(ValueId id, bool leaf) {
   if (!leaf) return {};
   std::string& name = gradient_names_[id];
   if (name.empty()) name = python_name("d_" + value.name);
+  sinks_.push_back(id);
+  // In the memory of the gradient that the line reads, of which each slice is read before.
+  const ValueId output = graph_.nodes[current_].outputs[0];
+  const std::string& read = gradient_names_[output];
+  const std::size_t memory = memory_of(read);
+  const NodeId lazy = graph_.values[graph_.nodes[current_].inputs[0]].producer;
+  const auto& consumers = value.consumers;
+  const bool direct = std::find(consumers.begin(), consumers.end(), lazy) != consumers.end();
+  if (direct && graph_.values[output].type == value.type && memory != kNone &&
+      holders_[memory] == 1) {
+    add_line(text(name, " = ", read), 0, {{name, value.type, read}}, Memory::Kind::gradient);
+    return name;
+  }
   add_line(text(name, " = gradient.new_empty(", to_python(value.type.shape), ")"), 0,
            {{name, value.type}}, Memory::Kind::gradient);
-  sinks_.push_back(id);
   return name;
 }
 

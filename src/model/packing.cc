@@ -71,9 +71,10 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
 )"},
     {"conv_slices",
      R"(
-def conv_slices(convolution, samples, x, *arguments):
-    """So many samples of the batch at a time, which needs less memory besides."""
-    count, y = x.shape[0], None
+def conv_slices(convolution, samples, x, *arguments, y=None):
+    """So many samples of the batch at a time, which needs less memory besides; y may be something
+    that x is made of."""
+    count = x.shape[0]
     for first in range(0, count, samples):
         part = slice(first, min(first + samples, count))
         y_part = convolution(x[part], *arguments)
@@ -98,23 +99,31 @@ def conv_slices_(convolution, samples, x, *arguments):
      R"(
 def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add=False):
     """aten.convolution_backward, so many samples at a time. The gradient of x goes to d_x, which
-    may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x."""
-    if d_x is None and geometry[-1][0]:
+    may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x.
+    What is concatenated in x has weights of its own and is worked on by itself."""
+    *geometry, (wanted, _, biased) = geometry
+    if d_x is None and wanted:
         d_x = gradient.new_empty(x.shape)
-    d_weight = d_bias = None
+    pieces = [(x, d_x, slice(0, weight.size(1)))]
+    transposed, groups = geometry[3], geometry[5]
+    if getattr(x, "pieces", None) and hasattr(d_x, "beside") and groups == 1 and not transposed:
+        pieces = d_x.beside(x.pieces, gradient)
+    d_weight, d_bias = torch.zeros_like(weight), None
     for first in range(0, x.shape[0], samples):
         part = slice(first, min(first + samples, x.shape[0]))
-        more_x, more, more_bias = aten.convolution_backward(
-            gradient[part], x[part], weight, bias, *geometry
-        )
-        if add:
-            d_x[part] += more_x
-        elif d_x is not None:
-            d_x[part] = more_x
-        d_weight = more if d_weight is None else d_weight.add_(more)
-        if bias is not None:
-            d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
-        del more_x, more, more_bias
+        for number, (x_piece, d_piece, channels) in enumerate(pieces):
+            more_x, more, more_bias = aten.convolution_backward(
+                gradient[part], x_piece[part], weight[:, channels], bias, *geometry,
+                [wanted, True, biased and number == 0],
+            )
+            if add:
+                d_piece[part] += more_x
+            elif d_piece is not None:
+                d_piece[part] = more_x
+            d_weight[:, channels] += more
+            if biased and number == 0:
+                d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
+            del more_x, more, more_bias
     return d_x, d_weight, d_bias
 )",
      {}},
@@ -163,7 +172,9 @@ def cast_slices(packed, dtype):
      R"(
 def cat_slices(xs, axis, shape):
     """torch.cat, slice by slice of the batch."""
-    return Slices(shape, lambda part: torch.cat([x[part] for x in xs], axis))
+    cat = Slices(shape, lambda part: torch.cat([x[part] for x in xs], axis))
+    cat.pieces = xs if axis == 1 else None
+    return cat
 )",
      {}},
     {"mapped_slices",
@@ -196,6 +207,13 @@ class CatSink:
     def __setitem__(self, part, gradient):
         for sink, piece in zip(self.sinks, gradient.split(self.extents, self.axis)):
             sink[part] = piece
+
+    def beside(self, xs, read):
+        """Each x, where its gradient goes, and its channels; what is in the memory of the gradient
+        that is read comes last."""
+        ends = [sum(self.extents[: i + 1]) for i in range(len(xs))]
+        channels = [slice(end - extent, end) for end, extent in zip(ends, self.extents)]
+        return sorted(zip(xs, self.sinks, channels), key=lambda piece: piece[1] is read)
 )",
      {}},
     {"MappedSink",

@@ -98,6 +98,39 @@ bool Site::in_is_lazy(std::size_t i) const {
   return lowering_.lazy_.contains(view().node.inputs[i]);
 }
 
+std::string Site::place_for_output() const {
+  const auto& values = lowering_.graph_.values;
+  const ValueId input = view().node.inputs[0];
+  if (!lowering_.lazy_.contains(input)) return {};
+  const NodeId lazy = values[input].producer;
+  for (const ValueId id : lowering_.graph_.nodes[lazy].inputs) {
+    const Value& value = values[id];
+    if (lowering_.lazy_.contains(id) || value.role != Role::activation ||
+        value.type != view().output().type || !lowering_.last_use(id, lazy) ||
+        std::count(value.consumers.begin(), value.consumers.end(), lazy) != 1) {
+      continue;
+    }
+    const auto& outputs = lowering_.graph_.outputs;
+    if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) continue;
+    const std::string& name = lowering_.value_names_[id];
+    const std::size_t memory = lowering_.memory_of(name);
+    if (memory != kNone && lowering_.holders_[memory] == 1) return name;
+  }
+  return {};
+}
+
+std::int64_t Site::largest_piece_bytes() const {
+  const ValueId input = view().node.inputs[0];
+  if (!lowering_.lazy_.contains(input)) return bytes(view().input(0).type, sizes());
+  const Node& lazy = lowering_.graph_.nodes[lowering_.graph_.values[input].producer];
+  std::int64_t most = 0;
+  for (const ValueId id : lazy.inputs) {
+    most = std::max(most, bytes(lowering_.graph_.values[id].type, sizes()));
+  }
+  // One input: something else than a concatenation, whose own size counts.
+  return lazy.inputs.size() > 1 ? most : bytes(view().input(0).type, sizes());
+}
+
 void Site::save(std::string_view suffix, const std::string& variable) {
   lowering_.keep(text(view().node.name, ".", suffix), variable, 8, variable);
 }

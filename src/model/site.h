@@ -75,6 +75,11 @@ class Site {
   bool sliced() const;
   /// in() is computed slice by slice in this node's own line.
   bool in_is_lazy(std::size_t i = 0) const;
+  /// A variable that only such an input reads and that has the type of the output, so that each
+  /// slice of the output may take the place of one that was read; or empty.
+  std::string place_for_output() const;
+  /// Bytes of input 0, or of the largest of the values that are put side by side in it.
+  std::int64_t largest_piece_bytes() const;
   /// Keeps a small variable for backward, exactly, under NODE.suffix.
   void save(std::string_view suffix, const std::string& variable);
   /// The same for an expression that makes something of `packed_bytes`.

@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from emitted import assert_same, gradients, step_of
+from emitted import assert_same, emit, gradients, step_of
 from torch import nn
 
 from tensorpress.eval.networks.shipped import TWINS
@@ -112,3 +112,37 @@ def test_update_in_backward_is_that_of_sgd(tmp_path):
     for name, parameter in twin.named_parameters():
         assert step.get_parameter(name).grad is None
         torch.testing.assert_close(step.get_parameter(name), parameter)
+
+
+BRANCHES = """
+model branches
+input x: f32[N, 3, 64, 64]
+target y: f32[N, 1, 64, 64]
+a = relu(first: conv2d(x, 16, 3, padding = 1))
+b = relu(second: conv2d(a, 16, 3, stride = 2, padding = 1))
+c = relu(third: conv2d(a, 16, 3, padding = 1))
+h = relu(joined: conv2d(cat([upsample(b, 2, "bilinear"), c, upsample(a, 1)]), 16, 3, padding = 1))
+g = relu(grouped: conv2d(cat([h, a]), 16, 3, padding = 1, groups = 2))
+k = relu(tall: conv2d(cat([g, h], 2), 16, [2, 1], stride = [2, 1]))
+t = relu(back: conv_transpose2d(cat([k, upsample(b, 2)]), 16, 3, padding = 1))
+out = last: conv2d(t, 1, 1)
+loss mse_loss(out, y)
+"""
+
+
+def test_concatenations_in_slices_give_the_gradients_of_whole_ones(tmp_path):
+    torch.manual_seed(4)
+    x, y = torch.randn(20, 3, 64, 64), torch.randn(20, 1, 64, 64)
+    whole = emit(tmp_path, BRANCHES, "--batch", "20").Step()
+    sliced = emit(tmp_path, BRANCHES, "--batch", "20", "--plan", "safe")
+    for each in ("y=relu)", "CatSink(", "cat_slices(", "mapped_slices("):
+        assert each in sliced.source
+    sliced = sliced.Step()
+    sliced.load_state_dict(whole.state_dict())
+    for step in (whole, sliced):
+        loss = step(x, y)
+        step.backward()
+    torch.testing.assert_close(loss, whole(x, y))
+    for name, exact in gradients(whole).items():
+        # Eight bits: half a step of 1/255 of a group's range, and rounding adds up over samples.
+        assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name

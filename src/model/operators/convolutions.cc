@@ -41,8 +41,12 @@ std::int64_t map_scratch(const Site& s) {
 /// ... and a slice of x is decoded, and its gradient made, besides; sums of weight gradients have a
 /// second summand.
 std::int64_t slice_scratch(const Site& s, const Slice& slice) {
-  const bool several = slice.input < bytes(s.view().input(0).type, s.sizes());
-  return 3 * slice.input + slice.output +
+  const std::int64_t input = bytes(s.view().input(0).type, s.sizes());
+  const bool several = slice.input < input;
+  // What is concatenated in x is worked on piece by piece.
+  const double piece = static_cast<double>(s.largest_piece_bytes()) / static_cast<double>(input);
+  const auto part = static_cast<std::int64_t>(static_cast<double>(slice.input) * piece);
+  return 3 * part + slice.output +
          (several ? bytes(s.view().parameter("weight")->type, s.sizes()) : 0);
 }
 
@@ -86,6 +90,9 @@ void convolution_forward(Site& s, const std::string& function, const std::string
     s.define_output(0, text(function, "(", s.in(), rest), larger_map(s.view(), s.sizes()));
   } else if (same && s.may_overwrite()) {
     s.define_output_in(0, s.in(), "conv_slices_" + sliced, 2 * slice.input);
+  } else if (const std::string place = s.place_for_output(); !place.empty()) {
+    const std::string into = text(sliced.substr(0, sliced.size() - 1), ", y=", place, ")");
+    s.define_output_in(0, place, "conv_slices" + into, 2 * slice.input + slice.output);
   } else {
     s.define_output(0, "conv_slices" + sliced,
                     slice.input + slice.output + (s.in_is_lazy() ? slice.input : 0));
