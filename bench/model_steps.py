@@ -9,8 +9,8 @@ plain+upd   autograd, each weight updated when its gradient is there (PyTorch's 
 checkpoint  torch.utils.checkpoint around every block, for networks that have blocks
 off, ...    emitted code; the update stands in its backward pass ("+upd")
 
-Peaks are what PyTorch's profiler counted in one step, weights and momentum included; "activations"
-is the peak without weights, momentum and plain's gradients of weights. Times are the best of the
+Peaks are what PyTorch's profiler counted in one step, with weights, momentum and the batch; "activations"
+is the peak without batch, weights, momentum and plain's gradients of weights. Times are the best of the
 repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
 """
 
@@ -51,6 +51,11 @@ def sizes(twin: Twin, batch: int) -> list[str]:
     if twin.open_dimension == "N":
         return ["--batch", str(batch)]
     return ["--size", f"{twin.open_dimension}={batch}"]
+
+
+def bytes_of(batch: tuple[torch.Tensor, ...]) -> int:
+    """Without sparse matrices, whose bytes a text does not tell."""
+    return sum(each.nbytes for each in batch if each.layout == torch.strided)
 
 
 def checkpoint_blocks(model: nn.Module) -> bool:
@@ -139,7 +144,7 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
         with measured_peak(model) as peaks:
             steps[way](*batch)
         row["step_bytes"] = peaks[0].activations_and_gradients
-        row["peak_bytes"] = row["step_bytes"] + 2 * state
+        row["peak_bytes"] = row["step_bytes"] + 2 * state + bytes_of(batch)
         gradients = 0 if "+upd" in way else state
         row["activation_bytes"] = row["step_bytes"] - gradients
         rows[way] = row
