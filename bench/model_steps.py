@@ -9,7 +9,7 @@ plain+upd   autograd, each weight updated when its gradient is there (PyTorch's 
 checkpoint  torch.utils.checkpoint around every block, for networks that have blocks
 off, ...    emitted code; the update stands in its backward pass ("+upd")
 
-Peaks are what PyTorch's profiler counted in one step, with weights, momentum and the batch; "activations"
+Peaks are what the profiler counted in one step, with weights, momentum and batch; "activations"
 is the peak without batch, weights, momentum and plain's gradients of weights. Times are the best of the
 repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
 """
