@@ -10,8 +10,8 @@ checkpoint  torch.utils.checkpoint around every block, for networks that have bl
 off, ...    emitted code; the update stands in its backward pass ("+upd")
 
 Peaks are what the profiler counted in one step, with weights, momentum and batch; "activations"
-is the peak without batch, weights, momentum and plain's gradients of weights. Times are the best of the
-repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
+is the peak without batch, weights, momentum and plain's gradients of weights. Times are the best of
+the repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
 """
 
 from __future__ import annotations
