@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "model/packing.h"
+#include "model/emitted/functions.h"
 
 namespace tensorpress::model {
 namespace {
@@ -154,7 +154,7 @@ Result<devices::Program> device_program(const Graph& graph, const Plan& plan, St
     }
   }
   // What the lines call of the file's own functions: each function counts once.
-  const std::string functions = packing_functions(all, false);
+  const std::string functions = emitted_functions(all, false);
   for (std::string& name : operators_in(functions)) {
     program.operators.push_back({.name = std::move(name)});
   }

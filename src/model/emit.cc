@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/errors.h"
+#include "model/emitted/functions.h"
 #include "model/operator.h"
-#include "model/packing.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::model {
@@ -331,7 +331,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
       text("# Plan: ", plan.name, ". Written by tensorpress ", TENSORPRESS_VERSION_STRING, ".\n");
   out +=
       "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch.nn import init\n";
-  const std::string functions = packing_functions(forward + backward, native);
+  const std::string functions = emitted_functions(forward + backward, native);
   if (native && functions.find("packing.") != std::string::npos) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "model/emitted/functions.h"
 #include "model/packing.h"
 
 namespace tensorpress::model {
@@ -19,14 +20,6 @@ constexpr std::array<std::string_view, 61> kReserved = {
     "native",  "packing",  "dict",     "print",  "Step", "train_step", "step",     "super",
     "tuple",   "list",     "seed",     "ops",    "bits"};
 
-/// Elements that share a scale in packed values; a sample of whole groups can be unpacked alone.
-constexpr std::int64_t kGroup = 256;
-/// A gradient that the next nodes but this many do not touch is packed while it waits, unless it is
-/// small.
-constexpr NodeId kShortWait = 2;
-constexpr int kDeepest = 64;  // nodes that one line may compute slice by slice
-constexpr std::int64_t kLeastWaiting = std::int64_t{1} << 20;
-
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes)
@@ -38,7 +31,7 @@ Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<
       contributions_(graph.values.size()),
       uses_(graph.values.size()) {
   for (const std::string_view word : kReserved) taken_.emplace(word);
-  for (const std::string_view word : packing_function_names()) taken_.emplace(word);
+  for (const std::string_view word : emitted_function_names()) taken_.emplace(word);
   for (const std::string& symbol : graph.symbols) taken_.insert(symbol);
   program_.update_in_backward = !options.optimizer.empty();
   for (const Node& node : graph.nodes) {
@@ -155,23 +148,6 @@ Program Lowering::run() {
 bool Lowering::last_use(ValueId id, NodeId node) const {
   const auto& consumers = graph_.values[id].consumers;
   return !consumers.empty() && consumers.back() == node;
-}
-
-bool Lowering::is_lazy(NodeId id, int depth) const {
-  const Node& node = graph_.nodes[id];
-  if (!options_.native || !options_.lossy || id + 1 >= graph_.nodes.size()) return false;
-  if (depth > kDeepest) return false;
-  if (node.outputs.size() != 1 || !node.op->is_lazy({graph_, node})) return false;
-  const ValueId output = node.outputs[0];
-  const Stash& stash = stashes_[output];
-  const auto& wanted = graph_.outputs;
-  if (stash.stores_values() || stash.stores_signs() ||
-      std::find(wanted.begin(), wanted.end(), output) != wanted.end() ||
-      graph_.values[output].consumers != std::vector<NodeId>{id + 1}) {
-    return false;
-  }
-  const Node& next = graph_.nodes[id + 1];
-  return next.op->reads_slices({graph_, next}, options_.sizes) || is_lazy(id + 1, depth + 1);
 }
 
 void Lowering::release_inputs(NodeId id) {
@@ -349,200 +325,6 @@ void Lowering::decode_views(ValueId id) {
     graph_.nodes[*view].op->forward(site);
     for (const ValueId each : graph_.nodes[*view].outputs) decoded_[each] = name_of_value(each);
   }
-}
-
-bool Lowering::has_slices(ValueId id, int depth) const {
-  const Value& value = graph_.values[id];
-  const Stash& stash = stashes_[id];
-  if (!options_.native || value.role == Role::input || depth > kDeepest) return false;
-  if (!stash.values && !stash.rebuilt) return false;
-  if (stash.rebuilt) {
-    const Node& node = graph_.nodes[value.producer];
-    if (!node.op->rebuilds_slices({graph_, node})) return false;
-    const bool split = is_split(graph_, stashes_, value.producer);
-    const std::vector<Need> needs = node.op->rebuild_needs({graph_, node}, split);
-    return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
-      const ValueId source =
-          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
-      return need.signs || has_slices(source, depth + 1);
-    });
-  }
-  if (stash.how.kind == Storing::Kind::cast) {
-    return stash.how.type == "bf16" || stash.how.type == "f16";
-  }
-  const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
-  return stash.how.kind == Storing::Kind::quantize && sample && sample->known() &&
-         sample->factor % kGroup == 0;
-}
-
-std::string Lowering::decode_slices(ValueId id) {
-  if (!has_slices(id) || decoded_.contains(id)) return {};
-  const auto known = sliced_.find(id);
-  if (known != sliced_.end()) return known->second;
-  const Value& value = graph_.values[id];
-  const Stash& stash = stashes_[id];
-  const std::string name = python_name(value.name + "_slices");
-  std::string expression;
-  if (stash.rebuilt) {
-    Site site(*this, value.producer, Site::Mode::rebuild);
-    expression = graph_.nodes[value.producer].op->rebuilt_slices(site);
-  } else {
-    expression =
-        unpack_slices_expression(stash.how, bits_of(id), stored_name(value.name), value.type);
-  }
-  // It holds what it decodes: the stored bytes live as long as the slices.
-  const std::string& holds = stash.rebuilt ? sliced_.begin()->second : stored_name(value.name);
-  add_line(text(name, " = ", expression), 0, {{name, value.type, holds}}, Memory::Kind::activation);
-  sliced_[id] = name;
-  return name;
-}
-
-bool Lowering::takes_slices(ValueId id) const {
-  const Value& value = graph_.values[id];
-  if (lazy_.contains(id)) {
-    const Node& node = graph_.nodes[value.producer];
-    return std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId input) { return takes_slices(input); });
-  }
-  const bool again = std::find(sinks_.begin(), sinks_.end(), id) != sinks_.end();
-  return value.role == Role::activation && value.needs_gradient && contributions_[id] == 0 &&
-         !again;
-}
-
-std::string Lowering::gradient_sink(ValueId id, bool leaf) {
-  const Value& value = graph_.values[id];
-  if (lazy_.contains(id) && takes_slices(id)) {
-    Site site(*this, value.producer, Site::Mode::rebuild);
-    return graph_.nodes[value.producer].op->gradient_sink(site);
-  }
-  if (!leaf) return {};
-  std::string& name = gradient_names_[id];
-  if (name.empty()) name = python_name("d_" + value.name);
-  sinks_.push_back(id);
-  // In the memory of the gradient that the line reads, of which each slice is read before.
-  const ValueId output = graph_.nodes[current_].outputs[0];
-  const std::string& read = gradient_names_[output];
-  const std::size_t memory = memory_of(read);
-  const NodeId lazy = graph_.values[graph_.nodes[current_].inputs[0]].producer;
-  const auto& consumers = value.consumers;
-  const bool direct = std::find(consumers.begin(), consumers.end(), lazy) != consumers.end();
-  if (direct && graph_.values[output].type == value.type && memory != kNone &&
-      holders_[memory] == 1) {
-    add_line(text(name, " = ", read), 0, {{name, value.type, read}}, Memory::Kind::gradient);
-    return name;
-  }
-  add_line(text(name, " = gradient.new_empty(", to_python(value.type.shape), ")"), 0,
-           {{name, value.type}}, Memory::Kind::gradient);
-  return name;
-}
-
-void Lowering::sinks_given() {
-  for (const ValueId id : sinks_) contribute(id, gradient_names_[id], {}, 0);
-  sinks_.clear();
-}
-
-bool Lowering::waits_long(ValueId id) const {
-  const Value& value = graph_.values[id];
-  if (options_.waiting_bits == 0 || value.role != Role::activation || value.producer == kNone) {
-    return false;
-  }
-  if (bytes(value.type, options_.sizes) < kLeastWaiting) return false;
-  NodeId next = value.producer;
-  for (const NodeId consumer : value.consumers) {
-    const bool again = consumer == current_ &&
-                       std::count(value.consumers.begin(), value.consumers.end(), current_) > 1;
-    if (again) return false;
-    if (consumer < current_) next = std::max(next, consumer);
-  }
-  return current_ - next > kShortWait;
-}
-
-void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64_t scratch) {
-  const Value& value = graph_.values[id];
-  const Storing how{.kind = Storing::Kind::quantize,
-                    .bits = options_.waiting_bits,
-                    .stochastic = options_.native};
-  const std::string name = python_name(gradient_names_[id] + "_waiting");
-  const std::string rounding =
-      how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();
-  add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), scratch,
-           {{name, value.type}}, Memory::Kind::gradient);
-  program_.memories[memory_of(name)].bytes = stored_bytes(how, value.type, options_.sizes);
-  release(gradient_names_[id]);
-  waiting_[id] = name;
-}
-
-void Lowering::end_waiting(ValueId id) {
-  const auto found = waiting_.find(id);
-  if (found == waiting_.end()) return;
-  const std::string packed = found->second;
-  waiting_.erase(found);
-  const Value& value = graph_.values[id];
-  add_line(text(gradient_names_[id], " = unpack_bits(", packed, ", ", options_.waiting_bits, ", ",
-                to_python(value.type.shape), ")"),
-           0, {{gradient_names_[id], value.type}}, Memory::Kind::gradient);
-  release(packed);
-}
-
-void Lowering::contribute(ValueId id, const std::string& expression, const std::string& shares,
-                          std::int64_t scratch) {
-  const Value& value = graph_.values[id];
-  const Memory::Kind kind =
-      value.role == Role::parameter ? Memory::Kind::weight_gradient : Memory::Kind::gradient;
-  std::string& name = gradient_names_[id];
-  if (contributions_[id]++ == 0) {
-    if (name.empty()) name = python_name("d_" + value.name);
-    if (waits_long(id) && variables_.contains(expression)) {
-      begin_waiting(id, expression, 0);
-    } else if (waits_long(id) && !shares.empty()) {  // a part, which is copied first
-      begin_waiting(id, expression, bytes(value.type, options_.sizes));
-    } else if (expression != name) {
-      add_line(text(name, " = ", expression), scratch, {{name, value.type, shares}}, kind);
-    } else {
-      program_.memories[memory_of(name)].kind = kind;
-    }
-    return;
-  }
-  std::string more = expression;
-  if (!variables_.contains(expression)) {
-    more = python_name(name + "_more");
-    add_line(text(more, " = ", expression), scratch, {{more, value.type, shares}}, kind);
-  }
-  const auto waiting = waiting_.find(id);
-  if (waiting != waiting_.end()) {
-    const bool own = options_.native && is_own_result(more);
-    add_line(text(name, own ? " = add_unpacked_(" : " = add_unpacked(", more, ", ", waiting->second,
-                  ", ", options_.waiting_bits, ")"),
-             0, {{name, value.type, own ? more : std::string()}}, kind);
-    release(waiting->second);
-    waiting_.erase(waiting);
-    release(more);
-    return;
-  }
-  const bool own = holders_[memory_of(name)] == 1;
-  add_line(text(name, own ? " += " : text(" = ", name, " + "), more), 0,
-           {{name, value.type, own ? name : std::string()}}, kind);
-  release(more);
-}
-
-bool Lowering::is_own_result(const std::string& name) const {
-  std::size_t others = holders_[memory_of(name)] - 1;
-  for (const ValueId output : graph_.nodes[current_].outputs) {
-    const std::string& gradient = gradient_names_[output];
-    if (gradient == name) return false;
-    if (held_.contains(gradient) && memory_of(gradient) == memory_of(name)) --others;
-  }
-  return others == 0;
-}
-
-void Lowering::give_if_complete(ValueId id) {
-  const Value& value = graph_.values[id];
-  if (value.role != Role::parameter || contributions_[id] != uses_[id]) return;
-  contributions_[id] = 0;
-  uses_[id] = kNone;
-  add_line(text("give(\"", value.name, "\", ", gradient_names_[id], ")"), 0, {},
-           Memory::Kind::weight_gradient);
-  release(gradient_names_[id]);
 }
 
 // --- The whole -----------------------------------------------------------------------------------

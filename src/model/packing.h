@@ -1,10 +1,7 @@
-// The lines that store and restore a value, and the Python functions that they call: those of the
-// package (native) or functions written into the emitted file from PyTorch's operators (portable).
+// The expressions that store and restore a value; emitted/ has the Python functions that they call.
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "model/plan.h"
 
@@ -19,12 +16,5 @@ std::string unpack_expression(const Storing& storing, const std::string& bits,
 /// The same for slices of the batch; for values that are quantized or cast.
 std::string unpack_slices_expression(const Storing& storing, const std::string& bits,
                                      const std::string& stored, const TensorType& type);
-
-/// Names that variables of the emitted file must not have.
-std::vector<std::string_view> packing_function_names();
-
-/// The definitions of those functions among pack_signs, mask_by_signs, pack_bits, ... that the code
-/// mentions, as they stand at the beginning of the emitted file.
-std::string packing_functions(const std::string& code, bool native);
 
 }  // namespace tensorpress::model

@@ -62,3 +62,15 @@ def tpz(tmp_path, field):
     path = tmp_path / "field.tpz"
     path.write_bytes(tensorpress.compress(field, absolute=1e-3, chunk_shape=(8, 16, 16)))
     return path
+
+
+@pytest.fixture
+def one_thread():
+    """PyTorch with one thread (small products are slower when threads wait for each other) and
+    numbers drawn alike; for modules with `pytestmark = pytest.mark.usefixtures("one_thread")`."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    yield
+    torch.set_num_threads(threads)

@@ -22,12 +22,7 @@ from tensorpress.eval.training import Run  # noqa: E402
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def written(folder, name):

@@ -37,11 +37,18 @@ def test_diff_shows_the_lines_that_store_a_value_otherwise(tmp_path):
     assert emitted_text(model, "--plan", "off", "--diff") == ""
 
 
-def test_update_in_backward_is_that_of_adam(tmp_path):
+OPTIMIZERS = {
+    "sgd": lambda weights: torch.optim.SGD(weights, lr=0.01, momentum=0.9),
+    "adam": lambda weights: torch.optim.Adam(weights, lr=0.001),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_update_in_backward_is_that_of_the_optimizer(tmp_path, name):
     torch.manual_seed(1)
     twin = Small()
-    step = step_of(tmp_path, SMALL, twin, "--optimizer", "adam")
-    optimizer = torch.optim.Adam(twin.parameters(), lr=0.001)
+    step = step_of(tmp_path, SMALL, twin, "--optimizer", name)
+    optimizer = OPTIMIZERS[name](twin.parameters())
     x, y = images(8, 3, 8)
     for _ in range(3):
         optimizer.zero_grad()

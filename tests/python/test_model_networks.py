@@ -97,23 +97,6 @@ def test_lossless_plan_is_autograd_bit_by_bit(tmp_path):
     assert_same(*both(tmp_path, "resnet18", "--plan", "lossless"))
 
 
-def test_update_in_backward_is_that_of_sgd(tmp_path):
-    torch.manual_seed(1)
-    twin = Small()
-    step = step_of(tmp_path, SMALL, twin, "--optimizer", "sgd")
-    optimizer = torch.optim.SGD(twin.parameters(), lr=0.01, momentum=0.9)
-    x, y = images(8, 3, 8)
-    for _ in range(3):
-        optimizer.zero_grad()
-        F.cross_entropy(twin(x), y).backward()
-        optimizer.step()
-        step(x, y)
-        step.backward()
-    for name, parameter in twin.named_parameters():
-        assert step.get_parameter(name).grad is None
-        torch.testing.assert_close(step.get_parameter(name), parameter)
-
-
 BRANCHES = """
 model branches
 input x: f32[N, 3, 64, 64]

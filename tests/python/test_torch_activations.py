@@ -12,13 +12,7 @@ from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18
 from tensorpress.torch import compress_activations  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(3)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Transformer(nn.Module):

@@ -17,13 +17,7 @@ from tensorpress.torch import compress_activations  # noqa: E402
 TWO_BITS = {"default": {"codec": "quantize", "bits": 2}}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(3)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_a_short_last_batch_is_compressed_like_the_others():

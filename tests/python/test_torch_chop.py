@@ -23,13 +23,7 @@ KINDS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """These products are too small to share, and threads that wait for each other are slow."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def pair(shape, *arguments, **keywords):

@@ -53,6 +53,16 @@ Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length
   return {};
 }
 
+Result<void> route_row_of_product(Layout& layout, std::uint32_t row, const ProductColors& colors) {
+  const std::uint32_t width = layout.width();
+  PortSet to{Port::ramp};
+  if (row + 1 < layout.height()) to.add(Port::south);
+  RETURN_IF_ERROR(
+      layout.route({0, row}, {width, row + 1}, colors.x, Route::fixed({Port::north}, to)));
+  RETURN_IF_ERROR(route_chain(layout, {width - 1, row}, Port::west, width, colors.sums));
+  return layout.route({0, row}, colors.y, Route::fixed({Port::ramp}, {Port::west}));
+}
+
 namespace {
 
 /// `own`: to or from the PE; `pass`: along the line. The last stop keeps to the first of them.

@@ -28,6 +28,15 @@ Result<ChainColors> new_chain_colors(Layout& layout, const std::string& name);
 Result<void> route_chain(Layout& layout, PeAt first, Port to, std::size_t length,
                          const ChainColors& colors);
 
+/// Colors of a matrix product on the mesh: x comes down every column, sums of rows are added up
+/// westwards, and y leaves at the west edge.
+struct ProductColors {
+  Color x = 0;
+  ChainColors sums = {};
+  Color y = 0;
+};
+Result<void> route_row_of_product(Layout& layout, std::uint32_t row, const ProductColors& colors);
+
 /// Which PEs of a line have a part in dealing or collecting; the routers between pass words on.
 struct Stops {
   std::size_t first = 0;

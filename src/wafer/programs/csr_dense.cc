@@ -122,11 +122,7 @@ Result<CsrDenseRun> run_csr_dense(std::uint32_t width, std::uint32_t height, con
     RETURN_IF_ERROR(layout.edge_input(std::move(input)));
   }
   for (std::uint32_t y = 0; y < height; ++y) {
-    PortSet to{Port::ramp};
-    if (y + 1 < height) to.add(Port::south);
-    RETURN_IF_ERROR(layout.route({0, y}, {width, y + 1}, plan.x, Route::fixed({Port::north}, to)));
-    RETURN_IF_ERROR(route_chain(layout, {width - 1, y}, Port::west, width, plan.sums));
-    RETURN_IF_ERROR(layout.route({0, y}, plan.y, Route::fixed({Port::ramp}, {Port::west})));
+    RETURN_IF_ERROR(route_row_of_product(layout, y, {plan.x, plan.sums, plan.y}));
     for (std::uint32_t i = 0; i < width; ++i) {
       RETURN_IF_ERROR(layout.place(
           {i, y}, std::make_unique<CsrTile>(plan, std::move(tiles[layout.index({i, y})]))));
