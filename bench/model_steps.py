@@ -185,7 +185,7 @@ def table(name: str, batch: int, rows: dict[str, dict[str, float]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="*", default=list(TWINS), choices=[*TWINS, []])
+    parser.add_argument("models", nargs="*", choices=[*TWINS, []])
     parser.add_argument("--batch", type=int, help="samples (100; 4 to 16 for large maps)")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
@@ -195,7 +195,7 @@ def main() -> None:
     path = arguments.output / "model_steps.json"
     results: dict = json.loads(path.read_text()) if path.exists() else {"models": {}}
     results.update(machine=platform.machine(), torch=torch.__version__, threads=arguments.threads)
-    for name in arguments.models:
+    for name in arguments.models or TWINS:
         batch = arguments.batch or BATCHES.get(name, 100)
         rows = measure(name, batch, arguments.repeat)
         print(table(name, batch, rows), flush=True)

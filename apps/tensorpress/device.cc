@@ -317,7 +317,7 @@ Action declare(CLI::App& app) {
   time->declare(*time_app);
 
   return [=]() -> Result<ExitStatus> {
-    if (time_app->parsed()) return run_device_time(*time);
+    if (time_app->parsed()) return run_device_time(*time_app, *time);
     if (train_app->parsed()) return run_device_train(*train);
     if (list_app->parsed()) return run_list(*list);
     if (show_app->parsed()) return run_show(*show);

@@ -1,6 +1,8 @@
 #include "device_time.h"
 
 #include <cstdio>
+#include <initializer_list>
+#include <string_view>
 
 #include "base/errors.h"
 #include "device_files.h"
@@ -142,12 +144,7 @@ Json sweep_to_json(const Sweep& sweep) {
 }
 
 Result<std::vector<Sweep>> wanted_sweeps(const TimeOptions& options) {
-  if (options.figure != 0) {
-    if (!options.names.empty() || !options.sweep.empty() || options.count != 1) {
-      return bad_argument("--figure is as the paper has it; leave out --device, --sweep, --count");
-    }
-    return devices::paper_figure(options.figure);
-  }
+  if (options.figure != 0) return devices::paper_figure(options.figure);
   constexpr std::pair<const char*, SweepAxis> kAxes[] = {{"resolution", SweepAxis::resolution},
                                                          {"batch", SweepAxis::batch},
                                                          {"cf", SweepAxis::cf},
@@ -184,6 +181,36 @@ Result<ExitStatus> time_sweeps(const TimeOptions& options) {
   }
   if (options.json) print_json(all, stdout);
   return ExitStatus::fine;
+}
+
+/// An option that would be ignored is a mistake.
+Result<void> refuse(const CLI::App& app, std::initializer_list<const char*> names,
+                    std::string_view reason) {
+  for (const char* const name : names) {
+    if (app.count(name) > 0) return bad_argument(name, " has no place here: ", reason);
+  }
+  return {};
+}
+
+Result<void> check_given(const CLI::App& app, const TimeOptions& options) {
+  if (options.figure != 0) {
+    return refuse(app,
+                  {"--device", "--codec", "--shape", "--cf", "--layout", "--serialize",
+                   "--decompress", "--count", "--units", "--ratio", "--training-rate", "--sweep"},
+                  "--figure is as the paper has it");
+  }
+  if (options.chop.codec == "ceresz2") {
+    return refuse(app,
+                  {"--shape", "--cf", "--layout", "--serialize", "--decompress", "--count",
+                   "--training-rate", "--sweep"},
+                  "the prediction for ceresz2 takes --units and --ratio only");
+  }
+  RETURN_IF_ERROR(refuse(app, {"--units", "--ratio"}, "it is of --codec ceresz2"));
+  if (options.sweep.empty()) return {};
+  RETURN_IF_ERROR(refuse(app, {"--cf"}, "a sweep goes over all chop factors"));
+  RETURN_IF_ERROR(refuse(app, {"--training-rate"}, "a sweep does not compare with training"));
+  if (options.sweep != "serialize") return {};
+  return refuse(app, {"--serialize"}, "the sweep goes over it");
 }
 
 }  // namespace
@@ -235,7 +262,8 @@ void TimeOptions::declare(CLI::App& app) {
   app.add_flag("--json", json, "print JSON");
 }
 
-Result<ExitStatus> run_device_time(const TimeOptions& options) {
+Result<ExitStatus> run_device_time(const CLI::App& app, const TimeOptions& options) {
+  RETURN_IF_ERROR(check_given(app, options));
   if (options.names.empty() && options.figure == 0) return bad_argument("say which --device");
   constexpr std::uint64_t kMost = 1'000'000;
   if (options.count < 1 || options.count > kMost) {

@@ -37,6 +37,7 @@ struct TimeOptions {
   void declare(CLI::App& app);
 };
 
-Result<ExitStatus> run_device_time(const TimeOptions& options);
+/// `app` is the parsed subcommand, which knows the options that were given.
+Result<ExitStatus> run_device_time(const CLI::App& app, const TimeOptions& options);
 
 }  // namespace tensorpress::cli

@@ -104,6 +104,21 @@ def test_ceresz2_is_predicted_where_bits_can_be_shifted(tensorpress):
     assert "bit shifts" in tensorpress.refuses("device", "time", "--codec", "ceresz2", "--device", "groqchip")
 
 
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--device", "ipu", "--units", "4"], "--units has no place here: it is of --codec ceresz2"),
+        (["--device", "ipu", "--ratio", "4"], "--ratio"),
+        (["--device", "ipu", "--codec", "ceresz2", "--cf", "3"], "takes --units and --ratio only"),
+        (["--device", "ipu", "--sweep", "batch", "--cf", "3"], "a sweep goes over all chop factors"),
+        (["--device", "ipu", "--sweep", "serialize", "--serialize", "2"], "the sweep goes over it"),
+        (["--figure", "11", "--cf", "3"], "--figure is as the paper has it"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(tensorpress, options, words):
+    assert words in tensorpress.refuses("device", "time", *options)
+
+
 def test_training_is_predicted_and_searched(tensorpress):
     two = tensorpress("device", "train", "resnet34", "--stages", "2", "--micro-batches", "4", "--json").json
     assert 17 <= two["speedup"] <= 20 and len(two["by_stage"]) == 2
@@ -153,7 +168,7 @@ def test_impossible_devices_are_refused_with_their_line(tensorpress, change, wor
         (["time", "--device", "ipu", "--count", "0"], "--count 0"),
         (["time", "--device", "ipu", "--html", "x.html"], "--figure or --sweep"),
         (["time", "--figure", "16"], "shows no times"),
-        (["time", "--figure", "15", "--count", "8"], "leave out --device, --sweep, --count"),
+        (["time", "--figure", "15", "--count", "8"], "--count has no place here: --figure is as the paper has it"),
         (["time", "--device", "ipu", "--sweep", "layout"], "resolution, batch, cf, serialize"),
         (["check", "--device", "ipu", "--batch", "5"], "--batch is of a model's training step: name a MODEL.tpm"),
         (["check", "--device", "ipu", "--size", "E=5"], "--size is of a model's training step"),

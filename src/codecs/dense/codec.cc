@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 19;
 constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 // Samples lack the coarsest levels, so interpolation is estimated some percent too high.
 constexpr double kLorenzoAdvantage = 0.93;
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 // Behind the buffers of the predictors, which do not run at the same time.
 constexpr std::size_t kOtherBytes = 15;
@@ -44,24 +46,27 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
     if (effort_ == Effort::fast) return by_lorenzo(field, bound, plan, output, workspace);
     const auto estimate = estimate_interpolation(field, bound, workspace);
-    if (field.values.size() <= kTryBothValues) {
-      return by_both(field, bound, estimate.mode, plan, output, workspace);
-    }
-    if (plan &&
-        expected_bits(*plan, field.values.size()) < kLorenzoAdvantage * estimate.bits_per_value) {
+    const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
+    const bool try_both = field.values.size() <= kTryBothValues;
+    if (!try_both && lorenzo_bits < kLorenzoAdvantage * estimate.bits_per_value) {
       return by_lorenzo(field, bound, plan, output, workspace);
     }
     const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
-    return bytes ? bytes : by_lorenzo(field, bound, plan, output, workspace);
+    const double bits =
+        bytes ? 8.0 * static_cast<double>(*bytes) / static_cast<double>(field.values.size())
+              : kEndless;
+    // What Lorenzo takes is known better from samples than what interpolation takes.
+    if (!try_both && bits <= lorenzo_bits) return bytes;
+    return or_by_lorenzo(bytes, field, bound, plan, output, workspace);
   }
 
-  // The smaller of the two; samples of a small chunk say too little.
+  // What interpolation wrote, or in its place what Lorenzo takes if that is smaller.
   template <class T>
-  std::optional<std::size_t> by_both(const bounded::Field<T>& field, double bound,
-                                     const InterpolationMode& mode,
-                                     const std::optional<LorenzoPlan>& plan,
-                                     std::span<std::byte> output, ChunkWorkspace& workspace) const {
-    const auto interpolated = by_interpolation(field, bound, mode, output, workspace);
+  std::optional<std::size_t> or_by_lorenzo(std::optional<std::size_t> interpolated,
+                                           const bounded::Field<T>& field, double bound,
+                                           const std::optional<LorenzoPlan>& plan,
+                                           std::span<std::byte> output,
+                                           ChunkWorkspace& workspace) const {
     const auto other =
         workspace.buffers[kOtherBytes].reserve(interpolated ? *interpolated - 1 : output.size());
     const auto predicted = by_lorenzo(field, bound, plan, other, workspace);

@@ -19,8 +19,8 @@ class GraphConvolutions(nn.Module):
 
     def forward(self, adjacency: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         for layer in (self.conv1, self.conv2):
-            x = F.relu(torch.sparse.mm(adjacency, layer(F.dropout(x, 0.5))))
-        return torch.sparse.mm(adjacency, self.conv3(F.dropout(x, 0.5)))
+            x = F.relu(torch.sparse.mm(adjacency, layer(F.dropout(x, 0.5, self.training))))
+        return torch.sparse.mm(adjacency, self.conv3(F.dropout(x, 0.5, self.training)))
 
 
 class SageLayer(nn.Module):
@@ -45,5 +45,5 @@ class GraphSage(nn.Module):
 
     def forward(self, adjacency: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         for layer in (self.conv1, self.conv2):
-            x = F.dropout(F.relu(layer(adjacency, x)), 0.5)
+            x = F.dropout(F.relu(layer(adjacency, x)), 0.5, self.training)
         return self.conv3(adjacency, x)

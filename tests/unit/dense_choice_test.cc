@@ -1,0 +1,46 @@
+// Codec `dense`: which of its two predictors codes a chunk.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tensorpress/stream.h"
+
+namespace tensorpress {
+namespace {
+
+// A sea with some roughness; land is the mean of its plane, with sharp coasts.
+std::vector<float> sea(std::size_t depths, std::size_t rows, std::size_t columns) {
+  std::vector<float> values(depths * rows * columns);
+  std::uint32_t random = 1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto x = static_cast<double>(i % columns), y = static_cast<double>(i / columns % rows);
+    const auto z = static_cast<double>(i / columns / rows);
+    const bool land = std::sin(x / 23) + std::sin(y / 17) + std::sin((x + 2 * y) / 31) +
+                          0.5 * std::sin(x * y / 50) >
+                      0.2;
+    random = random * 1664525 + 1013904223;
+    const double rough = 0.006 * (static_cast<double>(random >> 30) - 1.5);
+    const double mean = 20 * std::exp(-z / 4);
+    values[i] = static_cast<float>(land ? mean
+                                        : mean * std::cos((y - 90) / 60) +
+                                              std::sin(x / 9 + z) * std::cos(y / 7) + rough);
+  }
+  return values;
+}
+
+std::size_t bytes_with(const char* effort, const std::vector<float>& values, const Shape& shape) {
+  const Parameter parameters[] = {{"effort", effort}};
+  const auto codec = Codec::make("dense", parameters);
+  return compress(view_of(values, shape), *codec, Bound::relative(1e-4)).value().size();
+}
+
+// Samples expect too much of interpolation there.
+TEST(DenseChoice, BothPredictorsAreNotLargerThanLorenzoAloneOnASeaWithLand) {
+  const auto values = sea(8, 180, 360);
+  const Shape shape{8, 180, 360};
+  EXPECT_LE(bytes_with("best", values, shape), bytes_with("fast", values, shape));
+}
+
+}  // namespace
+}  // namespace tensorpress
