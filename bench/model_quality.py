@@ -124,12 +124,12 @@ def citations(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
 # Training steps, batch and learning rate: what one core does in some minutes.
 TASKS: dict[str, Callable[[pathlib.Path], Task]] = {
     "gcn": functools.partial(citations, steps=200, batch=0, rate=0.01),
-    "gpt2": functools.partial(sentences, steps=60, batch=4, rate=1e-3),
-    "alexnet": functools.partial(images, steps=150, batch=25, rate=0.01),
-    "vgg11": functools.partial(images, steps=150, batch=25, rate=0.01),
-    "resnet18": functools.partial(images, steps=100, batch=25, rate=0.02),
-    "unet": functools.partial(clouds, steps=40, batch=2, rate=1e-3),
-    "resnet34": functools.partial(images, steps=60, batch=25, rate=0.02),
+    "alexnet": functools.partial(images, steps=100, batch=25, rate=0.01),
+    "vgg11": functools.partial(images, steps=100, batch=25, rate=0.01),
+    "resnet18": functools.partial(images, steps=60, batch=25, rate=0.02),
+    "gpt2": functools.partial(sentences, steps=150, batch=2, rate=2e-3),
+    "unet": functools.partial(clouds, steps=24, batch=2, rate=1e-3),
+    "resnet34": functools.partial(images, steps=40, batch=20, rate=0.02),
 }
 
 

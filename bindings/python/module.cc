@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "compression.h"
+#include "dropout.h"
 #include "errors.h"
 #include "packing.h"
 #include "reader.h"
@@ -69,6 +70,7 @@ NB_MODULE(_core, module) {
   module.def("config", &tensorpress::python::config);
   tensorpress::python::define_errors(module);
   tensorpress::python::define_compression(module);
+  tensorpress::python::define_dropout(module);
   tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
   tensorpress::python::define_window_indices(module);

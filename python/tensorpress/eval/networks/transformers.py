@@ -67,14 +67,16 @@ class GptLayer(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """The head has the weights of the embedding; the result is one row of logits a token."""
+    """The head has the weights of the embedding; the result is one row of logits a token.
+    Embeddings begin as small as GPT-2's."""
 
     def __init__(
         self, tokens: int = 4096, length: int = 256, layers: int = 6, features: int = 384
     ) -> None:
         super().__init__()
-        self.wpe = nn.Parameter(torch.randn(length, features))
+        self.wpe = nn.Parameter(0.02 * torch.randn(length, features))
         self.wte = nn.Embedding(tokens, features)
+        nn.init.normal_(self.wte.weight, std=0.02)
         self.h = nn.Sequential(*(GptLayer(features, 6) for _ in range(layers)))
         self.ln_f = nn.LayerNorm(features)
         self.lm_head = nn.Linear(features, tokens, bias=False)
