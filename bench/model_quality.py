@@ -154,10 +154,22 @@ def tested(name: str, model: nn.Module, batches: Sequence[Batch]) -> dict[str, f
     return {"test_loss": sum(losses) / len(losses), "correct": 100 * right / count}
 
 
+def network(name: str, seed: int) -> nn.Module:
+    """As the twin begins; without normalization layers, with He's initialization, because a short
+    training would otherwise only find its start."""
+    torch.manual_seed(seed)
+    model = TWINS[name].make()
+    layers = list(model.modules())
+    if not any(isinstance(layer, nn.BatchNorm2d | nn.LayerNorm) for layer in layers):
+        for layer in layers:
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    return model
+
+
 def one_run(name: str, plan: str, seed: int, task: Task) -> Run:
     twin = TWINS[name]
-    torch.manual_seed(seed)
-    model = twin.make()
+    model = network(name, seed)
     step: Any = None
     if plan != "plain":
         text = ROOT / "models" / f"{name}.tpm"
