@@ -68,7 +68,9 @@ def adam(rate: float) -> Callable[[Any], torch.optim.Optimizer]:
     return functools.partial(torch.optim.Adam, lr=rate)
 
 
-def images(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
+def images(
+    data: pathlib.Path, steps: int, batch: int, optimizer: Callable[[Any], torch.optim.Optimizer]
+) -> Task:
     found = cifar10.load(data)
     inputs = normalized_image(found.train_inputs)
     tested = zip(
@@ -77,7 +79,7 @@ def images(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
         strict=True,
     )
     train = functools.partial(shuffled, inputs=inputs, targets=found.train_targets, batch=batch)
-    return Task(found.source, train, list(tested), steps, sgd(rate), batch)
+    return Task(found.source, train, list(tested), steps, optimizer, batch)
 
 
 def clouds(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
@@ -124,12 +126,12 @@ def citations(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
 # Training steps, batch and learning rate: what one core does in some minutes.
 TASKS: dict[str, Callable[[pathlib.Path], Task]] = {
     "gcn": functools.partial(citations, steps=200, batch=0, rate=0.01),
-    "alexnet": functools.partial(images, steps=100, batch=25, rate=0.01),
-    "vgg11": functools.partial(images, steps=100, batch=25, rate=0.01),
-    "resnet18": functools.partial(images, steps=60, batch=25, rate=0.02),
+    "alexnet": functools.partial(images, steps=100, batch=25, optimizer=adam(3e-4)),
+    "vgg11": functools.partial(images, steps=100, batch=25, optimizer=adam(3e-4)),
+    "resnet18": functools.partial(images, steps=60, batch=25, optimizer=sgd(0.02)),
     "gpt2": functools.partial(sentences, steps=150, batch=2, rate=2e-3),
     "unet": functools.partial(clouds, steps=24, batch=2, rate=1e-3),
-    "resnet34": functools.partial(images, steps=40, batch=20, rate=0.02),
+    "resnet34": functools.partial(images, steps=40, batch=20, optimizer=sgd(0.02)),
 }
 
 
