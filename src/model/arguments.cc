@@ -8,12 +8,24 @@
 namespace tensorpress::model {
 namespace {
 
+bool is_number(const Attribute& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+double as_double(const Attribute& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&value);
+  return real == nullptr ? 0 : *real;
+}
+
 const char* kind_name(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::integer:
       return "a whole number";
     case AttributeKind::number:
-      return "a number";
+      return "a finite number";
+    case AttributeKind::limit:
+      return "a number or infinity";
     case AttributeKind::flag:
       return "true or false";
     case AttributeKind::word:
@@ -29,7 +41,9 @@ bool fits(AttributeKind kind, const Attribute& value) {
     case AttributeKind::integer:
       return std::holds_alternative<std::int64_t>(value);
     case AttributeKind::number:
-      return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+      return is_number(value) && std::isfinite(as_double(value));
+    case AttributeKind::limit:
+      return is_number(value);
     case AttributeKind::flag:
       return std::holds_alternative<bool>(value);
     case AttributeKind::word:
@@ -39,16 +53,6 @@ bool fits(AttributeKind kind, const Attribute& value) {
              std::holds_alternative<std::vector<std::int64_t>>(value);
   }
   return false;
-}
-
-bool is_number(const Attribute& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
-
-double as_double(const Attribute& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&value);
-  return real == nullptr ? 0 : *real;
 }
 
 Result<Attribute> calculate_whole(const std::string& sign, std::int64_t a, std::int64_t b) {

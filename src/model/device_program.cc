@@ -19,11 +19,21 @@ bool is_name(char c) {
 
 /// Python's name -> ATen's; "" for what is no operator on tensors.
 std::string aten_name(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"pop", ""},       {"get", ""},        {"size", ""},     {"numel", ""},
-      {"dim", ""},       {"append", ""},     {"prod", ""},     {"is_contiguous", ""},
-      {"float", "to"},   {"long", "to"},     {"tensor", "to"}, {"interpolate", "upsample"},
-      {"Generator", ""}, {"manual_seed", ""}};
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"pop", ""},
+                                                                       {"get", ""},
+                                                                       {"size", ""},
+                                                                       {"numel", ""},
+                                                                       {"dim", ""},
+                                                                       {"append", ""},
+                                                                       {"prod", ""},
+                                                                       {"is_contiguous", ""},
+                                                                       {"float", "to"},
+                                                                       {"long", "to"},
+                                                                       {"tensor", "to"},
+                                                                       {"as_tensor", "to"},
+                                                                       {"interpolate", "upsample"},
+                                                                       {"Generator", ""},
+                                                                       {"manual_seed", ""}};
   for (const auto& [python, aten] : kOthers) {
     if (name == python) return std::string(aten);
   }

@@ -2,6 +2,7 @@
 #include "model/elaborate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "files/byte_files.h"
@@ -202,12 +203,12 @@ Result<void> Elaborator::declare_parameter(const Statement& statement, Scope& sc
     const auto* word = std::get_if<std::string>(&given.attribute);
     if (word != nullptr && *word == "normal") {
       init = "init.normal_({}, std=0.02)";
-    } else if (whole != nullptr || real != nullptr) {
+    } else if (whole != nullptr || (real != nullptr && std::isfinite(*real))) {
       init =
           text("init.constant_({}, ", whole != nullptr ? static_cast<double>(*whole) : *real, ")");
     } else {
       return error(statement.expressions[0].place,
-                   "a parameter starts with a number or \"normal\"");
+                   "a parameter starts with a finite number or \"normal\"");
     }
   }
   TRY(const ValueId id, find_or_make_parameter({name, type, init, false}, scope, statement.place));

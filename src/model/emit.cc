@@ -1,6 +1,7 @@
 #include "model/emit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <set>
 
@@ -194,11 +195,21 @@ constexpr std::string_view kTensors = R"(
         """Parameters and buffers by their names."""
         return dict(self.named_parameters(remove_duplicate=False)), dict(self.named_buffers())
 
-    def draw_seed(self):
-        """For rounding and dropout; follows torch.manual_seed."""
-        return int(torch.randint(2**62, ()))
-
 )";
+
+/// Seeds of two steps are equal, or so far apart that seed + 0, seed + 1, ... of the one are none
+/// of the other. A power of two, because PyTorch's generators take the lowest 32 bits only.
+std::size_t seed_distance(const Program& program) {
+  return std::bit_ceil(program.streams);
+}
+
+std::string draw_seed(const Program& program) {
+  if (program.streams == 0) return {};
+  return text("    def draw_seed(self):\n",
+              "        \"\"\"For rounding and dropout, which add a number of their own; follows ",
+              "torch.manual_seed.\"\"\"\n        return int(torch.randint(2**40, ())) * ",
+              seed_distance(program), "\n\n");
+}
 
 constexpr std::string_view kGive = R"(
     def give(self, P):
@@ -248,20 +259,32 @@ constexpr std::string_view kPure = R"(
 class PureStep:
     """The same two passes over tensors from outside."""
 
-    def __init__(self, params):
-        self.params, self.saved, self.gradients = params, {}, {}
+    def __init__(self, params, seed):
+        self.params, self.seed, self.saved, self.gradients = params, seed, {}, {}
 
     def tensors(self):
-        return self.params, {}
+        return self.params, self.params
 
     def draw_seed(self):
-        return 0
+        return self.seed
 
     def give(self, P):
         return self.gradients.__setitem__
 
     forward, backward = Step.forward, Step.backward
 )";
+
+std::string pure_step(const Program& program, const std::string& arguments) {
+  const bool random = program.streams > 0;
+  std::string out = text(kPure, "\n\ndef train_step(params", arguments,
+                         random ? ", seed=0):\n    \"\"\"Every step has a seed of its own: a whole "
+                                  "number, or a tensor with one.\"\"\"\n"
+                                : "):\n");
+  out += text("    step = PureStep(params, ",
+              random ? text("seed * ", seed_distance(program)) : std::string("0"), ")\n");
+  out += text("    loss = step.forward(", arguments.substr(2), ")\n    step.backward()\n");
+  return out + "    return loss, step.gradients\n";
+}
 
 }  // namespace
 
@@ -348,6 +371,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
            "forward gives the loss, backward the gradients.\"\"\"\n\n");
   out += constructor(graph, program, options);
   out += kTensors;
+  out += draw_seed(program);
   out += options.lowering.optimizer == "sgd"    ? kSgd
          : options.lowering.optimizer == "adam" ? kAdam
                                                 : kGive;
@@ -355,11 +379,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   const std::string arguments = argument_names(program);
   out += text("\n    @torch.no_grad()\n    def forward(self", arguments, "):\n");
   out += "        P, B = self.tensors()\n        S = self.saved = {}\n";
-  const bool seeded = forward.find("seed") != std::string::npos;
-  const bool later = backward.find("S[\"seed\"]") != std::string::npos;
-  if (seeded || later) {
-    out += text("        ", seeded ? "seed = " : "", "S[\"seed\"] = self.draw_seed()\n");
-  }
+  if (program.streams > 0) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
   const bool adaptive = !program.adaptive_bits.empty();
   if (adaptive) out += "        bits = S[\"bits\"] = dict(self.bits)\n";
   const std::set<std::string> in_forward = words_of(program.forward);
@@ -393,10 +413,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   }
   out += backward;
   if (!native) {
-    out += kPure;
-    out += text("\n\ndef train_step(params", arguments, "):\n    step = PureStep(params)\n",
-                "    loss = step.forward(", arguments.substr(2), ")\n    step.backward()\n",
-                "    return loss, step.gradients\n");
+    out += pure_step(program, arguments);
   }
   return out;
 }

@@ -129,8 +129,19 @@ Result<Meaning> Elaborator::evaluate_binary(const Expression& expression, Scope&
   if (left.tensors.size() > 1 || right.tensors.size() > 1) {
     return error(expression.place, "'", expression.word, "' takes single tensors");
   }
-  static const std::map<std::string_view, const char*> kOfTensors = {
-      {"+", "add"}, {"-", "sub"}, {"*", "mul"}, {"/", "div"}};
+  static const std::map<std::string_view, const char*> kOfTensors = {{"+", "add"},
+                                                                     {"-", "sub"},
+                                                                     {"*", "mul"},
+                                                                     {"/", "div"},
+                                                                     {">", "greater"},
+                                                                     {"<", "less"},
+                                                                     {">=", "greater_equal"},
+                                                                     {"<=", "less_equal"},
+                                                                     {"==", "equal"},
+                                                                     {"!=", "not_equal"}};
+  static const std::map<std::string_view, const char*> kTurned = {
+      {">", "less"},           {"<", "greater"}, {">=", "less_equal"},
+      {"<=", "greater_equal"}, {"==", "equal"},  {"!=", "not_equal"}};
   const auto found = kOfTensors.find(expression.word);
   if (found == kOfTensors.end()) {
     return error(expression.place, "'", expression.word, "' is not for tensors");
@@ -149,6 +160,11 @@ Result<Meaning> Elaborator::evaluate_binary(const Expression& expression, Scope&
   if (left.is_tensor() && expression.word == "/") {
     return apply("scale", {tensor}, {{"factor", 1.0}, {"divisor", number}}, expression.place,
                  scope);
+  }
+  const auto turned = kTurned.find(expression.word);
+  if (turned != kTurned.end()) {
+    const char* const name = left.is_tensor() ? found->second : turned->second;
+    return apply(name, {tensor}, {{"than", number}}, expression.place, scope);
   }
   return error(expression.place, "a number and a tensor are joined by '*' or '+' only");
 }

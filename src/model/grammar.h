@@ -7,8 +7,8 @@
 //               | return e, ... | loss e | output NAME | NAME, ... = e
 //   type       := [csr] ELEMENT[e, ...]
 //   e          := or, and, not, comparison, sum, product, -, primary, from weak to strong
-//   primary    := number | "string" | true | false | none | @path | call | NAME | [e, ...] | (e)
-//   call       := [share] [path:] NAME(e | NAME = e, ...)        path may contain {e}
+//   primary    := number | infinity | "string" | true | false | none | @path | call | NAME | [e,
+//   ...] | (e) call       := [share] [path:] NAME(e | NAME = e, ...)        path may contain {e}
 #pragma once
 
 #include <tao/pegtl.hpp>
@@ -31,17 +31,17 @@ struct keyword
                    TAO_PEGTL_STRING("end"), TAO_PEGTL_STRING("return"), TAO_PEGTL_STRING("loss"),
                    TAO_PEGTL_STRING("output"), TAO_PEGTL_STRING("share"), TAO_PEGTL_STRING("true"),
                    TAO_PEGTL_STRING("false"), TAO_PEGTL_STRING("none"), TAO_PEGTL_STRING("and"),
-                   TAO_PEGTL_STRING("or"), TAO_PEGTL_STRING("not"), TAO_PEGTL_STRING("csr")>> {};
+                   TAO_PEGTL_STRING("or"), TAO_PEGTL_STRING("not"), TAO_PEGTL_STRING("csr"),
+                   TAO_PEGTL_STRING("infinity")>> {};
 struct name : peg::seq<peg::not_at<keyword>, peg::identifier> {};
 
 // --- Expressions ---------------------------------------------------------------------------------
 struct expression;
 struct exponent
     : peg::seq<peg::one<'e', 'E'>, peg::opt<peg::one<'+', '-'>>, peg::plus<peg::digit>> {};
-struct number
-    : peg::seq<
-          peg::plus<peg::digit>,
-          peg::sor<peg::seq<peg::one<'.'>, peg::plus<peg::digit>, peg::opt<exponent>>, exponent>> {
+struct infinity : whole_word<TAO_PEGTL_STRING("infinity")> {};
+struct fraction : peg::seq<peg::one<'.'>, peg::plus<peg::digit>, peg::opt<exponent>> {};
+struct number : peg::sor<infinity, peg::seq<peg::plus<peg::digit>, peg::sor<fraction, exponent>>> {
 };
 struct integer : peg::seq<peg::plus<peg::digit>, peg::not_at<peg::identifier_other>> {};
 struct string_text : peg::star<peg::not_one<'"', '\n'>> {};

@@ -29,14 +29,14 @@ Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<
       value_names_(graph.values.size()),
       gradient_names_(graph.values.size()),
       contributions_(graph.values.size()),
-      uses_(graph.values.size()) {
+      first_use_(graph.values.size(), kNone) {
   for (const std::string_view word : kReserved) taken_.emplace(word);
   for (const std::string_view word : emitted_function_names()) taken_.emplace(word);
   for (const std::string& symbol : graph.symbols) taken_.insert(symbol);
   program_.update_in_backward = !options.optimizer.empty();
-  for (const Node& node : graph.nodes) {
-    for (const ValueId id : node.inputs) ++uses_[id];
-    for (const auto& [local, id] : node.parameters) ++uses_[id];
+  for (NodeId i = graph.nodes.size(); i-- > 0;) {
+    for (const ValueId id : graph.nodes[i].inputs) first_use_[id] = i;
+    for (const auto& [local, id] : graph.nodes[i].parameters) first_use_[id] = i;
   }
 }
 
@@ -113,6 +113,16 @@ void Lowering::release(const std::string& name) {
   --holders_[memory_of(name)];
 }
 
+void Lowering::protect(const std::string& name) {
+  ++holders_[memory_of(name)];  // never released
+}
+
+std::string Lowering::seed_of(Draw purpose, std::size_t id, bool later) {
+  const std::size_t stream = streams_.try_emplace({purpose, id}, streams_.size()).first->second;
+  program_.streams = streams_.size();
+  return text(later ? "S[\"seed\"]" : "seed", " + ", stream);
+}
+
 // --- Forward -------------------------------------------------------------------------------------
 
 Program Lowering::run() {
@@ -140,7 +150,12 @@ Program Lowering::run() {
   add_line(text(gradient_names_[graph_.loss], " = gradient"), 0,
            {{gradient_names_[graph_.loss], graph_.values[graph_.loss].type}},
            Memory::Kind::gradient);
-  for (NodeId i = graph_.nodes.size(); i-- > 0;) backward_node(i);
+  for (NodeId i = graph_.nodes.size(); i-- > 0;) {
+    backward_node(i);
+    for (const auto& [local, parameter] : graph_.nodes[i].parameters)
+      give_if_complete(parameter, i);
+    for (const ValueId input : graph_.nodes[i].inputs) give_if_complete(input, i);
+  }
   program_.find_lifetimes();
   return std::move(program_);
 }
@@ -218,7 +233,8 @@ void Lowering::store(ValueId id) {
   if (stash.stores_values()) store_values(id, variable);
   if (stash.stores_signs()) {
     keep(value.name + ".signs", {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
-         text("pack_signs(", variable, ")"));
+         graph_.nodes[value.producer].op->packed_signs({graph_, graph_.nodes[value.producer]},
+                                                       variable));
   }
 }
 
@@ -235,8 +251,11 @@ void Lowering::store_values(ValueId id, const std::string& variable) {
   if (stash.how.kind == Storing::Kind::keep) {
     keep(value.name, variable, 0, variable);
   } else {
+    const std::string bits = bits_of(id);
+    const bool random = packs_randomly(stash.how, bits);
+    const std::string seed = random ? seed_of(Draw::rounding, id, false) : std::string();
     keep(value.name, {}, stored_bytes(stash.how, value.type, options_.sizes),
-         pack_expression(stash.how, bits_of(id), variable, id));
+         pack_expression(stash.how, bits, variable, seed));
   }
 }
 
@@ -262,6 +281,7 @@ void Lowering::backward_node(NodeId id) {
   if (!trained) return;
   current_ = id;
   kept_decoded_ = read_by(id - 1);
+  count_readers(id);
   Site site(*this, id, Site::Mode::backward);
   node.op->backward(site);
   for (const ValueId output : node.outputs) {
@@ -277,8 +297,45 @@ void Lowering::backward_node(NodeId id) {
   }
   for (const auto& [value, name] : sliced_) release(name);
   sliced_.clear();
-  for (const auto& [local, parameter] : node.parameters) give_if_complete(parameter);
-  for (const ValueId input : node.inputs) give_if_complete(input);
+}
+
+std::vector<ValueId> Lowering::decoded_from(ValueId id) const {
+  const NodeId producer = graph_.values[id].producer;
+  if (is_view(id)) return {graph_.nodes[producer].inputs[0]};
+  if (!stashes_[id].rebuilt) return {};
+  const Node& node = graph_.nodes[producer];
+  std::vector<ValueId> sources;
+  for (const Need& need :
+       node.op->rebuild_needs({graph_, node}, is_split(graph_, stashes_, producer))) {
+    if (need.signs) continue;
+    sources.push_back(need.of == Need::Of::input ? node.inputs[need.index]
+                                                 : node.outputs[need.index]);
+  }
+  return sources;
+}
+
+void Lowering::count_readers(NodeId id) {
+  readers_.clear();
+  const std::set<ValueId> read = read_by(id);
+  std::vector<ValueId> open(read.begin(), read.end());
+  while (!open.empty()) {
+    const ValueId value = open.back();
+    open.pop_back();
+    if (readers_[value]++ > 0) continue;
+    const std::vector<ValueId> sources = decoded_from(value);
+    open.insert(open.end(), sources.begin(), sources.end());
+  }
+}
+
+bool Lowering::may_overwrite_decoded(ValueId id) const {
+  const auto found = decoded_.find(id);
+  if (found == decoded_.end() || !overwritable_.contains(found->second)) return false;
+  const std::size_t memory = memory_of(found->second);
+  return std::none_of(decoded_.begin(), decoded_.end(), [&](const auto& other) {
+    const auto readers = readers_.find(other.first);
+    const bool again = readers != readers_.end() && readers->second > 1;
+    return memory_of(other.second) == memory && (again || kept_decoded_.contains(other.first));
+  });
 }
 
 std::string Lowering::decode(ValueId id) {

@@ -24,6 +24,8 @@ class Lowering {
   friend class Site;
 
   enum class Pass : std::uint8_t { forward, backward };
+  /// What random numbers are drawn for. A purpose and a value or node have a stream of their own.
+  enum class Draw : std::uint8_t { rounding, rounding_of_waiting_gradient, dropout };
 
   // --- variables ---
   std::string python_name(const std::string& dotted);
@@ -35,6 +37,12 @@ class Lowering {
   std::size_t add_memory(std::int64_t bytes, Memory::Kind kind);
   void hold(const std::string& name, std::size_t memory);
   void release(const std::string& name);
+  /// The memory of a variable may never be written to.
+  void protect(const std::string& name);
+
+  /// `seed + 3` while forward runs, `S["seed"] + 3` later: another number for every purpose and id,
+  /// and always the same for these.
+  std::string seed_of(Draw purpose, std::size_t id, bool later);
 
   // --- forward ---
   void forward_node(NodeId id);
@@ -59,7 +67,8 @@ class Lowering {
   void decode_views(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);
-  void give_if_complete(ValueId id);
+  /// Of a parameter: no node before this one reads it, so that its gradient is complete.
+  void give_if_complete(ValueId id, NodeId node);
   /// Nobody counts on the memory of a variable but itself, and gradients that this node has read.
   bool is_own_result(const std::string& name) const;
   /// Of a value that a lazy node made: see Site::input_sink. `leaf`: of any value.
@@ -72,6 +81,12 @@ class Lowering {
   /// The gradient as it is again; nothing if it does not wait.
   void end_waiting(ValueId id);
   std::set<ValueId> read_by(NodeId id) const;
+  /// What the values that a node reads are made from again: inputs of views, sources of rebuilding.
+  std::vector<ValueId> decoded_from(ValueId id) const;
+  /// Fills `readers_` for a node.
+  void count_readers(NodeId id);
+  /// The decoded copy of a value is read once more only.
+  bool may_overwrite_decoded(ValueId id) const;
 
   const Graph& graph_;
   LowerOptions options_;
@@ -90,14 +105,16 @@ class Lowering {
   std::vector<std::string> value_names_;
   std::vector<std::string> gradient_names_;  // empty: no gradient yet
   std::vector<std::size_t> contributions_;
-  std::vector<std::size_t> uses_;  // of parameters
+  std::vector<NodeId> first_use_;
   std::map<ValueId, std::string> decoded_;
   std::map<ValueId, std::string> lazy_;     // expressions, in the forward pass
   std::map<ValueId, std::string> sliced_;   // in this node
   std::vector<ValueId> sinks_;              // whose gradients the next line fills
   std::map<ValueId, std::string> waiting_;  // packed gradients
   std::set<ValueId> kept_decoded_;          // still read by the next node
+  std::map<ValueId, int> readers_;          // in this node: itself, and what is decoded for it
   std::set<std::string> overwritable_;      // decoded copies
+  std::map<std::pair<Draw, std::size_t>, std::size_t> streams_;  // random numbers
 };
 
 }  // namespace tensorpress::model

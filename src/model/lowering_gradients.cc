@@ -37,7 +37,9 @@ void Lowering::begin_waiting(ValueId id, const std::string& gradient, std::int64
                     .stochastic = options_.native};
   const std::string name = python_name(gradient_names_[id] + "_waiting");
   const std::string rounding =
-      how.stochastic ? text(", \"stochastic\", S[\"seed\"] + ", id) : std::string();
+      how.stochastic
+          ? text(", \"stochastic\", ", seed_of(Draw::rounding_of_waiting_gradient, id, true))
+          : std::string();
   add_line(text(name, " = pack_bits(", gradient, ", ", how.bits, rounding, ")"), scratch,
            {{name, value.type}}, Memory::Kind::gradient);
   program_.memories[memory_of(name)].bytes = stored_bytes(how, value.type, options_.sizes);
@@ -108,11 +110,10 @@ bool Lowering::is_own_result(const std::string& name) const {
   return others == 0;
 }
 
-void Lowering::give_if_complete(ValueId id) {
+void Lowering::give_if_complete(ValueId id, NodeId node) {
   const Value& value = graph_.values[id];
-  if (value.role != Role::parameter || contributions_[id] != uses_[id]) return;
+  if (value.role != Role::parameter || first_use_[id] != node || contributions_[id] == 0) return;
   contributions_[id] = 0;
-  uses_[id] = kNone;
   add_line(text("give(\"", value.name, "\", ", gradient_names_[id], ")"), 0, {},
            Memory::Kind::weight_gradient);
   release(gradient_names_[id]);

@@ -13,6 +13,12 @@ namespace {
 constexpr std::int64_t kGroup = 256;
 constexpr int kDeepest = 64;  // nodes that one line may compute slice by slice
 
+/// Of one sample of the batch; 1 if that is not a fixed number.
+std::int64_t sample_elements(const Value& value) {
+  const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
+  return sample && sample->known() ? sample->factor : 1;
+}
+
 }  // namespace
 
 bool Lowering::is_lazy(NodeId id, int depth) const {
@@ -45,15 +51,13 @@ bool Lowering::has_slices(ValueId id, int depth) const {
     return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
       const ValueId source =
           need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
-      return need.signs || has_slices(source, depth + 1);
+      return need.signs ? sample_elements(value) % 8 == 0 : has_slices(source, depth + 1);
     });
   }
   if (stash.how.kind == Storing::Kind::cast) {
     return stash.how.type == "bf16" || stash.how.type == "f16";
   }
-  const std::optional<Dim> sample = product(value.type.shape, 1, value.type.shape.size());
-  return stash.how.kind == Storing::Kind::quantize && sample && sample->known() &&
-         sample->factor % kGroup == 0;
+  return stash.how.kind == Storing::Kind::quantize && sample_elements(value) % kGroup == 0;
 }
 
 std::string Lowering::decode_slices(ValueId id) {

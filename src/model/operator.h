@@ -25,7 +25,8 @@ namespace tensorpress::model {
 
 class Site;
 
-enum class AttributeKind : std::uint8_t { integer, number, flag, word, integers };
+/// Numbers are finite, limits may be infinite.
+enum class AttributeKind : std::uint8_t { integer, number, limit, flag, word, integers };
 
 struct AttributeSpec {
   const char* name;
@@ -74,7 +75,7 @@ struct Need {
   Of of = Of::input;
   std::size_t index = 0;
   Tolerance tolerance = Tolerance::linear;
-  /// Only whether each element is above zero; exactly.
+  /// Only one bit an element, such as whether it is above zero; exactly.
   bool signs = false;
 };
 
@@ -105,6 +106,9 @@ class Operator {
   /// and inputs, all of them stored for other reasons or cheap.
   virtual std::vector<Need> rebuild_needs(const NodeView& node, bool split) const;
   virtual void rebuild(Site& site) const;
+  /// An expression that packs what backward needs of an output whose signs it needs: one bit an
+  /// element, whether it is above zero unless the operator says otherwise.
+  virtual std::string packed_signs(const NodeView& node, const std::string& output) const;
   /// `rebuild` for a slice of the batch at a time, if the operator keeps samples apart: an
   /// expression of in_slices() or out_slices() of what rebuild_needs names.
   virtual bool rebuilds_slices(const NodeView& /*node*/) const { return false; }

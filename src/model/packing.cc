@@ -11,15 +11,20 @@ std::string bound_arguments(const Storing& storing) {
 
 }  // namespace
 
+bool packs_randomly(const Storing& storing, const std::string& bits) {
+  const bool adaptive = bits != text(storing.bits);
+  return storing.kind == Storing::Kind::quantize && (storing.stochastic || adaptive);
+}
+
 std::string pack_expression(const Storing& storing, const std::string& bits,
-                            const std::string& variable, ValueId seed) {
+                            const std::string& variable, const std::string& seed) {
   switch (storing.kind) {
     case Storing::Kind::quantize:
       if (bits != text(storing.bits)) {
-        return text("pack_adaptive(", variable, ", ", bits, ", seed + ", seed, ")");
+        return text("pack_adaptive(", variable, ", ", bits, ", ", seed, ")");
       }
       if (storing.stochastic) {
-        return text("pack_bits(", variable, ", ", bits, ", \"stochastic\", seed + ", seed, ")");
+        return text("pack_bits(", variable, ", ", bits, ", \"stochastic\", ", seed, ")");
       }
       return text("pack_bits(", variable, ", ", bits, ")");
     case Storing::Kind::cast:

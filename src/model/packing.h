@@ -7,9 +7,11 @@
 
 namespace tensorpress::model {
 
-/// `bits`: of quantized values, a number or an expression.
+/// `bits`: of quantized values, a number or an expression; `seed` an expression.
 std::string pack_expression(const Storing& storing, const std::string& bits,
-                            const std::string& variable, ValueId seed);
+                            const std::string& variable, const std::string& seed);
+/// Whether pack_expression uses the seed.
+bool packs_randomly(const Storing& storing, const std::string& bits);
 std::string unpack_expression(const Storing& storing, const std::string& bits,
                               const std::string& stored, const TensorType& type);
 

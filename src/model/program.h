@@ -50,6 +50,8 @@ struct Program {
   /// Of values whose bits may change between steps: name -> bits at first.
   std::map<std::string, int> adaptive_bits;
   bool update_in_backward = false;
+  /// Streams of random numbers: a step uses its seed + 0, + 1, ... up to this less 1.
+  std::size_t streams = 0;
   std::vector<std::string> inputs;  // the variables that forward takes
   std::string loss;                 // and the one that it returns
 

@@ -70,6 +70,17 @@ void Site::define_output_in(std::size_t j, const std::string& shares, const std:
   }
 }
 
+void Site::define_output_repeated(std::size_t j, const std::string& shares,
+                                  const std::string& expression) {
+  const ValueId id = view().node.outputs[j];
+  define({lowering_.name_of_value(id), view().output(j).type, shares}, expression);
+  lowering_.protect(lowering_.name_of_value(id));
+}
+
+std::string Site::seed() {
+  return lowering_.seed_of(Lowering::Draw::dropout, node_, mode_ != Mode::forward);
+}
+
 void Site::line(const std::string& code, std::int64_t scratch) {
   lowering_.add_line(code, scratch, {}, Memory::Kind::activation);
 }
@@ -207,17 +218,11 @@ bool Site::may_overwrite_grad(std::size_t j) {
 }
 
 bool Site::may_overwrite_in(std::size_t i) const {
-  const ValueId id = view().node.inputs[i];
-  const auto found = lowering_.decoded_.find(id);
-  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
-         !lowering_.kept_decoded_.contains(id);
+  return lowering_.may_overwrite_decoded(view().node.inputs[i]);
 }
 
 bool Site::may_overwrite_out(std::size_t j) const {
-  const ValueId id = view().node.outputs[j];
-  const auto found = lowering_.decoded_.find(id);
-  return found != lowering_.decoded_.end() && lowering_.overwritable_.contains(found->second) &&
-         !lowering_.kept_decoded_.contains(id);
+  return lowering_.may_overwrite_decoded(view().node.outputs[j]);
 }
 
 bool Site::fits_in_grad() const {
@@ -251,6 +256,12 @@ void Site::give(std::size_t i, const std::string& expression, std::int64_t scrat
 void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
   if (!wants(i)) return;
   lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+}
+
+void Site::give_repeated(std::size_t i, const std::string& expression) {
+  if (!wants(i)) return;
+  lowering_.protect(grad());
+  lowering_.contribute(view().node.inputs[i], expression, grad(), 0);
 }
 
 std::string Site::input_sink(std::size_t i) {

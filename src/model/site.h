@@ -49,8 +49,8 @@ class Site {
   std::string parameter(std::string_view local) const;
   /// A fresh variable of this node: "layer1_0_bn1_mean".
   std::string local(std::string_view suffix) const;
-  /// The number of the node, for seeds.
-  NodeId number() const { return node_; }
+  /// An expression: the seed of this node's random numbers, the same in both passes.
+  std::string seed();
 
   // --- lines ---
   /// `name = expression`. `scratch`: bytes that the expression takes besides, while it runs.
@@ -63,6 +63,10 @@ class Site {
   /// `a, b, c = expression`; "_" stands for what is None or not wanted.
   void define_all(const std::vector<Definition>& variables, const std::string& expression,
                   std::int64_t scratch = 0);
+  /// Output j in the memory of another variable, of which it shows some elements several times, so
+  /// that nobody may write to it.
+  void define_output_repeated(std::size_t j, const std::string& shares,
+                              const std::string& expression);
   void line(const std::string& code, std::int64_t scratch = 0);
 
   // --- forward ---
@@ -121,6 +125,8 @@ class Site {
   void give(std::size_t i, const std::string& expression, std::int64_t scratch = 0);
   /// The same, in the memory of a variable that holds the gradient of something else (views, adds).
   void give_shared(std::size_t i, const std::string& shares, const std::string& expression);
+  /// The same for one that shows elements of grad() several times: nobody may write to it.
+  void give_repeated(std::size_t i, const std::string& expression);
   /// Where slices of the gradient of input i go, past lazy nodes to gradients of their inputs, so
   /// that it never exists whole; empty if input i is no such value. Call given_by_slices() after
   /// the line that fills it.

@@ -126,6 +126,61 @@ def sparse_max(a, x):
     return y.detach(), winner
 )",
      {}},
+    {"additive_mask",
+     R"(
+def additive_mask(counts, dtype):
+    """0 where a pair counts, minus infinity elsewhere."""
+    return torch.where(counts, 0.0, -math.inf).to(dtype)
+)",
+     {}},
+    {"attention_probabilities",
+     R"(
+def attention_probabilities(q, k, mask, scale):
+    """As PyTorch composes them: both factors are scaled before they meet."""
+    root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
+    pairs = torch.matmul(q * root, k.transpose(-2, -1) * root)
+    if mask is not None:
+        pairs = pairs + mask
+    return aten._safe_softmax(pairs, -1)
+)",
+     {}},
+    {"attention_backward",
+     R"(
+def attention_backward(gradient, q, k, v, probabilities, noise, scale):
+    """The gradients of q, k, v and of what the softmax was taken of."""
+    root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
+    noisy = probabilities if noise is None else probabilities * noise
+    d_v = torch.matmul(noisy.transpose(-2, -1), gradient)
+    del noisy
+    d_pairs = torch.matmul(gradient, v.transpose(-2, -1))
+    if noise is not None:
+        d_pairs = d_pairs * noise
+    d_pairs = aten._softmax_backward_data(d_pairs, probabilities, -1, q.dtype)
+    d_q = torch.matmul(d_pairs, k * root) * root
+    d_k = torch.matmul((q * root).transpose(-2, -1), d_pairs).transpose(-2, -1) * root
+    return d_q, d_k, d_v, d_pairs
+)",
+     {}},
+    {"edge_softmax",
+     R"(
+def edge_softmax(x, index, nodes):
+    """The softmax over rows with the same number; the largest of them is taken away first."""
+    rows = index.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
+    most = x.new_zeros((nodes, *x.shape[1:])).scatter_reduce_(
+        0, rows, x, "amax", include_self=False
+    )
+    y = torch.exp(x - most.index_select(0, index))
+    return y / torch.zeros_like(most).index_add_(0, index, y).index_select(0, index)
+)",
+     {}},
+    {"edge_softmax_backward",
+     R"(
+def edge_softmax_backward(gradient, y, index, nodes):
+    weighted = gradient * y
+    sums = y.new_zeros((nodes, *y.shape[1:])).index_add_(0, index, weighted)
+    return weighted - y * sums.index_select(0, index)
+)",
+     {}},
     {"dropout_noise", R"(
 def dropout_noise(like, keep, seed):
     """The same for the same seed: nothing needs to be kept."""
@@ -135,12 +190,15 @@ def dropout_noise(like, keep, seed):
 )",
      R"(
 def dropout_noise(like, keep, seed):
-    """The same for the same seed: nothing needs to be kept. By multiplication and floor only."""
-    number = torch.arange(like.numel(), device=like.device, dtype=torch.float64)
-    for factor in (0.6180339887498949, 0.7548776662466927):
-        number = (number + seed % 1000003 + 1) * factor
-        number = (number - torch.floor(number)) * 99991.0
-    chosen = torch.floor(number - torch.floor(number) + keep)
+    """The same for the same seed: nothing needs to be kept. By multiplication and floor only; the
+    products of two changing numbers keep the sequences of two seeds apart."""
+    number = torch.arange(like.numel(), device=like.device, dtype=torch.float64) * 0.6180339887498949
+    number = number - torch.floor(number)
+    for key in (seed % 65521, seed // 65521 % 65519, seed % 65497):
+        key = torch.as_tensor(key + 1, dtype=torch.float64, device=like.device)
+        number = (number + 1) * (number + key * 0.7548776662466927 % 1) * 99991.0
+        number = number - torch.floor(number)
+    chosen = torch.floor(number + keep)
     return (chosen / keep).to(like.dtype).view(like.shape)
 )"},
 });

@@ -16,24 +16,63 @@ def pack_signs(x):
      R"(
 def pack_signs(x):
     """One bit a value: whether it is above 0."""
-    return pack_codes((x > 0).float(), 1)
+    return pack_codes((x.reshape(-1) > 0).float(), 1)
 )"},
     {"mask_by_signs_", R"(
-def mask_by_signs_(x, signs):
-    """Zero where the value that the signs were taken of was not above 0; in place."""
+def mask_by_signs_(x, signs, slope=0.0):
+    """Times the slope where the bit is not set, in place: where a value was not above 0."""
+
+    def scale_(part, bits):
+        factors = packing.sign_unpack(bits, part.shape, x.dtype)
+        part.mul_(factors.masked_fill_(factors == 0, slope) if slope else factors)
+
     if not x.is_contiguous():
-        return x.mul_(packing.sign_unpack(signs, x.shape, x.dtype))
+        scale_(x, signs)
+        return x
     flat, piece = x.view(-1), 1 << 20
     for first in range(0, flat.numel(), piece):
         part = flat[first : first + piece]
-        bits = signs[first // 8 : (first + part.numel() + 7) // 8]
-        part.mul_(packing.sign_unpack(bits, part.shape, x.dtype))
+        scale_(part, signs[first // 8 : (first + part.numel() + 7) // 8])
     return x
 )",
      R"(
-def mask_by_signs_(x, signs):
-    """Zero where the value that the signs were taken of was not above 0."""
-    return x * unpack_codes(signs, 1, x.numel()).view(x.shape).to(x.dtype)
+def mask_by_signs_(x, signs, slope=0.0):
+    """Times the slope where the bit is not set: where a value was not above 0."""
+    above = unpack_codes(signs, 1, x.numel()).view(x.shape).to(x.dtype)
+    return x * (above + slope * (1 - above))
+)"},
+    {"pack_inside",
+     R"(
+def pack_inside(x, low, high):
+    """One bit a value: whether it is between low and high."""
+    return pack_truths((x > low) * (x < high))
+)",
+     {}},
+    {"cut_outside",
+     R"(
+def cut_outside(x, signs, low, high):
+    """x where the bit is set, elsewhere the end of the range that is nearer."""
+    ends = torch.where(x > (low + high) / 2, high, low)
+    return torch.where(unpack_truths(signs, x.shape), x, ends.to(x.dtype))
+)",
+     {}},
+    {"pack_truths", R"(
+def pack_truths(x):
+    """One bit an element."""
+    return packing.sign_pack(x.contiguous())
+)",
+     R"(
+def pack_truths(x):
+    """One bit an element."""
+    return pack_codes(x.reshape(-1).float(), 1)
+)"},
+    {"unpack_truths", R"(
+def unpack_truths(packed, shape):
+    return packing.sign_unpack(packed, shape, torch.bool)
+)",
+     R"(
+def unpack_truths(packed, shape):
+    return unpack_codes(packed, 1, math.prod(shape)).view(shape) > 0
 )"},
     {"add_unpacked_",
      R"(

@@ -68,12 +68,23 @@ def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add
      {}},
     {"masked_slices",
      R"(
-def masked_slices(x, signs):
+def masked_slices(x, signs, slope=0.0):
     """mask_by_signs_, slice by slice of the batch."""
     each = math.prod(x.shape[1:]) // 8
     return Slices(
         x.shape,
-        lambda part: mask_by_signs_(x[part], signs[part.start * each : part.stop * each]),
+        lambda part: mask_by_signs_(x[part], signs[part.start * each : part.stop * each], slope),
+    )
+)",
+     {}},
+    {"cut_slices",
+     R"(
+def cut_slices(x, signs, low, high):
+    """cut_outside, slice by slice of the batch."""
+    each = math.prod(x.shape[1:]) // 8
+    return Slices(
+        x.shape,
+        lambda part: cut_outside(x[part], signs[part.start * each : part.stop * each], low, high),
     )
 )",
      {}},

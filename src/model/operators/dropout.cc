@@ -29,7 +29,7 @@ class Dropout final : public Operator {
     const std::string noise = s.local("noise");
     const TensorType& type = s.view().output().type;
     if (s.compact()) {
-      s.define({noise, type}, drawn(s, s.in(), "seed"));
+      s.define({noise, type}, drawn(s, s.in()));
     } else {
       s.define({noise, type},
                text("torch.empty_like(", s.in(), ").bernoulli_(", keep, ").div_(", keep, ")"));
@@ -44,18 +44,17 @@ class Dropout final : public Operator {
   void rebuild(Site& s) const override {
     const std::string x = s.in();
     const std::int64_t scratch = bytes(s.view().output().type, s.sizes());
-    s.define_output(0, text(x, " * ", drawn(s, x, "S[\"seed\"]")), scratch);
+    s.define_output(0, text(x, " * ", drawn(s, x)), scratch);
   }
   void backward(Site& s) const override {
-    const std::string noise = s.compact() ? drawn(s, s.grad(), "S[\"seed\"]") : s.saved("noise");
+    const std::string noise = s.compact() ? drawn(s, s.grad()) : s.saved("noise");
     const std::int64_t scratch = s.compact() ? bytes(s.view().output().type, s.sizes()) : 0;
     s.give(0, text(s.grad(), " * ", noise), scratch);
   }
 
  private:
-  static std::string drawn(const Site& s, const std::string& like, const std::string& seed) {
-    return text("dropout_noise(", like, ", ", 1 - s.attributes().number("p"), ", ", seed, " + ",
-                s.number(), ")");
+  static std::string drawn(Site& s, const std::string& like) {
+    return text("dropout_noise(", like, ", ", 1 - s.attributes().number("p"), ", ", s.seed(), ")");
   }
 };
 

@@ -81,6 +81,10 @@ std::vector<Need> Operator::rebuild_needs(const NodeView& /*node*/, bool /*split
 
 void Operator::rebuild(Site& /*site*/) const {}
 
+std::string Operator::packed_signs(const NodeView& /*node*/, const std::string& output) const {
+  return text("pack_signs(", output, ")");
+}
+
 std::string Operator::gradient_sink(Site& /*site*/) const {
   return {};
 }
