@@ -1,6 +1,7 @@
-// Functions of single elements, one row each: gelu, silu, sigmoid, tanh, elu, softplus, leaky_relu,
-// relu6. Backward reads the input (and the output is then rebuilt from it) or the output. All are
-// smooth in what they read except leaky_relu and relu6, which compare it.
+// Functions of single elements, one row each: gelu, silu, sigmoid, tanh, elu, softplus, exp, log,
+// sqrt, rsqrt, abs. Backward reads the input (and the output is then rebuilt from it) or the
+// output. log and sqrt divide by what they read and abs takes its sign, so that they need it
+// exactly; the gradient of exp is linear in it; the others are smooth.
 #include <array>
 
 #include "base/errors.h"
@@ -27,9 +28,11 @@ constexpr std::array kRows = std::to_array<Row>({
     {"elu", "F.elu({x})", "aten.elu_backward({g}, 1, 1, 1, False, {x})", false, Tolerance::smooth},
     {"softplus", "F.softplus({x})", "aten.softplus_backward({g}, {x}, 1, 20)", false,
      Tolerance::smooth},
-    {"leaky_relu", "F.leaky_relu({x}, 0.01)", "aten.leaky_relu_backward({g}, {x}, 0.01, False)",
-     false, Tolerance::exact},
-    {"relu6", "F.relu6({x})", "aten.hardtanh_backward({g}, {x}, 0, 6)", false, Tolerance::exact},
+    {"exp", "torch.exp({x})", "{g} * {y}", true, Tolerance::linear},
+    {"log", "torch.log({x})", "{g} / {x}", false, Tolerance::exact},
+    {"sqrt", "torch.sqrt({x})", "{g} / (2 * {y})", true, Tolerance::exact},
+    {"rsqrt", "torch.rsqrt({x})", "-0.5 * {g} * {y}.pow(3)", true, Tolerance::smooth},
+    {"abs", "torch.abs({x})", "{g} * {x}.sgn()", false, Tolerance::exact},
 });
 
 std::string filled(std::string pattern, const char* key, const std::string& name) {
@@ -101,11 +104,20 @@ const Operator& elu_operator() {
 const Operator& softplus_operator() {
   return row_operator<6>();
 }
-const Operator& leaky_relu_operator() {
+const Operator& exp_operator() {
   return row_operator<7>();
 }
-const Operator& relu6_operator() {
+const Operator& log_operator() {
   return row_operator<8>();
+}
+const Operator& sqrt_operator() {
+  return row_operator<9>();
+}
+const Operator& rsqrt_operator() {
+  return row_operator<10>();
+}
+const Operator& abs_operator() {
+  return row_operator<11>();
 }
 
 }  // namespace tensorpress::model

@@ -1,26 +1,10 @@
 // add, sub, mul, div of two tensors with broadcasting; scale(x, factor, divisor) and shift(x,
 // offset) by numbers. Sums keep nothing: the gradient goes through. Products keep their factors.
-#include <algorithm>
-
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/operators/axes.h"
 
 namespace tensorpress::model {
 namespace {
-
-/// The shape of both together, aligned at the last dimension.
-Result<Shape> broadcast(const TensorType& a, const TensorType& b) {
-  Shape shape(std::max(a.shape.size(), b.shape.size()), dim(1));
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const Dim first = i < a.shape.size() ? a.shape[a.shape.size() - 1 - i] : dim(1);
-    const Dim second = i < b.shape.size() ? b.shape[b.shape.size() - 1 - i] : dim(1);
-    if (first != second && first != dim(1) && second != dim(1)) {
-      return bad_argument(to_text(a), " and ", to_text(b), " do not fit together");
-    }
-    shape[shape.size() - 1 - i] = first == dim(1) ? second : first;
-  }
-  return shape;
-}
 
 class Binary : public Operator {
  public:
@@ -50,21 +34,6 @@ class Binary : public Operator {
 
  protected:
   bool adds() const { return sign_[0] == '+' || sign_[0] == '-'; }
-
-  /// The gradient of input i, summed over the dimensions that it was repeated over.
-  static void give_summed(Site& s, std::size_t i, const std::string& expression) {
-    if (!s.wants(i)) return;
-    if (s.view().input(i).type == s.view().output().type) {
-      if (expression == s.grad()) {
-        s.give_shared(i, expression, expression);
-      } else {
-        s.give(i, expression);
-      }
-    } else {
-      s.give(i,
-             text("(", expression, ").sum_to_size(", to_python(s.view().input(i).type.shape), ")"));
-    }
-  }
 
  private:
   Signature signature_;

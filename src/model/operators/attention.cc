@@ -1,6 +1,12 @@
-// attention(q, k, v, heads, causal = false) on [batch, tokens, features]: softmax(q k^T / sqrt(d))
-// v for each head, by PyTorch's fused function for CPUs, which keeps q, k, v, the output and one
-// number a row.
+// attention(q, k, v, heads, causal = false, dropout = 0, scale = none) on [batch, tokens,
+// features]: softmax(scale q k^T + mask) v for each head; the scale is 1 / sqrt(d) if none is
+// given. attention(q, k, v, mask, heads): a mask is added if it is floating; where a bool one is
+// false, a pair does not count.
+//
+// PyTorch's fused function for CPUs keeps q, k, v, the output and one number a row. It has no
+// dropout and no gradient of the mask: with either, PyTorch composes attention of products, and so
+// does this, in the same order. Then the probabilities of all pairs and the noise wait for
+// backward; compact plans keep neither: probabilities are computed again, noise comes from a seed.
 #include "base/errors.h"
 #include "model/site.h"
 
@@ -10,17 +16,20 @@ namespace {
 class Attention final : public Operator {
  public:
   const Signature& signature() const override {
-    static const Signature kSignature{
-        "attention",
-        3,
-        3,
-        {{"heads", AttributeKind::integer, true}, {"causal", AttributeKind::flag, false, false}}};
+    static const Signature kSignature{"attention",
+                                      3,
+                                      4,
+                                      {{"heads", AttributeKind::integer, true},
+                                       {"causal", AttributeKind::flag, false, false},
+                                       {"dropout", AttributeKind::number, false, 0.0},
+                                       {"scale", AttributeKind::number}}};
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& q = arguments.inputs[0];
     const TensorType& k = arguments.inputs[1];
-    const std::int64_t heads = arguments.attributes.integer("heads");
+    const Attributes& attributes = arguments.attributes;
+    const std::int64_t heads = attributes.integer("heads");
     if (q.shape.size() != 3 || k.shape.size() != 3 || !is_floating(q.element) ||
         arguments.inputs[2] != k || k.element != q.element || k.shape[0] != q.shape[0] ||
         k.shape[2] != q.shape[2]) {
@@ -30,35 +39,56 @@ class Attention final : public Operator {
     if (heads < 1 || !q.shape[2].known() || q.shape[2].factor % heads != 0) {
       return bad_argument(heads, " heads do not divide ", to_text(q.shape[2]), " features");
     }
+    const double p = attributes.number("dropout");
+    if (p < 0 || p >= 1) {
+      return bad_argument("'dropout' is ", p, "; it must be 0 or more, and below 1");
+    }
+    if (attributes.has("scale") && attributes.number("scale") <= 0) {
+      return bad_argument("'scale' is ", attributes.number("scale"), "; it must be above 0");
+    }
+    if (arguments.inputs.size() == 4) RETURN_IF_ERROR(check_mask(arguments));
     return Inferred{{q}};
   }
-  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {need_input(0, Tolerance::smooth), need_input(1, Tolerance::smooth),
-            need_input(2, Tolerance::linear), need_output(0, Tolerance::smooth)};
+  std::vector<Need> needs(const NodeView& node, bool /*split*/) const override {
+    std::vector<Need> needs{need_input(0, Tolerance::smooth), need_input(1, Tolerance::smooth),
+                            need_input(2, Tolerance::linear)};
+    if (node.input_count() == 4) {
+      needs.push_back(
+          need_input(3, node.input(3).needs_gradient ? Tolerance::smooth : Tolerance::exact));
+    }
+    if (!is_composed(node)) needs.push_back(need_output(0, Tolerance::smooth));
+    return needs;
   }
   void forward(Site& s) const override {
+    if (is_composed(s.view())) {
+      forward_composed(s);
+      return;
+    }
     const TensorType& q = s.view().input(0).type;
     const TensorType rows{q.element, {q.shape[0], dim(heads(s)), q.shape[1]}};
     const std::string inner = s.local("heads");
     const std::string sums = s.local("sums");
-    s.define_all({{inner, q}, {sums, rows}},
-                 text("aten._scaled_dot_product_flash_attention_for_cpu(", split(s, s.in(0)), ", ",
-                      split(s, s.in(1)), ", ", split(s, s.in(2)), ", 0.0, ", causal(s), ")"));
+    s.define_all(
+        {{inner, q}, {sums, rows}},
+        text("aten._scaled_dot_product_flash_attention_for_cpu(", split(s, s.in(0)), ", ",
+             split(s, s.in(1)), ", ", split(s, s.in(2)), ", 0.0, ", causal(s), options(s), ")"),
+        mask_bytes(s));
     s.define_output_in(0, inner, text(inner, ".transpose(1, 2).flatten(2)"));
     s.save("sums", sums);
   }
   void backward(Site& s) const override {
-    std::vector<Definition> made;
-    for (std::size_t i = 0; i < 3; ++i) {
-      made.push_back({s.local(i == 0 ? "d_q" : i == 1 ? "d_k" : "d_v"), s.view().input(i).type});
+    if (is_composed(s.view())) {
+      backward_composed(s);
+      return;
     }
+    const std::vector<Definition> made = gradients_of_heads(s);
     s.define_all(
-        made, text("aten._scaled_dot_product_flash_attention_for_cpu_backward(", split(s, s.grad()),
-                   ", ", split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", split(s, s.in(2)), ", ",
-                   split(s, s.out()), ", ", s.saved("sums"), ", 0.0, ", causal(s), ")"));
-    for (std::size_t i = 0; i < 3; ++i) {
-      s.give_shared(i, made[i].name, text(made[i].name, ".transpose(1, 2).flatten(2)"));
-    }
+        made,
+        text("aten._scaled_dot_product_flash_attention_for_cpu_backward(", split(s, s.grad()), ", ",
+             split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", split(s, s.in(2)), ", ",
+             split(s, s.out()), ", ", s.saved("sums"), ", 0.0, ", causal(s), options(s), ")"),
+        mask_bytes(s));
+    give_heads(s, made);
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     const Shape& k = node.input(1).type.shape;
@@ -67,9 +97,148 @@ class Attention final : public Operator {
   }
 
  private:
+  static Result<void> check_mask(const Arguments& arguments) {
+    const TensorType& q = arguments.inputs[0];
+    const TensorType& mask = arguments.inputs[3];
+    if (mask.element != Element::boolean && mask.element != q.element) {
+      return bad_argument("the mask must be bool or ", name_of(q.element), ", but is ",
+                          to_text(mask));
+    }
+    const Shape pairs = {q.shape[0], dim(arguments.attributes.integer("heads")), q.shape[1],
+                         arguments.inputs[1].shape[1]};
+    const std::size_t rank = mask.shape.size();
+    bool fits = (rank == 2 || rank == 4) && !mask.sparse;
+    for (std::size_t i = 0; fits && i < rank; ++i) {
+      const Dim& each = mask.shape[i];
+      fits = each == dim(1) || each == pairs[4 - rank + i];
+    }
+    if (!fits) {
+      return bad_argument("the mask is ", to_text(mask), "; it must fit to ", to_text(pairs),
+                          " or its last two axes, each of them whole or 1");
+    }
+    if (arguments.attributes.flag("causal")) {
+      return bad_argument("there is a mask, so that 'causal' must be false");
+    }
+    return {};
+  }
+
+  /// Of products and a softmax, instead of the fused function.
+  static bool is_composed(const NodeView& node) {
+    return node.attributes().number("dropout") > 0 ||
+           (node.input_count() == 4 && node.input(3).needs_gradient);
+  }
+  static TensorType pairs(const Site& s) {
+    const TensorType& q = s.view().input(0).type;
+    const TensorType& k = s.view().input(1).type;
+    return {q.element, {q.shape[0], dim(heads(s)), q.shape[1], k.shape[1]}};
+  }
+  static double dropout(const Site& s) { return s.attributes().number("dropout"); }
+
+  void forward_composed(Site& s) const {
+    const TensorType type = pairs(s);
+    const std::string chosen = s.local("weights");
+    s.define({chosen, type}, probabilities(s), bytes(type, s.sizes()));
+    if (!s.compact()) s.save("probabilities", chosen);
+    std::string noisy = chosen;
+    if (dropout(s) > 0) {
+      const std::string noise = s.local("noise");
+      const double keep = 1 - dropout(s);
+      if (s.compact()) {
+        s.define({noise, type}, drawn(s, chosen));
+      } else {
+        s.define({noise, type},
+                 text("torch.empty_like(", chosen, ").bernoulli_(", keep, ").div_(", keep, ")"));
+        s.save("noise", noise);
+      }
+      noisy = text("(", chosen, " * ", noise, ")");
+    }
+    s.define_output(
+        0, text("torch.matmul(", noisy, ", ", split(s, s.in(2)), ").transpose(1, 2).flatten(2)"),
+        bytes(type, s.sizes()) + bytes(s.view().output().type, s.sizes()));
+  }
+
+  void backward_composed(Site& s) const {
+    const TensorType type = pairs(s);
+    std::string chosen = s.saved("probabilities");
+    if (s.compact()) {
+      chosen = s.local("weights");
+      s.define({chosen, type}, probabilities(s), bytes(type, s.sizes()));
+    }
+    std::string noise = "None";
+    if (dropout(s) > 0) {
+      noise = s.saved("noise");
+      if (s.compact()) {
+        noise = s.local("noise");
+        s.define({noise, type}, drawn(s, chosen));
+      }
+    }
+    std::vector<Definition> made = gradients_of_heads(s);
+    made.push_back({s.local("d_pairs"), type});
+    s.define_all(made,
+                 text("attention_backward(", split(s, s.grad()), ", ", split(s, s.in(0)), ", ",
+                      split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", chosen, ", ", noise, ", ",
+                      scale(s), ")"),
+                 2 * bytes(type, s.sizes()));
+    give_heads(s, made);
+    if (s.view().input_count() < 4 || !s.wants(3)) return;
+    const Shape& mask = s.view().input(3).type.shape;
+    if (mask == type.shape) {
+      s.give_shared(3, made[3].name, made[3].name);
+    } else {
+      s.give(3, text(made[3].name, ".sum_to_size(", to_python(mask), ")"));
+    }
+  }
+
+  static std::string probabilities(Site& s) {
+    std::string mask = "None";
+    if (s.attributes().flag("causal")) {
+      const Shape shape = pairs(s).shape;
+      mask = text("additive_mask(", s.in(0), ".new_ones(", to_python({shape[2], shape[3]}),
+                  ", dtype=torch.bool).tril(), ", s.in(0), ".dtype)");
+    } else if (s.view().input_count() == 4) {
+      mask = additive(s);
+    }
+    return text("attention_probabilities(", split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", mask,
+                ", ", scale(s), ")");
+  }
+  static std::string drawn(Site& s, const std::string& like) {
+    return text("dropout_noise(", like, ", ", 1 - dropout(s), ", ", s.seed(), ")");
+  }
+
+  static std::vector<Definition> gradients_of_heads(const Site& s) {
+    std::vector<Definition> made;
+    for (std::size_t i = 0; i < 3; ++i) {
+      made.push_back({s.local(i == 0 ? "d_q" : i == 1 ? "d_k" : "d_v"), s.view().input(i).type});
+    }
+    return made;
+  }
+  static void give_heads(Site& s, const std::vector<Definition>& made) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      s.give_shared(i, made[i].name, text(made[i].name, ".transpose(1, 2).flatten(2)"));
+    }
+  }
   static std::int64_t heads(const Site& s) { return s.attributes().integer("heads"); }
   static const char* causal(const Site& s) {
     return s.attributes().flag("causal") ? "True" : "False";
+  }
+  static std::string scale(const Site& s) {
+    return s.attributes().has("scale") ? text(s.attributes().number("scale")) : "None";
+  }
+  static std::string additive(Site& s) {
+    const bool truths = s.view().input(3).type.element == Element::boolean;
+    return truths ? text("additive_mask(", s.in(3), ", ", s.in(0), ".dtype)") : s.in(3);
+  }
+  /// Of the fused function.
+  static std::string options(Site& s) {
+    std::string options;
+    if (s.view().input_count() == 4) options += text(", attn_mask=", additive(s));
+    if (s.attributes().has("scale")) options += text(", scale=", scale(s));
+    return options;
+  }
+  /// What a bool mask takes when it is added.
+  static std::int64_t mask_bytes(const Site& s) {
+    if (s.view().input_count() < 4 || s.view().input(3).type.element != Element::boolean) return 0;
+    return bytes({s.view().input(0).type.element, s.view().input(3).type.shape}, s.sizes());
   }
   static std::string split(const Site& s, const std::string& x) {
     return text(x, ".unflatten(2, (", heads(s), ", -1)).transpose(1, 2)");

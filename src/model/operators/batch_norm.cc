@@ -1,5 +1,6 @@
-// batch_norm(x, eps = 1e-5, momentum = 0.1): every channel to mean 0 and variance 1 over the batch,
-// then a scale and a shift (Ioffe and Szegedy 2015).
+// batch_norm(x, eps = 1e-5, momentum = 0.1, training = true): every channel to mean 0 and variance
+// 1 over the batch, then a scale and a shift (Ioffe and Szegedy 2015). With training = false by the
+// running statistics, which stay as they are: linear in x, so that a lossy x is sound.
 //
 // Autograd keeps x. If the plan stores the normalized values instead (the hidden output), backward
 // is
@@ -26,7 +27,8 @@ class BatchNorm final : public NormalizingOperator {
                                       1,
                                       1,
                                       {{"eps", AttributeKind::number, false, 1e-5},
-                                       {"momentum", AttributeKind::number, false, 0.1}}};
+                                       {"momentum", AttributeKind::number, false, 0.1},
+                                       {"training", AttributeKind::flag, false, true}}};
     return kSignature;
   }
 
@@ -42,11 +44,27 @@ class BatchNorm final : public NormalizingOperator {
                            {"running_mean", channel, "init.zeros_({})", true},
                            {"running_var", channel, "init.ones_({})", true},
                            {"num_batches_tracked", {Element::i64, {}}, "init.zeros_({})", true}};
-    inferred.hidden = {x};
+    if (arguments.attributes.flag("training")) inferred.hidden = {x};
     return inferred;
   }
 
+  std::vector<Need> needs(const NodeView& node, bool split) const override {
+    if (!trains(node)) return {need_input(0, Tolerance::linear)};
+    return NormalizingOperator::needs(node, split);
+  }
+  std::vector<Need> rebuild_needs(const NodeView& node, bool split) const override {
+    if (!trains(node)) return {need_input(0, Tolerance::linear)};
+    return NormalizingOperator::rebuild_needs(node, split);
+  }
+
   void forward(Site& s) const override {
+    if (!trains(s.view())) {
+      s.define_output(
+          0, text("F.batch_norm(", s.in(), ", ", s.parameter("running_mean"), ", ",
+                  s.parameter("running_var"), ", ", s.parameter("weight"), ", ",
+                  s.parameter("bias"), ", False, 0.0, ", s.attributes().number("eps"), ")"));
+      return;
+    }
     const TensorType& channel = s.view().parameter("weight")->type;
     const std::string mean = s.local("mean");
     const std::string rstd = s.local("rstd");
@@ -74,11 +92,15 @@ class BatchNorm final : public NormalizingOperator {
   }
 
   void rebuild(Site& s) const override {
+    if (!trains(s.view())) {
+      forward(s);
+      return;
+    }
     const std::string normal = s.out(s.hidden());
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
 
-  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  bool rebuilds_slices(const NodeView& node) const override { return trains(node); }
   std::string rebuilt_slices(Site& s) const override {
     return text("affine_slices(", s.out_slices(s.hidden()), ", ", s.parameter("weight"), ", ",
                 s.parameter("bias"), ")");
@@ -88,14 +110,15 @@ class BatchNorm final : public NormalizingOperator {
     const TensorType& channel = s.view().parameter("weight")->type;
     // From packed values slice by slice of the batch, in the gradient's own memory where that is
     // free.
-    const std::string bits = s.wants() ? s.hidden_bits() : std::string();
+    const bool trained = trains(s.view());
+    const std::string bits = s.wants() && trained ? s.hidden_bits() : std::string();
     const bool own = !bits.empty() && s.may_overwrite_grad();
     const std::vector<Definition> made = {{s.wants() ? s.grad_name_of(0) : "_",
                                            s.view().input(0).type, own ? s.grad() : std::string()},
                                           {s.grad_name_of_parameter("weight"), channel},
                                           {s.grad_name_of_parameter("bias"), channel}};
     const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
-    const std::string eps = text(", True, ", s.attributes().number("eps"));
+    const std::string eps = text(trained ? ", True, " : ", False, ", s.attributes().number("eps"));
     if (!bits.empty()) {
       s.define_all(
           made,
@@ -108,8 +131,8 @@ class BatchNorm final : public NormalizingOperator {
     } else {
       s.define_all(made, text("aten.native_batch_norm_backward(", s.grad(), ", ", s.in(), ", ",
                               s.parameter("weight"), ", ", s.parameter("running_mean"), ", ",
-                              s.parameter("running_var"), ", ", s.saved("mean"), ", ",
-                              s.saved("rstd"), eps, mask));
+                              s.parameter("running_var"), ", ", trained ? s.saved("mean") : "None",
+                              ", ", trained ? s.saved("rstd") : "None", eps, mask));
     }
     s.give_parameter("weight", made[1].name);
     s.give_parameter("bias", made[2].name);
@@ -121,6 +144,7 @@ class BatchNorm final : public NormalizingOperator {
   }
 
  private:
+  static bool trains(const NodeView& node) { return node.attributes().flag("training"); }
   static void affine(Site& s, const std::string& normal, bool in_place) {
     std::string shape = "(-1";
     for (std::size_t i = 2; i < s.view().output().type.shape.size(); ++i) shape += ", 1";

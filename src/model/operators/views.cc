@@ -1,22 +1,14 @@
-// reshape(x, [0, -1, 64]), transpose(x, a, b), chunk(x, parts, axis): other ways to look at the
-// same memory; nothing is stored. mean(x, axes, keep = false) keeps nothing either.
+// reshape(x, [0, -1, 64]), transpose(x, a, b), permute(x, [0, 2, 1]), squeeze(x, axis),
+// unsqueeze(x, axis), chunk(x, parts, axis): other ways to look at the same memory; nothing is
+// stored.
 #include <algorithm>
 
 #include "base/errors.h"
+#include "model/operators/axes.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
-
-/// An axis that may count from the end.
-Result<std::size_t> axis_of(std::int64_t axis, const TensorType& x) {
-  const auto rank = static_cast<std::int64_t>(x.shape.size());
-  if (axis < -rank || axis >= rank) {
-    return bad_argument("there is no axis ", axis, " in ", to_text(x));
-  }
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-}
 
 class Reshape final : public Operator {
  public:
@@ -97,6 +89,95 @@ class Transpose final : public Operator {
   }
 };
 
+class Permute final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{"permute", 1, 1, {{"axes", AttributeKind::integers, true}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const std::vector<std::int64_t> axes = arguments.attributes.integers("axes");
+    TensorType y{x.element, {}};
+    std::vector<bool> taken(x.shape.size(), false);
+    for (const std::int64_t each : axes) {
+      TRY(const std::size_t axis, axis_of(each, x));
+      if (taken[axis]) return bad_argument("axis ", each, " stands twice in ", list_text(axes));
+      taken[axis] = true;
+      y.shape.push_back(x.shape[axis]);
+    }
+    if (axes.size() != x.shape.size()) {
+      return bad_argument(list_text(axes), " does not name every axis of ", to_text(x));
+    }
+    return Inferred{{y}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  bool is_view() const override { return true; }
+  void forward(Site& s) const override {
+    const std::string x = s.in();
+    s.define_output_in(0, x, text(x, ".permute(", list_text(axes(s)), ")"));
+  }
+  void backward(Site& s) const override {
+    const std::vector<std::int64_t> there = axes(s);
+    std::vector<std::int64_t> back(there.size());
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
+    }
+    s.give_shared(0, s.grad(), text(s.grad(), ".permute(", list_text(back), ")"));
+  }
+
+ private:
+  static std::vector<std::int64_t> axes(const Site& s) {
+    std::vector<std::int64_t> axes = s.attributes().integers("axes");
+    for (std::int64_t& each : axes) {
+      each = static_cast<std::int64_t>(front_axis(each, s.view().input(0).type));
+    }
+    return axes;
+  }
+};
+
+/// squeeze takes an axis of one element away, unsqueeze adds one.
+class OneElementAxis final : public Operator {
+ public:
+  explicit OneElementAxis(bool adds)
+      : adds_(adds),
+        signature_{adds ? "unsqueeze" : "squeeze", 1, 1, {{"axis", AttributeKind::integer, true}}} {
+  }
+  const Signature& signature() const override { return signature_; }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    TensorType y = arguments.inputs[0];
+    TRY(const std::size_t axis, axis_of(arguments.attributes.integer("axis"), y, adds_ ? 1 : 0));
+    const auto at = y.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    if (adds_) {
+      y.shape.insert(at, dim(1));
+    } else if (*at == dim(1)) {
+      y.shape.erase(at);
+    } else {
+      return bad_argument("axis ", axis, " of ", to_text(y), " has ", to_text(*at),
+                          " elements; only an axis of one can be taken away");
+    }
+    return Inferred{{y}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  bool is_view() const override { return true; }
+  void forward(Site& s) const override {
+    const std::string x = s.in();
+    s.define_output_in(0, x, changed(s, x, adds_));
+  }
+  void backward(Site& s) const override {
+    s.give_shared(0, s.grad(), changed(s, s.grad(), !adds_));
+  }
+
+ private:
+  std::string changed(const Site& s, const std::string& x, bool add) const {
+    const std::size_t axis =
+        front_axis(s.attributes().integer("axis"), s.view().input(0).type, adds_ ? 1 : 0);
+    return text(x, add ? ".unsqueeze(" : ".squeeze(", axis, ")");
+  }
+  bool adds_;
+  Signature signature_;
+};
+
 class Chunk final : public Operator {
  public:
   const Signature& signature() const override {
@@ -137,50 +218,6 @@ class Chunk final : public Operator {
   }
 };
 
-class Mean final : public Operator {
- public:
-  const Signature& signature() const override {
-    static const Signature kSignature{
-        "mean",
-        1,
-        1,
-        {{"axes", AttributeKind::integers, true}, {"keep", AttributeKind::flag, false, false}}};
-    return kSignature;
-  }
-  Result<Inferred> infer(const Arguments& arguments) const override {
-    const TensorType& x = arguments.inputs[0];
-    TensorType y{x.element, {}};
-    std::vector<bool> gone(x.shape.size(), false);
-    for (const std::int64_t each : arguments.attributes.integers("axes")) {
-      TRY(const std::size_t axis, axis_of(each, x));
-      gone[axis] = true;
-    }
-    for (std::size_t i = 0; i < x.shape.size(); ++i) {
-      if (!gone[i]) y.shape.push_back(x.shape[i]);
-      if (gone[i] && arguments.attributes.flag("keep")) y.shape.push_back(dim(1));
-    }
-    return Inferred{{y}};
-  }
-  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
-  void forward(Site& s) const override {
-    s.define_output(0, text(s.in(), ".mean(", list_text(s.attributes().integers("axes")), ", ",
-                            s.attributes().flag("keep") ? "True" : "False", ")"));
-  }
-  void backward(Site& s) const override {
-    const Shape& x = s.view().input(0).type.shape;
-    Shape kept = x;
-    std::string count;
-    for (const std::int64_t each : s.attributes().integers("axes")) {
-      const auto axis =
-          static_cast<std::size_t>(each < 0 ? each + static_cast<std::int64_t>(x.size()) : each);
-      count += text(count.empty() ? "" : " * ", to_text(x[axis]));
-      kept[axis] = dim(1);
-    }
-    s.give(0,
-           text(s.grad(), ".view", to_python(kept), ".expand", to_python(x), " / (", count, ")"));
-  }
-};
-
 }  // namespace
 
 const Operator& reshape_operator() {
@@ -191,12 +228,20 @@ const Operator& transpose_operator() {
   static const Transpose kOperator;
   return kOperator;
 }
-const Operator& chunk_operator() {
-  static const Chunk kOperator;
+const Operator& permute_operator() {
+  static const Permute kOperator;
   return kOperator;
 }
-const Operator& mean_operator() {
-  static const Mean kOperator;
+const Operator& squeeze_operator() {
+  static const OneElementAxis kOperator(false);
+  return kOperator;
+}
+const Operator& unsqueeze_operator() {
+  static const OneElementAxis kOperator(true);
+  return kOperator;
+}
+const Operator& chunk_operator() {
+  static const Chunk kOperator;
   return kOperator;
 }
 

@@ -1,0 +1,94 @@
+// hardtanh(x, low = -1, high = 1) and relu6(x): x cut to a range, 0 to 6 for relu6. Backward reads
+// whether each element is inside of the range: one bit, exactly. The output is rebuilt from a
+// stored input: where the bit is set it is that input, which is not cut again (that would make a
+// lossy copy biased); elsewhere it is the end of the range that is nearer.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class Hardtanh final : public Operator {
+ public:
+  explicit Hardtanh(bool relu6) : relu6_(relu6) {}
+  const Signature& signature() const override {
+    static const Signature kRelu6{"relu6"};
+    static const Signature kHardtanh{
+        "hardtanh",
+        1,
+        1,
+        {{"low", AttributeKind::number, false, -1.0}, {"high", AttributeKind::number, false, 1.0}}};
+    return relu6_ ? kRelu6 : kHardtanh;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    if (!is_floating(arguments.inputs[0].element)) {
+      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
+    }
+    const auto [low, high] = ends(arguments.attributes);
+    if (low >= high) {
+      return bad_argument("'low' is ", low, " and 'high' is ", high, "; low must be below high");
+    }
+    return Inferred{{arguments.inputs[0]}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_signs(0)};
+  }
+  std::string packed_signs(const NodeView& node, const std::string& output) const override {
+    return text("pack_inside(", output, ", ", range(node.attributes()), ")");
+  }
+  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::linear), need_signs(0)};
+  }
+  void forward(Site& s) const override {
+    const std::string arguments = text(s.in(), ", ", range(s.attributes()), ")");
+    if (s.may_overwrite()) {
+      s.define_output_in(0, s.in(), text("F.hardtanh_(", arguments));
+    } else {
+      s.define_output(0, text("F.hardtanh(", arguments));
+    }
+  }
+  void rebuild(Site& s) const override {
+    s.define_output(0, text("cut_outside(", s.in(), ", ", bits_and_range(s), ")"),
+                    bytes(s.view().output().type, s.sizes()));
+  }
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  std::string rebuilt_slices(Site& s) const override {
+    return text("cut_slices(", s.in_slices(), ", ", bits_and_range(s), ")");
+  }
+  void backward(Site& s) const override {
+    const std::string g = s.grad();
+    if (!s.only_signs()) {
+      s.give(0,
+             text("aten.hardtanh_backward(", g, ", ", s.out(), ", ", range(s.attributes()), ")"));
+    } else if (s.may_overwrite_grad()) {
+      s.give_shared(0, g, text("mask_by_signs_(", g, ", ", s.signs(), ")"));
+    } else {
+      s.give(0, text("mask_by_signs_(", g, ".clone(), ", s.signs(), ")"));
+    }
+  }
+
+ private:
+  std::pair<double, double> ends(const Attributes& attributes) const {
+    if (relu6_) return {0, 6};
+    return {attributes.number("low"), attributes.number("high")};
+  }
+  std::string range(const Attributes& attributes) const {
+    const auto [low, high] = ends(attributes);
+    return text(low, ", ", high);
+  }
+  std::string bits_and_range(Site& s) const { return text(s.signs(), ", ", range(s.attributes())); }
+  bool relu6_;
+};
+
+}  // namespace
+
+const Operator& relu6_operator() {
+  static const Hardtanh kOperator(true);
+  return kOperator;
+}
+const Operator& hardtanh_operator() {
+  static const Hardtanh kOperator(false);
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

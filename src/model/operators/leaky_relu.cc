@@ -1,0 +1,76 @@
+// leaky_relu(x, slope = 0.01): x where it is above zero, slope x elsewhere. With a slope that is
+// not negative the output has the signs of the input, so that backward reads one bit an element,
+// exactly, and the output is rebuilt from a stored input and these bits.
+#include "base/errors.h"
+#include "model/site.h"
+
+namespace tensorpress::model {
+namespace {
+
+class LeakyRelu final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "leaky_relu", 1, 1, {{"slope", AttributeKind::number, false, 0.01}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    if (!is_floating(arguments.inputs[0].element)) {
+      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
+    }
+    const double slope = arguments.attributes.number("slope");
+    if (slope < 0) return bad_argument("'slope' is ", slope, "; it must be 0 or more");
+    return Inferred{{arguments.inputs[0]}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_signs(0)};
+  }
+  std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
+    return {need_input(0, Tolerance::linear), need_signs(0)};
+  }
+  void forward(Site& s) const override {
+    const std::string arguments = text(s.in(), ", ", slope(s), ")");
+    if (s.may_overwrite()) {
+      s.define_output_in(0, s.in(), text("F.leaky_relu_(", arguments));
+    } else {
+      s.define_output(0, text("F.leaky_relu(", arguments));
+    }
+  }
+  void rebuild(Site& s) const override {
+    const std::string x = s.in();
+    if (s.may_overwrite_in()) {
+      s.define_output_in(0, x, scaled(s, x));
+    } else {
+      s.define_output(0, scaled(s, x + ".clone()"));
+    }
+  }
+  bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
+  std::string rebuilt_slices(Site& s) const override {
+    return text("masked_slices(", s.in_slices(), ", ", s.signs(), ", ", slope(s), ")");
+  }
+  void backward(Site& s) const override {
+    const std::string g = s.grad();
+    if (!s.only_signs()) {
+      s.give(0, text("aten.leaky_relu_backward(", g, ", ", s.out(), ", ", slope(s), ", True)"));
+    } else if (s.may_overwrite_grad()) {
+      s.give_shared(0, g, scaled(s, g));
+    } else {
+      s.give(0, scaled(s, g + ".clone()"));
+    }
+  }
+
+ private:
+  static double slope(const Site& s) { return s.attributes().number("slope"); }
+  static std::string scaled(Site& s, const std::string& x) {
+    return text("mask_by_signs_(", x, ", ", s.signs(), ", ", slope(s), ")");
+  }
+};
+
+}  // namespace
+
+const Operator& leaky_relu_operator() {
+  static const LeakyRelu kOperator;
+  return kOperator;
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,366 @@
+"""Compact plans: exact small forms change no gradient, values that are read twice stay what they are,
+and no two draws of random numbers are the same."""
+
+import itertools
+import json
+import random
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from emitted import emit
+from test_model_operators import CASES, ROUNDED, WITH_INPUTS, compare, compare_with_inputs
+
+LOSSLESS = ("--plan", "lossless")
+# What compact plans draw, they draw otherwise than PyTorch does.
+RANDOM = [case for case in WITH_INPUTS if "dropout" in case]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_exact_small_forms_change_no_gradient(tmp_path, case):
+    losses, gradients = compare(tmp_path, case, torch.float32, *LOSSLESS)
+    for name, (mine, other) in {"loss": losses, **gradients}.items():
+        if case in ROUNDED:
+            torch.testing.assert_close(mine, other)
+        else:
+            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+
+
+@pytest.mark.parametrize("case", [case for case in WITH_INPUTS if case not in RANDOM])
+def test_exact_small_forms_beside_other_inputs_change_no_gradient(tmp_path, case):
+    pairs = compare_with_inputs(tmp_path, case, torch.float32, *LOSSLESS)
+    for name, (mine, other) in pairs.items():
+        if case in ROUNDED:
+            torch.testing.assert_close(mine, other)
+        else:
+            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_portable_gradients_are_autograds_to_rounding(tmp_path, case):
+    losses, gradients = compare(tmp_path, case, torch.float64, "--portable", *LOSSLESS)
+    for name, (mine, other) in {"loss": losses, **gradients}.items():
+        torch.testing.assert_close(mine, other, rtol=1e-6, atol=1e-7, msg=name)
+
+
+# --- One bit an element ---------------------------------------------------------------------------
+
+ONE_BIT = {
+    "leaky_relu(h, 0.2)": lambda h: F.leaky_relu(h, 0.2),
+    "relu6(h)": lambda h: F.relu6(h),
+    "hardtanh(h)": lambda h: F.hardtanh(h),
+    "where(h > 0.2, h, otherwise = 0)": lambda h: torch.where(h > 0.2, h, 0.0),
+}
+
+
+def behind_a_linear_layer(expression):
+    return (
+        "input x: f32[N, 64]\ninput t: f32[N, 32]\nh = a: linear(x, 64)\n"
+        f"y = {expression}\nloss mse_loss(b: linear(y, 32), t)\n"
+    )
+
+
+@pytest.mark.parametrize("expression", ONE_BIT)
+def test_an_eighth_of_a_byte_waits_for_each_element(tmp_path, expression):
+    text = behind_a_linear_layer(expression)
+    module = emit(tmp_path, text, *LOSSLESS, "--batch", "16")
+    step = module.Step()
+    step(torch.randn(16, 64), torch.randn(16, 32))
+    bits = [v for name, v in step.saved.items() if name.endswith((".signs", ".condition"))]
+    if not bits:  # the exact output is kept for the next layer, and tells them
+        assert "where" not in expression
+        return
+    assert [each.numel() for each in bits] == [16 * 64 // 8]
+
+
+@pytest.mark.parametrize("expression", ONE_BIT)
+@pytest.mark.parametrize("form", ["--native", "--portable"])
+def test_lossy_values_leave_the_gradient_through_the_function_exact(tmp_path, expression, form):
+    """The gradient of the first layer's bias depends on the bits alone, not on lossy values."""
+    text = behind_a_linear_layer(expression)
+    plan = tmp_path / "plan.json"
+    rule = {"codec": "quantize", "bits": 4}
+    lossy = "where" if "where" in expression else expression.split("(")[0]
+    plan.write_text(json.dumps({"level": "lossless", "by_name": {lossy: rule}}))
+    torch.manual_seed(3)
+    step = emit(tmp_path, text, form, "--plan", str(plan), "--batch", "16").Step()
+    P = {n: p.detach().clone().requires_grad_() for n, p in step.named_parameters()}
+    x, t = torch.randn(16, 64), torch.randn(16, 32)
+    y = ONE_BIT[expression](F.linear(x, P["a.weight"], P["a.bias"]))
+    F.mse_loss(F.linear(y, P["b.weight"], P["b.bias"]), t).backward()
+    step(x, t)
+    step.backward()
+    grads = {n: p.grad for n, p in step.named_parameters()}
+    torch.testing.assert_close(grads["a.bias"], P["a.bias"].grad, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(grads["a.weight"], P["a.weight"].grad, rtol=1e-5, atol=1e-7)
+    assert not torch.equal(grads["b.weight"], P["b.weight"].grad)
+    torch.testing.assert_close(grads["b.weight"], P["b.weight"].grad, rtol=0.2, atol=0.02)
+
+
+@pytest.mark.parametrize("expression", list(ONE_BIT)[:3])
+def test_outputs_are_rebuilt_from_lossy_inputs_and_bits(tmp_path, expression):
+    """The input is stored for tanh; the output that the layer reads is made of it again."""
+    text = (
+        "input x: f32[N, 64]\ninput t: f32[N, 32]\nh = (a: linear(x, 64)) * 6\n"
+        f"y = {expression}\nloss mse_loss((b: linear(y, 32)) + (c: linear(gelu(h), 32)), t)\n"
+    )
+    plan = tmp_path / "plan.json"
+    name = expression.split("(")[0]
+    by_name = {"scale": {"codec": "quantize", "bits": 8}, name: {"codec": "rebuild"}}
+    plan.write_text(json.dumps({"level": "lossless", "by_name": by_name}))
+    torch.manual_seed(4)
+    module = emit(tmp_path, text, "--plan", str(plan), "--batch", "16")
+    step = module.Step()
+    P = {n: p.detach().clone().requires_grad_() for n, p in step.named_parameters()}
+    x, t = torch.randn(16, 64), torch.randn(16, 32)
+    h = F.linear(x, P["a.weight"], P["a.bias"]) * 6
+    y = F.linear(ONE_BIT[expression](h), P["b.weight"], P["b.bias"])
+    F.mse_loss(y + F.linear(F.gelu(h), P["c.weight"], P["c.bias"]), t).backward()
+    step(x, t)
+    step.backward()
+    for name, parameter in step.named_parameters():
+        torch.testing.assert_close(parameter.grad, P[name].grad, rtol=0.05, atol=0.005, msg=name)
+
+
+# --- Values that several operators read -----------------------------------------------------------
+
+
+def test_a_decoded_value_that_is_read_twice_is_not_overwritten(tmp_path):
+    """relu is rebuilt from h, which attention reads besides: not in the memory of h."""
+    text = (
+        "input x: f32[N, 8, 64]\nh = a: linear(x, 64)\ny = attention(relu(h), h, h, 4)\n"
+        "loss mean(flatten(y * y, 0), 0)\n"
+    )
+    plan = tmp_path / "plan.json"
+    by_name = {"a": {"codec": "quantize", "bits": 8}, "relu": {"codec": "rebuild"}}
+    plan.write_text(json.dumps({"level": "lossless", "by_name": by_name}))
+    torch.manual_seed(6)
+    x = torch.randn(4, 8, 64)
+    exact = emit(tmp_path, text, *LOSSLESS).Step()
+    lossy = emit(tmp_path, text, "--plan", str(plan)).Step()
+    lossy.load_state_dict(exact.state_dict())
+    for step in (exact, lossy):
+        step(x)
+        step.backward()
+    for (name, mine), (_, other) in zip(lossy.named_parameters(), exact.named_parameters()):
+        error = (mine.grad - other.grad).norm() / other.grad.norm()
+        assert error < 0.05, (name, float(error))
+
+
+# --- Random shapes --------------------------------------------------------------------------------
+
+
+def random_case(kind, chance):
+    """Lines that make y of h, their reference, and the shape of h behind the batch."""
+    shape = [chance.randint(1, 6) for _ in range(chance.randint(2, 4))]
+    rank = len(shape) + 1
+    at = chance.randrange(1, rank)
+    extent = shape[at - 1]
+    if kind == "slice":
+        start, step = chance.randrange(extent), chance.randint(1, 3)
+        end = chance.randint(start + 1, extent)
+        part = (slice(None),) * at + (slice(start, end, step),)
+        line = f"y = slice(h, {at}, {start}, {end}, {step}) * 3"
+        return shape, line, lambda P, h: h[part] * 3
+    if kind == "permute":
+        axes = list(range(rank))
+        chance.shuffle(axes)
+        return shape, f"y = tanh(permute(h, {axes}))", lambda P, h: torch.tanh(h.permute(axes))
+    if kind == "sum":
+        axes = chance.sample(range(rank), chance.randint(1, rank - 1))
+        keep = chance.choice([True, False])
+        line = f"y = sum(h * h, {axes}, {str(keep).lower()}) * 2"
+        return shape, line, lambda P, h: (h * h).sum(axes, keep) * 2
+    if kind == "expand":
+        shape[at - 1] = 1
+        wide = [-1] * at + [chance.randint(1, 5)] + [-1] * (rank - at - 1)
+        return shape, f"y = relu(expand(h, {wide})) * 2", lambda P, h: F.relu(h.expand(wide)) * 2
+    if kind == "stack":
+        axis = chance.randrange(-rank - 1, rank + 1)
+        line = f"y = stack([h, tanh(h), h], {axis})"
+        return shape, line, lambda P, h: torch.stack([h, torch.tanh(h), h], axis)
+    if kind == "hardtanh":
+        low = chance.uniform(-1, 0.5)
+        high = low + chance.uniform(0.01, 2)
+        line = f"y = hardtanh(h, low = {low!r}, high = {high!r}) * 3"
+        return shape, line, lambda P, h: F.hardtanh(h, low, high) * 3
+    if kind == "leaky_relu":
+        slope = chance.choice([0, 0.5, 1, 3, chance.random()])
+        return shape, f"y = leaky_relu(h, {slope!r})", lambda P, h: F.leaky_relu(h, slope)
+    if kind == "pow":
+        power = chance.choice([1, 2, 3, 4, -1, -2, 0.5, 1.5, chance.uniform(-2, 3)])
+        line = f"y = pow(h * h + 0.5, {power!r})"
+        return shape, line, lambda P, h: (h * h + 0.5).pow(power)
+    if kind == "conv2d":
+        groups = chance.choice([1, 2])
+        shape = [2 * chance.randint(1, 3), chance.randint(5, 11), chance.randint(5, 11)]
+        stride, padding, dilation = (
+            [chance.randint(least, 2) for _ in range(2)] for least in (1, 0, 1)
+        )
+        kernel = [chance.randint(1, 3), chance.randint(1, 3)]
+        line = f"y = c: conv2d(h, {4 * groups}, {kernel}, stride = {stride}, padding = {padding}, "
+        line += f"dilation = {dilation}, groups = {groups})"
+        return shape, line, lambda P, h: F.conv2d(
+            h, P["c.weight"], P["c.bias"], stride, padding, dilation, groups
+        )
+    heads, features = chance.randint(1, 3), chance.randint(1, 5)
+    tokens, p = chance.randint(1, 9), 0.0
+    mask = [chance.choice([1, each]) for each in (1, heads, tokens, tokens)]
+    masked, causal = chance.choice([(True, False), (False, False), (False, True)])
+    scale = chance.choice([None, chance.uniform(0.1, 2)])
+    line = f"param c: f32{mask} = 0.1\n" if masked else ""
+    line += f"q, k, v = chunk(h, 3)\ny = attention(q, k, v{', c' if masked else ''}, {heads}"
+    line += f", causal = {str(causal).lower()}" + (f", scale = {scale!r})" if scale else ")")
+
+    def reference(P, h):
+        q, k, v = (t.unflatten(2, (heads, -1)).transpose(1, 2) for t in h.chunk(3, -1))
+        bias = P["c"] if masked else None
+        y = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=bias, is_causal=causal, scale=scale, dropout_p=p
+        )
+        return y.transpose(1, 2).flatten(2)
+
+    return [tokens, 3 * heads * features], line, reference
+
+
+KINDS = "slice permute sum expand stack hardtanh leaky_relu pow conv2d attention".split()
+
+
+@pytest.mark.parametrize("plan", ["off", "lossless"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_random_shapes_are_autograds(tmp_path, kind, plan):
+    for seed in range(4):
+        chance = random.Random(f"{kind} {seed}")
+        shape, lines, reference = random_case(kind, chance)
+        CASES["random"] = (", ".join(map(str, ["N", *shape])), lines, reference)
+        for dtype in (torch.float32, torch.float64):
+            losses, gradients = compare(tmp_path, "random", dtype, "--plan", plan)
+            for name, (mine, other) in {"loss": losses, **gradients}.items():
+                torch.testing.assert_close(mine, other, msg=f"{name} of {lines}")
+    del CASES["random"]
+
+
+# --- Random numbers -------------------------------------------------------------------------------
+
+DRAWING = (
+    "input x: f32[N, 16, 32]\ntarget t: f32[N, 16, 32]\n"
+    "h = dropout(gelu(a: linear(x, 96)), 0.2)\n"
+    "q, k, v = chunk(h, 3)\n"
+    "h = dropout(x + attention(q, k, v, 4, dropout = 0.1), 0.2)\n"
+    "repeat i in 0..3\n  h = h + (b.{i}: linear(dropout(h, 0.1), 32))\nend\n"
+    "loss mse_loss(c: linear(h, 32), t)\n"
+)
+
+
+def draws_of(module, steps):
+    """What every step draws: the seeds of dropout and of stochastic rounding."""
+    drawn = []
+    noise, pack = module.dropout_noise, module.packing.quantize_pack
+
+    def seen_noise(like, keep, seed):
+        drawn[-1].append(("dropout", seed))
+        return noise(like, keep, seed)
+
+    class Packing:
+        def __getattr__(self, name):
+            return getattr(PACKING, name)
+
+        def quantize_pack(self, x, bits, group, rounding, seed):
+            if rounding == "stochastic":
+                drawn[-1].append(("rounding", seed))
+            return pack(x, bits, group, rounding, seed)
+
+    PACKING = module.packing
+    module.dropout_noise, module.packing = seen_noise, Packing()
+    step = module.Step()
+    for _ in range(steps):
+        drawn.append([])
+        step(torch.randn(40, 16, 32), torch.randn(40, 16, 32))
+        step.backward()
+    return drawn
+
+
+def test_no_two_draws_of_a_step_or_of_two_steps_are_the_same(tmp_path):
+    torch.manual_seed(8)
+    module = emit(tmp_path, DRAWING, "--plan", "max", "--batch", "40")
+    steps = draws_of(module, 3)
+    for drawn in steps:
+        seeds = [seed % 2**32 for _, seed in drawn]  # all that PyTorch's generators take
+        dropouts = [seed % 2**32 for purpose, seed in drawn if purpose == "dropout"]
+        roundings = [seed for purpose, seed in drawn if purpose == "rounding"]
+        assert len(roundings) == 5
+        assert len(set(roundings)) == len(roundings)
+        # Forward and backward draw the same noise, once each at least, and nothing else does.
+        assert len(set(dropouts)) == 6
+        assert all(dropouts.count(seed) >= 2 for seed in set(dropouts))
+        assert not set(dropouts) & {seed % 2**32 for seed in roundings}
+        assert len(set(seeds)) == len(roundings) + 6
+    for one, two in itertools.combinations(steps, 2):
+        assert not {s % 2**32 for _, s in one} & {s % 2**32 for _, s in two}
+
+
+def test_a_waiting_gradient_is_not_rounded_as_its_value_was(tmp_path):
+    """A value and its gradient are both packed to few bits, in one step."""
+    text = (
+        "input x: f32[N, 64, 64]\ntarget t: f32[N, 64, 64]\nh = a: linear(x, 64)\ns = h\n"
+        "repeat i in 0..5\n  h = gelu(b.{i}: linear(h, 64))\nend\nloss mse_loss(h + s, t)\n"
+    )
+    source = emit(tmp_path, text, "--plan", "max", "--batch", "128").source
+    seeds = re.findall(r'"stochastic", (?:seed|S\["seed"\]) \+ (\d+)\)', source)
+    assert "_waiting = pack_bits(" in source
+    assert len(seeds) >= 3 and len(set(seeds)) == len(seeds), seeds
+
+
+def test_the_same_manual_seed_draws_the_same(tmp_path):
+    module = emit(tmp_path, DRAWING, "--plan", "max", "--batch", "40")
+    step = module.Step()
+    x, t = torch.randn(40, 16, 32), torch.randn(40, 16, 32)
+    gradients = []
+    for seed in (5, 5, 6):
+        torch.manual_seed(seed)
+        step.zero_grad()
+        step(x, t)
+        step.backward()
+        gradients.append(step.get_parameter("a.weight").grad.clone())
+    assert torch.equal(gradients[0], gradients[1])
+    assert not torch.equal(gradients[0], gradients[2])
+
+
+def test_portable_noise_of_near_seeds_is_not_shifted_or_alike(tmp_path):
+    module = emit(tmp_path, DRAWING, "--portable", "--plan", "safe")
+    like = torch.empty(100_000)
+    noise = [module.dropout_noise(like, 0.5, seed) > 0 for seed in (0, 1, 2, 8, 9, 65521, 2**40)]
+    for each in noise:
+        assert abs(float(each.double().mean()) - 0.5) < 0.01
+    for (a, one), (b, two) in itertools.product(enumerate(noise), repeat=2):
+        for shift in range(-4, 5):
+            if a == b and shift == 0:
+                continue
+            same = (one[4:-4] == two.roll(shift)[4:-4]).double().mean()
+            assert abs(float(same) - 0.5) < 0.01, (a, b, shift, float(same))
+
+
+def test_the_pure_step_draws_by_the_callers_seed(tmp_path):
+    module = emit(tmp_path, DRAWING, "--portable", "--plan", "lossless")
+    params = {n: p.detach() for n, p in module.Step().named_parameters()}
+    x, t = torch.randn(4, 16, 32), torch.randn(4, 16, 32)
+    losses = [module.train_step(params, x, t, seed)[0] for seed in (0, 1, 1, torch.tensor(1))]
+    assert losses[0] != losses[1]
+    assert losses[1] == losses[2] == losses[3]
+
+
+def test_an_exported_pure_step_takes_the_seed_as_an_input(tmp_path):
+    module = emit(tmp_path, DRAWING, "--portable", "--plan", "lossless")
+
+    class Whole(torch.nn.Module):
+        def forward(self, params, x, t, seed):
+            return module.train_step(params, x, t, seed)[0]
+
+    params = {n: p.detach() for n, p in module.Step().named_parameters()}
+    x, t = torch.randn(4, 16, 32), torch.randn(4, 16, 32)
+    exported = torch.export.export(Whole(), (params, x, t, torch.tensor(0))).module()
+    for seed in (3, 4):
+        torch.testing.assert_close(
+            exported(params, x, t, torch.tensor(seed)), module.train_step(params, x, t, seed)[0]
+        )
