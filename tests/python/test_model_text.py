@@ -176,6 +176,120 @@ def test_attention_and_a_tied_head(tmp_path):
     assert "weight=@table.weight" in text
 
 
+class Masked(nn.Module):
+    """Attention with a mask of padding, a class token, and parts of tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(1, 1, 16))
+        self.bias = nn.Parameter(torch.randn(4, 7, 7))
+        self.qkv = nn.Linear(16, 48)
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x, counts):
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1)
+        q, k, v = self.qkv(x).view(-1, 7, 3, 4, 4).permute(2, 0, 3, 1, 4)
+        a = F.scaled_dot_product_attention(q, k, v, attn_mask=counts[:, None, None, :], scale=0.4)
+        a = a + F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias)
+        a = a.transpose(1, 2).reshape(-1, 7, 16)
+        return self.head(a[:, 0] + a[:, 1:].sum(1))
+
+
+def test_attention_with_masks_and_a_class_token(tmp_path):
+    torch.manual_seed(12)
+    counts = torch.rand(5, 7) < 0.7
+    counts[:, 0] = True
+    text = same_gradients(tmp_path, Masked(), (torch.randn(5, 6, 16), counts), loss="cross_entropy")
+    assert "expand(token, x, shape=[0, -1, -1])" in text
+    assert "scale=0.4" in text
+    assert "permute(" in text
+
+
+def test_attention_with_dropout_draws_as_the_module(tmp_path):
+    class Dropped(Tokens):
+        def forward(self, ids):
+            x = self.table(ids)
+            q, k, v = self.qkv(x).chunk(3, -1)
+            q, k, v = (each.unflatten(2, (4, 4)).transpose(1, 2) for each in (q, k, v))
+            a = F.scaled_dot_product_attention(q, k, v, dropout_p=0.3, is_causal=True)
+            return self.head(self.out(self.norm(a.transpose(1, 2).flatten(2))))
+
+    torch.manual_seed(9)
+    ids, module = torch.randint(20, (3, 6)), Dropped()
+    text = to_text(module, ids, loss="mse_loss")
+    assert "causal=true, dropout=0.3" in text
+    step = step_of(tmp_path, text, module)
+    wanted = torch.randn(3, 6, 20)
+    torch.manual_seed(10)
+    loss = F.mse_loss(module(ids), wanted)
+    loss.backward()
+    torch.manual_seed(10)
+    step_loss = step(ids, wanted)
+    step.backward()
+    assert_same(step, step_loss.detach(), module, loss.detach())
+
+
+class Elementwise(nn.Module):
+    """Functions of elements as people write them by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(12, 12)
+        self.gain = nn.Parameter(torch.rand(12))
+        self.act = nn.Sequential(nn.LeakyReLU(0.2), nn.Linear(12, 12), nn.ReLU6(), nn.Hardtanh())
+
+    def forward(self, x, keep, ban):
+        h = self.fc(x)
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain
+        h = self.act(h).square() + torch.exp(-h.abs()) + torch.log(h**2 + 1).sqrt()
+        h = torch.where(h > 0.5, h, 0.25 * h) + torch.where(keep, h, self.gain)
+        weights = F.softmax(h.masked_fill(ban, float("-inf")), -1)
+        return torch.stack([weights.sum(-1), (weights * h).sum(-1), h[:, -1], h[:, ::3].mean(-1)], 1)
+
+
+def test_functions_of_elements_masks_and_parts(tmp_path):
+    torch.manual_seed(13)
+    keep = torch.rand(6, 12) < 0.7
+    keep[:, 0] = True
+    inputs = (torch.randn(6, 12), keep, ~keep)
+    text = same_gradients(tmp_path, Elementwise(), inputs, loss="mse_loss")
+    for part in ("leaky_relu(", "slope=0.2", "relu6(", "hardtanh(", "-infinity", "stack(", "rsqrt("):
+        assert part in text, part
+
+
+class Edges(nn.Module):
+    """Attention over the edges of a graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 8)
+        self.score = nn.Linear(16, 1)
+
+    def forward(self, x, source, target):
+        h = self.fc(x)
+        pairs = torch.cat([h.index_select(0, source), h[target]], 1)
+        e = torch.exp(F.leaky_relu(self.score(pairs), 0.2))
+        total = e.new_zeros(x.shape[0], 1).index_add(0, target, e)
+        alpha = e / total[target]
+        return torch.zeros_like(h).index_add_(0, target, alpha * h[source])
+
+
+def test_attention_over_edges(tmp_path):
+    torch.manual_seed(14)
+    source, target = torch.randint(7, (30,)), torch.cat([torch.arange(7), torch.randint(7, (23,))])
+    text = same_gradients(tmp_path, Edges(), (torch.randn(7, 6), source, target), loss="mse_loss")
+    assert text.count("segment_sum(") == 2
+
+
+def test_batch_norm_in_evaluation_uses_its_running_statistics(tmp_path):
+    torch.manual_seed(15)
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(72, 4))
+    net[1].running_mean.normal_()
+    net[1].running_var.uniform_(0.5, 2)
+    text = same_gradients(tmp_path, net.eval(), torch.randn(4, 3, 5, 5))
+    assert "batch_norm(conv2d, training=false)" in text
+
+
 def test_a_module_that_gives_its_loss(tmp_path):
     class WithLoss(nn.Module):
         def __init__(self):

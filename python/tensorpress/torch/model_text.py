@@ -33,7 +33,7 @@ from .text_writing import Call, Expression, Unsupported
 
 KEYWORDS = frozenset(
     "model input target param block repeat in if else end return loss output share true false "
-    "none and or not csr".split()
+    "none and or not csr infinity".split()
 )
 ELEMENTS = {
     torch.float32: "f32",
@@ -225,6 +225,11 @@ class _Writer:
         if node.name in self.buffers:
             raise Unsupported(f"the buffer '{self.buffers[node.name]}' is used as a value")
         return self.names[node]
+
+    def is_tensor(self, node: torch.fx.Node) -> bool:
+        """The node has a name in the text, as inputs and results have."""
+        parts = self.parts.get(node, [""])
+        return len(parts) == 1 and self.names.get(node, "?") != "?"
 
     def parameter(self, node: torch.fx.Node) -> str:
         """A parameter that is no operator's own: declared where it is first used."""

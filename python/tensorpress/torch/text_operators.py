@@ -98,17 +98,31 @@ def embedding(a: Arguments) -> Call:
 @writes("scaled_dot_product_attention.default")
 def attention(a: Arguments) -> Call:
     """Model text has the heads beside each other: [batch, tokens, features]."""
-    refuse_unless(a.attn_mask is None, "attention with a mask other than is_causal")
-    refuse_unless(a.dropout_p == 0, "attention with dropout")
-    refuse_unless(a.scale is None and not a.enable_gqa, "attention with scale or enable_gqa")
+    refuse_unless(not a.enable_gqa, "attention with enable_gqa")
+    refuse_unless(a.scale is None or a.scale > 0, "attention with a scale that is not above 0")
     query = a.shape("query")
     refuse_unless(len(query) == 4, "attention without an axis of heads")
     heads, features = query[1], query[3]
     refuse_unless(a.shape("value")[3] == features, "attention with other features in value")
     tensors = [_heads_together(a.given[name], a.writer) for name in ("query", "key", "value")]
+    if a.attn_mask is not None:
+        tensors.append(_mask_of_pairs(a))
     attributes = [str(heads)] + (["causal=true"] if a.is_causal else [])
+    if a.dropout_p:
+        attributes.append(f"dropout={number(a.dropout_p)}")
+    if a.scale is not None:
+        attributes.append(f"scale={number(float(a.scale))}")
     inside = f"transpose(reshape({{}}, [0, 0, {heads}, {features}]), 1, 2)"
     return Call("attention", tensors, attributes, inside=inside)
+
+
+def _mask_of_pairs(a: Arguments) -> str:
+    """[tokens, tokens] or [batch, heads, tokens, tokens]; of three axes the first are the heads."""
+    shape = a.shape("attn_mask")
+    if len(shape) in (2, 4):
+        return a.tensor("attn_mask")
+    refuse_unless(len(shape) == 3, f"attention with a mask of {len(shape)} axes")
+    return f"unsqueeze({a.tensor('attn_mask')}, 0)"
 
 
 def _heads_together(node: Node, writer: Writer) -> str:
@@ -127,7 +141,7 @@ def _heads_together(node: Node, writer: Writer) -> str:
     return f"reshape(transpose({writer.tensor(node)}, 1, 2), [0, 0, {heads * features}])"
 
 
-RESHAPES = ("aten.view.default", "aten.reshape.default")
+RESHAPES = ("aten.view.default", "aten.reshape.default", "aten.unflatten.int")
 
 
 # --- Normalizations -------------------------------------------------------------------------------
@@ -141,10 +155,11 @@ def _normalized(a: Arguments, name: str, attributes: list[str]) -> Call:
 
 @writes("batch_norm.default")
 def batch_norm(a: Arguments) -> Call:
-    refuse_unless(bool(a.training), "batch_norm in evaluation (call module.train() first)")
     refuse_unless(a.running_mean is not None, "batch_norm without running statistics")
     refuse_unless(a.momentum is not None, "batch_norm with a cumulative average")
     attributes = unless(1e-05, "eps", a.eps) + unless(0.1, "momentum", a.momentum)
+    if not a.training:
+        attributes.append("training=false")
     return _normalized(a, "batch_norm", attributes)
 
 
@@ -171,6 +186,7 @@ def rms_norm(a: Arguments) -> Call:
 
 
 @writes("relu.default", "relu6.default", "silu.default", "sigmoid.default", "tanh.default")
+@writes("exp.default", "log.default", "sqrt.default", "rsqrt.default", "abs.default")
 def alone(a: Arguments) -> Call:
     """Operators with one tensor and nothing else."""
     return Call(a.name.rstrip("_"), [a.tensor("self")])
@@ -183,8 +199,8 @@ def gelu(a: Arguments) -> Call:
 
 @writes("leaky_relu.default")
 def leaky_relu(a: Arguments) -> Call:
-    refuse_unless(a.negative_slope == 0.01, "leaky_relu with a slope other than 0.01")
-    return Call("leaky_relu", [a.tensor("self")])
+    refuse_unless(a.negative_slope >= 0, "leaky_relu with a negative slope")
+    return Call("leaky_relu", [a.tensor("self")], unless(0.01, "slope", float(a.negative_slope)))
 
 
 @writes("elu.default")
@@ -201,8 +217,11 @@ def softplus(a: Arguments) -> Call:
 
 @writes("hardtanh.default")
 def hardtanh(a: Arguments) -> Call:
-    refuse_unless(a.min_val == 0 and a.max_val == 6, "hardtanh other than relu6")
-    return Call("relu6", [a.tensor("self")])
+    if a.min_val == 0 and a.max_val == 6:
+        return Call("relu6", [a.tensor("self")])
+    refuse_unless(a.min_val < a.max_val, "hardtanh to an empty range")
+    attributes = unless(-1.0, "low", float(a.min_val)) + unless(1.0, "high", float(a.max_val))
+    return Call("hardtanh", [a.tensor("self")], attributes)
 
 
 @writes("softmax.int", "log_softmax.int")
@@ -261,9 +280,47 @@ def neg(a: Arguments) -> Expression:
 
 
 @writes("pow.Tensor_Scalar")
-def square(a: Arguments) -> Expression:
-    refuse_unless(a.exponent == 2, f"the power {a.exponent}")
-    return Expression(f"{a.tensor('self')} * {a.tensor('self')}")
+def power(a: Arguments) -> Call:
+    refuse_unless(a.exponent != 0, "the power 0")
+    return Call("pow", [a.tensor("self")], [number(a.exponent)])
+
+
+@writes("square.default")
+def square(a: Arguments) -> Call:
+    return Call("pow", [a.tensor("self")], ["2"])
+
+
+@writes("reciprocal.default")
+def reciprocal(a: Arguments) -> Call:
+    return Call("pow", [a.tensor("self")], ["-1"])
+
+
+SIGNS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+
+
+@writes(*(f"{name}.{kind}" for name in SIGNS for kind in ("Tensor", "Scalar")))
+def comparison(a: Arguments) -> Expression:
+    return _joined(a, SIGNS[a.name])
+
+
+@writes("where.self", "where.ScalarOther", "where.ScalarSelf")
+def where(a: Arguments) -> Call:
+    condition = a.tensor("condition")
+    if not isinstance(a.other, Node):
+        return Call("where", [condition, a.tensor("self")], [f"otherwise={number(a.other)}"])
+    if not isinstance(a.given["self"], Node):
+        return _filled(a, a.tensor("other"), a.shape("other"), condition, a.given["self"])
+    return Call("where", [condition, a.tensor("self"), a.tensor("other")])
+
+
+@writes("masked_fill.Scalar")
+def masked_fill(a: Arguments) -> Call:
+    return _filled(a, a.tensor("self"), a.shape("self"), a.tensor("mask"), a.value)
+
+
+def _filled(a: Arguments, text: str, shape: list[Any], mask: str, value: Any) -> Call:
+    refuse_unless(str(shape) == str(list(a.result.shape)), "a fill that repeats the tensor")
+    return Call("masked_fill", [text, mask], [number(value)])
 
 
 # --- Windows --------------------------------------------------------------------------------------
@@ -336,8 +393,8 @@ def _reshaped(a: Arguments, text: str, before: list[Any], after: list[Any]) -> C
     return Call("reshape", [text], [listed(wanted)])
 
 
-@writes("view.default", "reshape.default", "unsqueeze.default", "squeeze.dim", "squeeze.dims")
-@writes("_unsafe_view.default")
+@writes("view.default", "reshape.default", "_unsafe_view.default", "squeeze.dims")
+@writes("unflatten.int")
 def reshape(a: Arguments) -> Call | str:
     return _reshaped(a, a.tensor("self"), a.shape("self"), list(a.result.shape))
 
@@ -359,16 +416,23 @@ def transpose(a: Arguments) -> Call:
 
 
 @writes("permute.default")
-def permute(a: Arguments) -> Expression | str:
-    """As exchanges of two axes."""
+def permute(a: Arguments) -> Call | str:
     wanted = [axis(a, each) for each in a.dims]
-    now, text = list(range(len(wanted))), a.tensor("self")
-    for i, each in enumerate(wanted):
-        at = now.index(each)
-        if at != i:
-            text = f"transpose({text}, {i}, {at})"
-            now[i], now[at] = now[at], now[i]
-    return Expression(text) if text != a.tensor("self") else text
+    if wanted == sorted(wanted):
+        return a.tensor("self")
+    return Call("permute", [a.tensor("self")], [listed(wanted)])
+
+
+@writes("unsqueeze.default")
+def unsqueeze(a: Arguments) -> Call:
+    return Call("unsqueeze", [a.tensor("self")], [str(a.dim % (len(a.shape("self")) + 1))])
+
+
+@writes("squeeze.dim")
+def squeeze(a: Arguments) -> Call | str:
+    if a.shape("self")[axis(a, a.dim)] != 1:
+        return a.tensor("self")
+    return Call("squeeze", [a.tensor("self")], [str(axis(a, a.dim))])
 
 
 @writes("cat.default")
@@ -376,6 +440,13 @@ def cat(a: Arguments) -> Call:
     tensors = [a.writer.tensor(each) for each in a.tensors]
     where = a.dim % len(a.tensors[0].meta["val"].shape)
     return Call("cat", [listed(tensors)], unless(1, "axis", where))
+
+
+@writes("stack.default")
+def stack(a: Arguments) -> Call:
+    tensors = [a.writer.tensor(each) for each in a.tensors]
+    where = a.dim % len(a.result.shape)
+    return Call("stack", [listed(tensors)], unless(0, "axis", where))
 
 
 @writes("chunk.default", "split.Tensor", "split_with_sizes.default")
@@ -386,21 +457,119 @@ def chunk(a: Arguments) -> Call:
     return Call("chunk", [a.tensor("self")], attributes, parts=len(sizes))
 
 
-@writes("mean.dim")
-def mean(a: Arguments) -> Call:
-    refuse_unless(a.dim is not None and a.dtype is None, "mean over everything")
-    attributes = [listed(axis(a, each) for each in a.dim)] + (["keep=true"] if a.keepdim else [])
-    return Call("mean", [a.tensor("self")], attributes)
+@writes("unbind.int")
+def unbind(a: Arguments) -> Call:
+    """Parts of one element along an axis, which `write` takes away from each."""
+    count = len(a.node.meta["val"])
+    refuse_unless(count > 1, "unbind of an axis of one element")
+    return Call("chunk", [a.tensor("self")], [str(count), f"axis={axis(a, a.dim)}"], parts=count)
+
+
+@writes("mean.dim", "sum.dim_IntList", "mean.default", "sum.default")
+def reduction(a: Arguments) -> Call:
+    refuse_unless(a.dtype is None, f"{a.name} into another type")
+    over = a.given.get("dim") or range(len(a.shape("self")))
+    attributes = [listed(axis(a, each) for each in over)]
+    if a.given.get("keepdim"):
+        attributes.append("keep=true")
+    return Call(a.name, [a.tensor("self")], attributes)
 
 
 @writes("slice.Tensor")
-def whole_slice(a: Arguments) -> str:
-    refuse_unless(str(list(a.result.shape)) == str(a.shape("self")), "a slice")
-    return a.tensor("self")
+def part(a: Arguments) -> Call | str:
+    extent = a.shape("self")[axis(a, a.dim)]
+    if str(list(a.result.shape)) == str(a.shape("self")):
+        return a.tensor("self")
+    known = all(isinstance(each, int) for each in (extent, a.start or 0, a.step))
+    refuse_unless(known, "a part of an open axis")
+    attributes = [f"axis={axis(a, a.dim)}"] + unless(0, "start", a.start or 0)
+    if isinstance(a.end, int) and a.end < extent:
+        attributes.append(f"stop={a.end}")
+    return Call("slice", [a.tensor("self")], attributes + unless(1, "step", a.step))
 
 
-@writes("contiguous.default", "clone.default", "alias.default", "expand_as.default")
-@writes("to.dtype", "_to_copy.default", "expand.default")
+@writes("select.int")
+def select(a: Arguments) -> Call:
+    """A slice of one element without its axis."""
+    where = axis(a, a.dim)
+    extent = a.shape("self")[where]
+    refuse_unless(isinstance(extent, int) and isinstance(a.index, int), "a part of an open axis")
+    first = a.index % extent
+    attributes = [f"axis={where}", f"start={first}", f"stop={first + 1}"]
+    return Call("slice", [a.tensor("self")], attributes, inside=f"squeeze({{}}, {where})")
+
+
+@writes("expand.default", "expand_as.default")
+def expand(a: Arguments) -> Call | str:
+    """An open extent is that of a tensor that has it at the same place."""
+    wanted = list(a.result.shape)
+    if str(wanted) == str(a.shape("self")):
+        return a.tensor("self")
+    tensors, added = [a.tensor("self")], len(wanted) - len(a.shape("self"))
+    shape = []
+    for i, extent in enumerate(wanted):
+        kept = i >= added and str(a.shape("self")[i - added]) == str(extent)
+        shape.append(-1 if kept else extent if isinstance(extent, int) else 0)
+    if 0 in shape:
+        tensors.append(_with_extents(a, {i: wanted[i] for i, each in enumerate(shape) if each == 0}))
+    return Call("expand", tensors, [f"shape={listed(shape)}"])
+
+
+def _with_extents(a: Arguments, extents: dict[int, Any]) -> str:
+    for node in a.node.graph.nodes:
+        if node is a.node:
+            break
+        shape = getattr(node.meta.get("val"), "shape", ())
+        same = [i < len(shape) and str(shape[i]) == str(extent) for i, extent in extents.items()]
+        if all(same) and a.writer.is_tensor(node):
+            return a.writer.tensor(node)
+    raise Unsupported("an open extent that no tensor before has at that place")
+
+
+@writes("index_select.default")
+def index_select(a: Arguments) -> Call:
+    return Call("index_select", [a.tensor("self"), a.tensor("index")], unless(0, "axis", axis(a, a.dim)))
+
+
+@writes("gather.default")
+def gather(a: Arguments) -> Call:
+    refuse_unless(not a.sparse_grad, "gather with a sparse gradient")
+    return Call("gather", [a.tensor("self"), a.tensor("index")], [f"axis={axis(a, a.dim)}"])
+
+
+@writes("index.Tensor")
+def index(a: Arguments) -> Call:
+    """x[index] by numbers along the first axis."""
+    numbers = [each for each in a.indices if each is not None]
+    one = len(a.indices) == 1 and len(numbers) == 1
+    value = numbers[0].meta["val"] if one else None
+    plain = value is not None and value.dtype == torch.int64 and value.dim() == 1
+    refuse_unless(plain, "an index other than whole numbers along the first axis")
+    return Call("index_select", [a.tensor("self"), a.writer.tensor(numbers[0])])
+
+
+@writes("index_add.default")
+def index_add(a: Arguments) -> Call | Expression:
+    """Onto a tensor; zeros as the start are what segment_sum begins with."""
+    refuse_unless(axis(a, a.dim) == 0 and a.alpha == 1, "index_add along another axis, or with alpha")
+    sums = f"segment_sum({a.tensor('source')}, {a.tensor('index')}, "
+    if str(a.given["self"].target) in ZEROS:
+        return Expression(f"{sums}{_with_extents(a, {0: a.shape('self')[0]})})")
+    return Expression(f"{a.tensor('self')} + {sums}{a.tensor('self')})")
+
+
+@writes("zeros_like.default", "new_zeros.default", "zeros.default")
+def zeros(a: Arguments) -> str:
+    added = (str(user.target).startswith("aten.index_add") for user in a.node.users)
+    refuse_unless(all(added), "a tensor of zeros")
+    return "?"  # segment_sum makes it
+
+
+ZEROS = ("aten.zeros_like.default", "aten.new_zeros.default", "aten.zeros.default")
+
+
+@writes("contiguous.default", "clone.default", "alias.default")
+@writes("to.dtype", "_to_copy.default")
 def same(a: Arguments) -> str:
     unchanged = str(list(a.result.shape)) == str(a.shape("self"))
     refuse_unless(unchanged, f"{a.name} to another shape")

@@ -7,6 +7,7 @@ the reason; `model_text` adds the source line.
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ class Writer(Protocol):
     def tensor(self, node: Any) -> str: ...
 
     def part(self, node: Any, number: int) -> str: ...
+
+    def is_tensor(self, node: Any) -> bool: ...
 
 
 @dataclasses.dataclass
@@ -107,6 +110,7 @@ def writes(*targets: str) -> Callable[[Write], Write]:
 
 
 BROADCAST = "aten.broadcast_tensors.default"
+UNBIND = "aten.unbind.int"
 
 
 def write(node: Node, writer: Writer) -> Call | Expression | str | None:
@@ -120,7 +124,11 @@ def write(node: Node, writer: Writer) -> Call | Expression | str | None:
             same_shape = str(before.meta["val"].shape) == str(node.meta["val"].shape)
             refuse_unless(same_shape, "a tensor that is repeated to another shape")
             return writer.tensor(before)
-        return writer.part(*node.args)  # type: ignore[arg-type]
+        part = writer.part(*node.args)  # type: ignore[arg-type]
+        if str(source.target) == UNBIND:
+            taken = Arguments(source, writer)
+            return Expression(f"squeeze({part}, {axis(taken, taken.dim)})")
+        return part
     function = WRITERS.get(str(node.target))
     if function is None:
         if not node.users:
@@ -159,8 +167,10 @@ def number(value: Any) -> str:
     """As model text reads it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Unsupported(f"a number is expected where {value!r} stands")
-    if value != value or value in (float("inf"), float("-inf")):
+    if math.isnan(value):
         raise Unsupported(f"the number {value}")
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
     return repr(value)
 
 
