@@ -223,7 +223,7 @@ def pack_bits(x, bits, rounding="nearest", seed=0):
     {"unpack_bits", R"(
 def unpack_bits(packed, bits, shape, dtype=torch.float32):
     if packed.dtype != torch.uint8:
-        return packed
+        return packed.clone()  # which may be overwritten
     return packing.quantize_unpack(packed, shape, dtype, bits, 256)
 )",
      R"(
