@@ -151,6 +151,11 @@ Result<ValueId> Elaborator::add_value(std::string name, TensorType type, Role ro
   if (type.shape.size() > kMostDimensions) {
     return error(place, "a tensor has at most ", kMostDimensions, " dimensions");
   }
+  for (const Dim& each : type.shape) {
+    if (each.factor > kMaxElements) {
+      return error(place, "an axis of ", to_text(each), " elements; there may be ", kMaxElements);
+    }
+  }
   if (graph_.values.size() == kMostValues) {
     return error(place, "the model has more than ", kMostValues, " tensors");
   }

@@ -177,6 +177,11 @@ std::string Site::signs(std::size_t j) {
   return stored_name(view().output(j).name + ".signs");
 }
 
+std::int64_t Site::signs_scratch() const {
+  constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;  // of mask_by_signs_
+  return std::min(bytes(view().output().type, sizes()), kPieceBytes);
+}
+
 std::string Site::in_slices(std::size_t i) {
   if (mode_ == Mode::forward) return in(i);
   return lowering_.decode_slices(view().node.inputs[i]);
@@ -253,9 +258,10 @@ void Site::give(std::size_t i, const std::string& expression, std::int64_t scrat
   lowering_.contribute(view().node.inputs[i], expression, {}, scratch);
 }
 
-void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression) {
+void Site::give_shared(std::size_t i, const std::string& shares, const std::string& expression,
+                       std::int64_t scratch) {
   if (!wants(i)) return;
-  lowering_.contribute(view().node.inputs[i], expression, shares, 0);
+  lowering_.contribute(view().node.inputs[i], expression, shares, scratch);
 }
 
 void Site::give_repeated(std::size_t i, const std::string& expression) {

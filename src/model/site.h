@@ -101,6 +101,8 @@ class Site {
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
   std::string signs(std::size_t j = 0);
+  /// Bytes that mask_by_signs_ takes: bits become numbers piece by piece.
+  std::int64_t signs_scratch() const;
   /// A variable of which [a:b] decodes samples a to b of what in() or out() is, so that it never
   /// exists whole; empty if it is not stored in a way that samples can be taken of.
   std::string in_slices(std::size_t i = 0);
@@ -124,7 +126,8 @@ class Site {
   /// The gradient of input i, or a further contribution to it.
   void give(std::size_t i, const std::string& expression, std::int64_t scratch = 0);
   /// The same, in the memory of a variable that holds the gradient of something else (views, adds).
-  void give_shared(std::size_t i, const std::string& shares, const std::string& expression);
+  void give_shared(std::size_t i, const std::string& shares, const std::string& expression,
+                   std::int64_t scratch = 0);
   /// The same for one that shows elements of grad() several times: nobody may write to it.
   void give_repeated(std::size_t i, const std::string& expression);
   /// Where slices of the gradient of input i go, past lazy nodes to gradients of their inputs, so

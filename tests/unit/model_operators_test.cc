@@ -69,6 +69,8 @@ TEST(ModelOperators, ViewsSayWhatTheyCannotShow) {
   EXPECT_EQ(type_of("y = expand(p, [0, -1, -1])"),
             "expand: the extent 0 at place 0 stands for that of a second tensor, which has none "
             "there");
+  EXPECT_EQ(type_of("y = expand(p, [9000000000000000000, -1, -1])"),
+            "an axis of 9000000000000000000 elements; there may be 281474976710656");
   EXPECT_EQ(type_of("y = expand(p)"),
             "expand: a 'shape' or a second tensor says what to repeat to");
   EXPECT_EQ(type_of("y = stack([h, p])"),

@@ -140,7 +140,7 @@ def attention_probabilities(q, k, mask, scale):
     root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
     pairs = torch.matmul(q * root, k.transpose(-2, -1) * root)
     if mask is not None:
-        pairs = pairs + mask
+        pairs += mask
     return aten._safe_softmax(pairs, -1)
 )",
      {}},

@@ -41,13 +41,17 @@ def mask_by_signs_(x, signs, slope=0.0):
     above = unpack_codes(signs, 1, x.numel()).view(x.shape).to(x.dtype)
     return x * (above + slope * (1 - above))
 )"},
-    {"pack_inside",
+    {"pack_inside", R"(
+def pack_inside(x, low, high):
+    """One bit a value: whether it is between low and high."""
+    pieces = x.reshape(-1).split(1 << 20)
+    return torch.cat([pack_truths((each > low) * (each < high)) for each in pieces])
+)",
      R"(
 def pack_inside(x, low, high):
     """One bit a value: whether it is between low and high."""
     return pack_truths((x > low) * (x < high))
-)",
-     {}},
+)"},
     {"cut_outside",
      R"(
 def cut_outside(x, signs, low, high):

@@ -7,6 +7,8 @@
 // dropout and no gradient of the mask: with either, PyTorch composes attention of products, and so
 // does this, in the same order. Then the probabilities of all pairs and the noise wait for
 // backward; compact plans keep neither: probabilities are computed again, noise comes from a seed.
+#include <algorithm>
+
 #include "base/errors.h"
 #include "model/site.h"
 
@@ -137,7 +139,7 @@ class Attention final : public Operator {
   void forward_composed(Site& s) const {
     const TensorType type = pairs(s);
     const std::string chosen = s.local("weights");
-    s.define({chosen, type}, probabilities(s), bytes(type, s.sizes()));
+    s.define({chosen, type}, probabilities(s), softmax_scratch(s));
     if (!s.compact()) s.save("probabilities", chosen);
     std::string noisy = chosen;
     if (dropout(s) > 0) {
@@ -162,7 +164,7 @@ class Attention final : public Operator {
     std::string chosen = s.saved("probabilities");
     if (s.compact()) {
       chosen = s.local("weights");
-      s.define({chosen, type}, probabilities(s), bytes(type, s.sizes()));
+      s.define({chosen, type}, probabilities(s), softmax_scratch(s));
     }
     std::string noise = "None";
     if (dropout(s) > 0) {
@@ -172,13 +174,16 @@ class Attention final : public Operator {
         s.define({noise, type}, drawn(s, chosen));
       }
     }
+    // Two tensors of all pairs meet before d_q and d_k are made.
+    const std::int64_t later =
+        bytes(s.view().input(0).type, s.sizes()) + bytes(s.view().input(1).type, s.sizes());
     std::vector<Definition> made = gradients_of_heads(s);
     made.push_back({s.local("d_pairs"), type});
     s.define_all(made,
                  text("attention_backward(", split(s, s.grad()), ", ", split(s, s.in(0)), ", ",
                       split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", chosen, ", ", noise, ", ",
                       scale(s), ")"),
-                 2 * bytes(type, s.sizes()));
+                 std::max<std::int64_t>(0, bytes(type, s.sizes()) - later));
     give_heads(s, made);
     if (s.view().input_count() < 4 || !s.wants(3)) return;
     const Shape& mask = s.view().input(3).type.shape;
@@ -201,6 +206,8 @@ class Attention final : public Operator {
     return text("attention_probabilities(", split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", mask,
                 ", ", scale(s), ")");
   }
+  /// Products, and probabilities before rows without any pair are set to 0.
+  static std::int64_t softmax_scratch(const Site& s) { return 2 * bytes(pairs(s), s.sizes()); }
   static std::string drawn(Site& s, const std::string& like) {
     return text("dropout_noise(", like, ", ", 1 - dropout(s), ", ", s.seed(), ")");
   }

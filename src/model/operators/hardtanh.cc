@@ -61,9 +61,9 @@ class Hardtanh final : public Operator {
       s.give(0,
              text("aten.hardtanh_backward(", g, ", ", s.out(), ", ", range(s.attributes()), ")"));
     } else if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, text("mask_by_signs_(", g, ", ", s.signs(), ")"));
+      s.give_shared(0, g, text("mask_by_signs_(", g, ", ", s.signs(), ")"), s.signs_scratch());
     } else {
-      s.give(0, text("mask_by_signs_(", g, ".clone(), ", s.signs(), ")"));
+      s.give(0, text("mask_by_signs_(", g, ".clone(), ", s.signs(), ")"), s.signs_scratch());
     }
   }
 

@@ -39,9 +39,9 @@ class LeakyRelu final : public Operator {
   void rebuild(Site& s) const override {
     const std::string x = s.in();
     if (s.may_overwrite_in()) {
-      s.define_output_in(0, x, scaled(s, x));
+      s.define_output_in(0, x, scaled(s, x), scratch(s));
     } else {
-      s.define_output(0, scaled(s, x + ".clone()"));
+      s.define_output(0, scaled(s, x + ".clone()"), scratch(s));
     }
   }
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
@@ -53,13 +53,15 @@ class LeakyRelu final : public Operator {
     if (!s.only_signs()) {
       s.give(0, text("aten.leaky_relu_backward(", g, ", ", s.out(), ", ", slope(s), ", True)"));
     } else if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, scaled(s, g));
+      s.give_shared(0, g, scaled(s, g), scratch(s));
     } else {
-      s.give(0, scaled(s, g + ".clone()"));
+      s.give(0, scaled(s, g + ".clone()"), scratch(s));
     }
   }
 
  private:
+  /// The factors of a piece, and which of them are 0.
+  static std::int64_t scratch(const Site& s) { return s.signs_scratch() / 4 * 5; }
   static double slope(const Site& s) { return s.attributes().number("slope"); }
   static std::string scaled(Site& s, const std::string& x) {
     return text("mask_by_signs_(", x, ", ", s.signs(), ", ", slope(s), ")");

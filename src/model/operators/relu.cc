@@ -40,9 +40,10 @@ class Relu final : public Operator {
   void rebuild(Site& s) const override {
     const std::string x = s.in();
     if (s.may_overwrite_in()) {
-      s.define_output_in(0, x, text("mask_by_signs_(", x, ", ", s.signs(), ")"));
+      s.define_output_in(0, x, text("mask_by_signs_(", x, ", ", s.signs(), ")"), s.signs_scratch());
     } else {
-      s.define_output(0, text("mask_by_signs_(", x, ".clone(), ", s.signs(), ")"));
+      s.define_output(0, text("mask_by_signs_(", x, ".clone(), ", s.signs(), ")"),
+                      s.signs_scratch());
     }
   }
 
@@ -54,6 +55,7 @@ class Relu final : public Operator {
   void backward(Site& s) const override {
     const std::string g = s.grad();
     const bool own = s.may_overwrite_grad();
+    const std::int64_t scratch = s.only_signs() ? s.signs_scratch() : 0;
     std::string expression;
     if (s.only_signs()) {
       expression = text("mask_by_signs_(", g, own ? "" : ".clone()", ", ", s.signs(), ")");
@@ -63,9 +65,9 @@ class Relu final : public Operator {
       expression = text("aten.threshold_backward(", g, ", ", s.out(), ", 0)");
     }
     if (own) {
-      s.give_shared(0, g, expression);
+      s.give_shared(0, g, expression, scratch);
     } else {
-      s.give(0, expression);
+      s.give(0, expression, scratch);
     }
   }
 };
