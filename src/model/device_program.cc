@@ -31,9 +31,7 @@ std::string aten_name(std::string_view name) {
                                                                        {"long", "to"},
                                                                        {"tensor", "to"},
                                                                        {"as_tensor", "to"},
-                                                                       {"interpolate", "upsample"},
-                                                                       {"Generator", ""},
-                                                                       {"manual_seed", ""}};
+                                                                       {"interpolate", "upsample"}};
   for (const auto& [python, aten] : kOthers) {
     if (name == python) return std::string(aten);
   }

@@ -1,7 +1,6 @@
 #include "model/emit.h"
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <set>
 
@@ -197,18 +196,14 @@ constexpr std::string_view kTensors = R"(
 
 )";
 
-/// Seeds of two steps are equal, or so far apart that seed + 0, seed + 1, ... of the one are none
-/// of the other. A power of two, because PyTorch's generators take the lowest 32 bits only.
-std::size_t seed_distance(const Program& program) {
-  return std::bit_ceil(program.streams);
-}
-
+/// Seeds of two steps are equal, or so far apart that no seed + 0, seed + 1, ... of the one is one
+/// of the other.
 std::string draw_seed(const Program& program) {
   if (program.streams == 0) return {};
   return text("    def draw_seed(self):\n",
               "        \"\"\"For rounding and dropout, which add a number of their own; follows ",
               "torch.manual_seed.\"\"\"\n        return int(torch.randint(2**40, ())) * ",
-              seed_distance(program), "\n\n");
+              program.streams, "\n\n");
 }
 
 constexpr std::string_view kGive = R"(
@@ -281,7 +276,7 @@ std::string pure_step(const Program& program, const std::string& arguments) {
                                   "number, or a tensor with one.\"\"\"\n"
                                 : "):\n");
   out += text("    step = PureStep(params, ",
-              random ? text("seed * ", seed_distance(program)) : std::string("0"), ")\n");
+              random ? text("seed * ", program.streams) : std::string("0"), ")\n");
   out += text("    loss = step.forward(", arguments.substr(2), ")\n    step.backward()\n");
   return out + "    return loss, step.gradients\n";
 }
@@ -358,7 +353,7 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
   if (native && functions.find("packing.") != std::string::npos) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
   }
-  for (const char* module : {"pool_indices", "tensor_codecs"}) {
+  for (const char* module : {"pool_indices", "seeded_dropout", "tensor_codecs"}) {
     if (native && functions.find(text(module, ".")) != std::string::npos) {
       out += text("from tensorpress.torch import ", module, "\n");
     }

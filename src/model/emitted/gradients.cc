@@ -181,25 +181,23 @@ def edge_softmax_backward(gradient, y, index, nodes):
     return weighted - y * sums.index_select(0, index)
 )",
      {}},
-    {"dropout_noise", R"(
-def dropout_noise(like, keep, seed):
-    """The same for the same seed: nothing needs to be kept."""
-    generator = torch.Generator(like.device).manual_seed(seed)
-    noise = torch.empty(like.shape, dtype=like.dtype, device=like.device)  # whatever its strides
-    return noise.bernoulli_(keep, generator=generator).div_(keep)
+    {"drop_", R"(
+def drop_(x, keep, seed):
+    """Dropout in place. The same elements for the same seed: nothing needs to be kept."""
+    return seeded_dropout.dropout_(x, keep, seed)
 )",
      R"(
-def dropout_noise(like, keep, seed):
-    """The same for the same seed: nothing needs to be kept. By multiplication and floor only; the
-    products of two changing numbers keep the sequences of two seeds apart."""
-    number = torch.arange(like.numel(), device=like.device, dtype=torch.float64) * 0.6180339887498949
+def drop_(x, keep, seed):
+    """Dropout. The same elements for the same seed: nothing needs to be kept. By multiplication and
+    floor only; the products of two changing numbers keep the sequences of two seeds apart."""
+    number = torch.arange(x.numel(), device=x.device, dtype=torch.float64) * 0.6180339887498949
     number = number - torch.floor(number)
     for key in (seed % 65521, seed // 65521 % 65519, seed % 65497):
-        key = torch.as_tensor(key + 1, dtype=torch.float64, device=like.device)
+        key = torch.as_tensor(key + 1, dtype=torch.float64, device=x.device)
         number = (number + 1) * (number + key * 0.7548776662466927 % 1) * 99991.0
         number = number - torch.floor(number)
     chosen = torch.floor(number + keep)
-    return (chosen / keep).to(like.dtype).view(like.shape)
+    return x * (chosen / keep).to(x.dtype).view(x.shape)
 )"},
 });
 

@@ -146,17 +146,18 @@ class Attention final : public Operator {
       const std::string noise = s.local("noise");
       const double keep = 1 - dropout(s);
       if (s.compact()) {
-        s.define({noise, type}, drawn(s, chosen));
+        noisy = dropped(s, chosen);
       } else {
         s.define({noise, type},
                  text("torch.empty_like(", chosen, ").bernoulli_(", keep, ").div_(", keep, ")"));
         s.save("noise", noise);
+        noisy = text(chosen, " * ", noise);
       }
-      noisy = text("(", chosen, " * ", noise, ")");
     }
     s.define_output(
         0, text("torch.matmul(", noisy, ", ", split(s, s.in(2)), ").transpose(1, 2).flatten(2)"),
-        bytes(type, s.sizes()) + bytes(s.view().output().type, s.sizes()));
+        (noisy == chosen || s.compact() ? 0 : bytes(type, s.sizes())) +
+            bytes(s.view().output().type, s.sizes()));
   }
 
   void backward_composed(Site& s) const {
@@ -171,7 +172,7 @@ class Attention final : public Operator {
       noise = s.saved("noise");
       if (s.compact()) {
         noise = s.local("noise");
-        s.define({noise, type}, drawn(s, chosen));
+        s.define({noise, type}, dropped(s, text("torch.ones_like(", chosen, ")")));
       }
     }
     // Two tensors of all pairs meet before d_q and d_k are made.
@@ -208,8 +209,8 @@ class Attention final : public Operator {
   }
   /// Products, and probabilities before rows without any pair are set to 0.
   static std::int64_t softmax_scratch(const Site& s) { return 2 * bytes(pairs(s), s.sizes()); }
-  static std::string drawn(Site& s, const std::string& like) {
-    return text("dropout_noise(", like, ", ", 1 - dropout(s), ", ", s.seed(), ")");
+  static std::string dropped(Site& s, const std::string& x) {
+    return text("drop_(", x, ", ", 1 - dropout(s), ", ", s.seed(), ")");
   }
 
   static std::vector<Definition> gradients_of_heads(const Site& s) {

@@ -25,16 +25,14 @@ class Dropout final : public Operator {
     return {need_input(0, Tolerance::linear)};
   }
   void forward(Site& s) const override {
-    const double keep = 1 - s.attributes().number("p");
-    const std::string noise = s.local("noise");
-    const TensorType& type = s.view().output().type;
     if (s.compact()) {
-      s.define({noise, type}, drawn(s, s.in()));
-    } else {
-      s.define({noise, type},
-               text("torch.empty_like(", s.in(), ").bernoulli_(", keep, ").div_(", keep, ")"));
-      s.save("noise", noise);
+      drop_input(s, s.may_overwrite());
+      return;
     }
+    const std::string noise = s.local("noise");
+    s.define({noise, s.view().output().type},
+             text("torch.empty_like(", s.in(), ").bernoulli_(", keep(s), ").div_(", keep(s), ")"));
+    s.save("noise", noise);
     if (s.may_overwrite()) {
       s.define_output_in(0, s.in(), text(s.in(), ".mul_(", noise, ")"));
     } else {
@@ -42,19 +40,32 @@ class Dropout final : public Operator {
     }
   }
   void rebuild(Site& s) const override {
-    const std::string x = s.in();
-    const std::int64_t scratch = bytes(s.view().output().type, s.sizes());
-    s.define_output(0, text(x, " * ", drawn(s, x)), scratch);
+    s.in();  // decoded first
+    drop_input(s, s.may_overwrite_in());
   }
   void backward(Site& s) const override {
-    const std::string noise = s.compact() ? drawn(s, s.grad()) : s.saved("noise");
-    const std::int64_t scratch = s.compact() ? bytes(s.view().output().type, s.sizes()) : 0;
-    s.give(0, text(s.grad(), " * ", noise), scratch);
+    const std::string g = s.grad();
+    if (!s.compact()) {
+      s.give(0, text(g, " * ", s.saved("noise")));
+    } else if (s.may_overwrite_grad()) {
+      s.give_shared(0, g, dropped(s, g));
+    } else {
+      s.give(0, dropped(s, g + ".clone()"));
+    }
   }
 
  private:
-  static std::string drawn(Site& s, const std::string& like) {
-    return text("dropout_noise(", like, ", ", 1 - s.attributes().number("p"), ", ", s.seed(), ")");
+  static double keep(const Site& s) { return 1 - s.attributes().number("p"); }
+  static std::string dropped(Site& s, const std::string& x) {
+    return text("drop_(", x, ", ", keep(s), ", ", s.seed(), ")");
+  }
+  static void drop_input(Site& s, bool in_place) {
+    const std::string x = s.in();
+    if (in_place) {
+      s.define_output_in(0, x, dropped(s, x));
+    } else {
+      s.define_output(0, dropped(s, x + ".clone()"));
+    }
   }
 };
 
