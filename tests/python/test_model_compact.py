@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from emitted import emit
 from test_model_operators import CASES, ROUNDED, WITH_INPUTS, compare, compare_with_inputs
 
+from tensorpress.torch.peak_memory import measured_peak
+
 LOSSLESS = ("--plan", "lossless")
 # What compact plans draw, they draw otherwise than PyTorch does.
 RANDOM = [case for case in WITH_INPUTS if "dropout" in case]
@@ -239,6 +241,38 @@ def test_gradients_of_random_shapes_are_autograds(tmp_path, kind, plan):
             for name, (mine, other) in {"loss": losses, **gradients}.items():
                 torch.testing.assert_close(mine, other, msg=f"{name} of {lines}")
     del CASES["random"]
+
+
+# --- Memory ---------------------------------------------------------------------------------------
+
+AT_THE_PEAK = {
+    "attention": "q, k, v = chunk(b: linear(h, 768), 3)\nh = attention(q, k, v, 4, dropout = 0.1)",
+    "leaky_relu": "h = leaky_relu(h)",
+    "relu6": "h = relu6(h)",
+    "where": "h = where(h > 0, h, otherwise = 0)",
+    "sum": "h = h * sum(h, [1], true)",
+    "expand": "h = h * expand(slice(h, 1, 0, 1), h)",
+    "slice": "h = relu(slice(cat([h, h], 1), 1, 0, 64) * 2)",
+}
+
+
+@pytest.mark.parametrize("plan", ["off", "lossless", "balanced"])
+@pytest.mark.parametrize("case", AT_THE_PEAK)
+def test_the_predicted_peak_is_measured(tmp_path, case, plan):
+    text = (
+        "input x: f32[N, 64, 256]\ntarget t: f32[N, 64, 64]\nh = a: linear(x, 256)\n"
+        f"{AT_THE_PEAK[case]}\nloss mse_loss(c: linear(h, 64), t)\n"
+    )
+    module = emit(tmp_path, text, "--plan", plan, "--batch", "32")
+    predicted = int(re.search(r"peak of everything else: (\d+) bytes", module.source).group(1))
+    step, inputs = module.Step(), (torch.randn(32, 64, 256), torch.randn(32, 64, 64))
+    for _ in range(2):  # the first pass allocates what PyTorch keeps
+        step.zero_grad(set_to_none=True)
+        with measured_peak(step) as peaks:
+            step(*inputs)
+            step.backward()
+    measured = peaks[0].activations_and_gradients + sum(each.nbytes for each in inputs)
+    assert predicted == pytest.approx(measured, rel=0.06)
 
 
 # --- Random numbers -------------------------------------------------------------------------------

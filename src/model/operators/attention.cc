@@ -175,16 +175,16 @@ class Attention final : public Operator {
         s.define({noise, type}, dropped(s, text("torch.ones_like(", chosen, ")")));
       }
     }
-    // Two tensors of all pairs meet before d_q and d_k are made.
-    const std::int64_t later =
-        bytes(s.view().input(0).type, s.sizes()) + bytes(s.view().input(1).type, s.sizes());
+    // Two tensors of all pairs meet before d_q and d_k are made; d_k needs a scaled q and a copy.
+    const std::int64_t q = bytes(s.view().input(0).type, s.sizes());
+    const std::int64_t k = bytes(s.view().input(1).type, s.sizes());
     std::vector<Definition> made = gradients_of_heads(s);
     made.push_back({s.local("d_pairs"), type});
     s.define_all(made,
                  text("attention_backward(", split(s, s.grad()), ", ", split(s, s.in(0)), ", ",
                       split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", chosen, ", ", noise, ", ",
                       scale(s), ")"),
-                 std::max<std::int64_t>(0, bytes(type, s.sizes()) - later));
+                 std::max(2 * q, bytes(type, s.sizes()) - q - k));
     give_heads(s, made);
     if (s.view().input_count() < 4 || !s.wants(3)) return;
     const Shape& mask = s.view().input(3).type.shape;
