@@ -118,8 +118,8 @@ void Lowering::protect(const std::string& name) {
 }
 
 std::string Lowering::seed_of(Draw purpose, std::size_t id, bool later) {
-  const std::size_t stream = streams_.try_emplace({purpose, id}, streams_.size()).first->second;
-  program_.streams = streams_.size();
+  program_.streams = kDraws * graph_.values.size();  // there are at most as many nodes
+  const std::size_t stream = kDraws * id + static_cast<std::size_t>(purpose);
   return text(later ? "S[\"seed\"]" : "seed", " + ", stream);
 }
 

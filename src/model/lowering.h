@@ -26,6 +26,7 @@ class Lowering {
   enum class Pass : std::uint8_t { forward, backward };
   /// What random numbers are drawn for. A purpose and a value or node have a stream of their own.
   enum class Draw : std::uint8_t { rounding, rounding_of_waiting_gradient, dropout };
+  static constexpr std::size_t kDraws = 3;
 
   // --- variables ---
   std::string python_name(const std::string& dotted);
@@ -41,7 +42,7 @@ class Lowering {
   void protect(const std::string& name);
 
   /// `seed + 3` while forward runs, `S["seed"] + 3` later: another number for every purpose and id,
-  /// and always the same for these.
+  /// and the same for these with every plan, so that plans can be compared with the same dropout.
   std::string seed_of(Draw purpose, std::size_t id, bool later);
 
   // --- forward ---
@@ -114,7 +115,6 @@ class Lowering {
   std::set<ValueId> kept_decoded_;          // still read by the next node
   std::map<ValueId, int> readers_;          // in this node: itself, and what is decoded for it
   std::set<std::string> overwritable_;      // decoded copies
-  std::map<std::pair<Draw, std::size_t>, std::size_t> streams_;  // random numbers
 };
 
 }  // namespace tensorpress::model

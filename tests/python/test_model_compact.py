@@ -359,6 +359,19 @@ def test_the_same_manual_seed_draws_the_same(tmp_path):
     assert not torch.equal(gradients[0], gradients[2])
 
 
+def test_compact_plans_drop_the_same_elements(tmp_path):
+    """The loss is that of exact values, and depends on the plan by dropout alone."""
+    x, t = torch.randn(40, 16, 32), torch.randn(40, 16, 32)
+    losses = []
+    for plan in ("lossless", "safe", "max"):
+        step = emit(tmp_path, DRAWING, "--plan", plan, "--batch", "40").Step()
+        torch.manual_seed(21)
+        for parameter in step.parameters():
+            parameter.data = torch.randn(parameter.shape) * 0.1
+        losses.append(step(x, t))
+    assert losses[0] == losses[1] == losses[2]
+
+
 def test_portable_noise_of_near_seeds_is_not_shifted_or_alike(tmp_path):
     module = emit(tmp_path, DRAWING, "--portable", "--plan", "safe")
     ones = torch.ones(100_000)
