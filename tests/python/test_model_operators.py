@@ -472,7 +472,10 @@ WITH_INPUTS = {
         lambda P, x: F.dropout(x * P["w"], 0.3).square().flatten().mean(0),
         (values(3, 40),),
     ),
-    "attention with a mask": (*attending("f32[N, 1, 5, 5]"), (values(3, 5, 12), values(3, 1, 5, 5))),
+    "attention with a mask": (
+        *attending("f32[N, 1, 5, 5]"),
+        (values(3, 5, 12), values(3, 1, 5, 5)),
+    ),
     "attention with a mask of one batch": (
         *attending("f32[5, 5]", scale=0.4),
         (values(3, 5, 12), values(5, 5)),

@@ -26,7 +26,9 @@ MAKERS = {
     "{a} + sum({b}, [1], true)": lambda a, b: a + b.sum([1], True),
     "{a} - mean({b}, [-1], true)": lambda a, b: a - b.mean([-1], True),
     "expand(slice({a}, 1, 1, 2), {b})": lambda a, b: a[:, 1:2].expand_as(b),
-    "cat([slice({a}, 1, 2), slice({b}, 1, stop = 2)])": lambda a, b: torch.cat([a[:, 2:], b[:, :2]], 1),
+    "cat([slice({a}, 1, 2), slice({b}, 1, stop = 2)])": lambda a, b: torch.cat(
+        [a[:, 2:], b[:, :2]], 1
+    ),
     "permute(permute({a}, [0, 2, 1]) * 2, [0, 2, 1])": lambda a, b: (a.mT * 2).mT,
     "squeeze(slice(stack([{a}, {b}], 2), 2, 1), 2)": lambda a, b: torch.stack([a, b], 2)[:, :, 1],
     "reshape(relu(reshape({a}, [0, -1])), [0, 4, 6])": lambda a, b: F.relu(a.flatten(1)).view_as(a),

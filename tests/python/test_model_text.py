@@ -244,7 +244,9 @@ class Elementwise(nn.Module):
         h = self.act(h).square() + torch.exp(-h.abs()) + torch.log(h**2 + 1).sqrt()
         h = torch.where(h > 0.5, h, 0.25 * h) + torch.where(keep, h, self.gain)
         weights = F.softmax(h.masked_fill(ban, float("-inf")), -1)
-        return torch.stack([weights.sum(-1), (weights * h).sum(-1), h[:, -1], h[:, ::3].mean(-1)], 1)
+        return torch.stack(
+            [weights.sum(-1), (weights * h).sum(-1), h[:, -1], h[:, ::3].mean(-1)], 1
+        )
 
 
 def test_functions_of_elements_masks_and_parts(tmp_path):
@@ -253,7 +255,15 @@ def test_functions_of_elements_masks_and_parts(tmp_path):
     keep[:, 0] = True
     inputs = (torch.randn(6, 12), keep, ~keep)
     text = same_gradients(tmp_path, Elementwise(), inputs, loss="mse_loss")
-    for part in ("leaky_relu(", "slope=0.2", "relu6(", "hardtanh(", "-infinity", "stack(", "rsqrt("):
+    for part in (
+        "leaky_relu(",
+        "slope=0.2",
+        "relu6(",
+        "hardtanh(",
+        "-infinity",
+        "stack(",
+        "rsqrt(",
+    ):
         assert part in text, part
 
 
@@ -283,7 +293,9 @@ def test_attention_over_edges(tmp_path):
 
 def test_batch_norm_in_evaluation_uses_its_running_statistics(tmp_path):
     torch.manual_seed(15)
-    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(72, 4))
+    net = nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(72, 4)
+    )
     net[1].running_mean.normal_()
     net[1].running_var.uniform_(0.5, 2)
     text = same_gradients(tmp_path, net.eval(), torch.randn(4, 3, 5, 5))

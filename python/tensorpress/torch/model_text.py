@@ -1,8 +1,8 @@
 """The text of a model (docs/model-text.md) from a torch module: what `tensorpress model` reads.
 
 torch.export runs the module once and gives its operators in order, with the module and the source
-line that each came from. An operator becomes one line of text through the table in
-`text_operators`; parameters keep their names, so the emitted step takes the module's state_dict.
+line that each came from. An operator becomes one line of text through the functions of
+`text_operators` and `text_shapes`; parameters keep their names, so the emitted step takes the module's state_dict.
 
     >>> import torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3))
@@ -27,7 +27,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import text_operators  # noqa: F401  (registers the operators)
+from . import text_operators, text_shapes  # noqa: F401  (register the operators)
 from . import text_writing
 from .text_writing import Call, Expression, Unsupported
 

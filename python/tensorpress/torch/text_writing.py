@@ -1,4 +1,4 @@
-"""What the operators of text_operators.py are written with: a call's arguments by the names of
+"""What text_operators.py and text_shapes.py are written with: arguments of a call by the names of
 PyTorch's own schema, complete with defaults; the result as a `Call` or an expression; and WRITERS,
 where each operator's function is registered. What model text cannot say raises `Unsupported` with
 the reason; `model_text` adds the source line.
@@ -77,7 +77,7 @@ class Arguments:
 
     @property
     def name(self) -> str:
-        """"relu" of aten.relu.default."""
+        """ "relu" of aten.relu.default."""
         return self.node.target._schema.name.removeprefix("aten::")  # type: ignore[union-attr]
 
     def is_parameter(self, name: str) -> bool:
