@@ -47,15 +47,21 @@ WAYS = ("plain", "plain+upd", "checkpoint", *EMITTED)
 Step = Callable[..., None]
 
 
-def sizes(twin: Twin, batch: int) -> list[str]:
+def sizes(twin: Twin, batch: tuple[torch.Tensor, ...]) -> list[str]:
+    """Of graphs, vertices V and the entries E of their matrix."""
     if twin.open_dimension == "N":
-        return ["--batch", str(batch)]
-    return ["--size", f"{twin.open_dimension}={batch}"]
+        return ["--batch", str(batch[0].size(0))]
+    entries = next(each.values().numel() for each in batch if each.layout == torch.sparse_csr)
+    return ["--size", f"{twin.open_dimension}={batch[0].size(0)}", "--size", f"E={entries}"]
 
 
 def bytes_of(batch: tuple[torch.Tensor, ...]) -> int:
-    """Without sparse matrices, whose bytes a text does not tell."""
-    return sum(each.nbytes for each in batch if each.layout == torch.strided)
+    def parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        if tensor.layout == torch.strided:
+            return (tensor,)
+        return tensor.values(), tensor.col_indices(), tensor.crow_indices()
+
+    return sum(part.nbytes for each in batch for part in parts(each))
 
 
 def checkpoint_blocks(model: nn.Module) -> bool:
@@ -119,7 +125,7 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
     torch.manual_seed(0)
     batch = tuple(twin.batch(batch_size))
     text = ROOT / "models" / f"{name}.tpm"
-    size = sizes(twin, batch_size)
+    size = sizes(twin, batch)
     steps: dict[str, Step] = {}
     for way in WAYS:
         torch.manual_seed(1)

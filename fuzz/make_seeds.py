@@ -113,6 +113,7 @@ def model_text():
                     "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\noutput h\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
     yield "share", (f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\nh = share f: linear(h, 8)\n"
                     "h = cat([h, x], 1)\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
+    yield "entries", (f"{data}input a: csr f32[N, N] entries 3 * 7\nloss cross_entropy(spmm(a, l: linear(x, 4)), y)\n").encode()
     yield "mistake", f"{data}h = con2d(x, [1, none, \"a\"])\n".encode()
 
 

@@ -102,6 +102,26 @@ Result<void> Elaborator::repeat(const Statement& statement, Scope& scope) {
   return {};
 }
 
+Result<Dim> Elaborator::declared_extent(const Expression& expression, Scope& scope, bool symbols) {
+  const bool name = expression.kind == Expression::Kind::name;
+  if (name && !scope.names.contains(expression.word)) {
+    if (!symbols) {
+      return error(expression.place, "'", expression.word,
+                   "' is not a number here; only inputs and targets may have open dimensions");
+    }
+    if (std::find(graph_.symbols.begin(), graph_.symbols.end(), expression.word) ==
+        graph_.symbols.end()) {
+      graph_.symbols.push_back(expression.word);
+    }
+    return Dim{1, expression.word};
+  }
+  TRY(const std::int64_t extent, whole_number(expression, scope));
+  if (extent < 0 || extent > kMaxElements) {
+    return error(expression.place, "a dimension of ", extent, " is not possible");
+  }
+  return dim(extent);
+}
+
 Result<TensorType> Elaborator::declared_type(const Statement& statement, Scope& scope,
                                              bool symbols) {
   TensorType type;
@@ -113,27 +133,20 @@ Result<TensorType> Elaborator::declared_type(const Statement& statement, Scope& 
   type.element = *element;
   type.sparse = statement.sparse;
   for (const Expression& expression : statement.shape) {
-    const bool name = expression.kind == Expression::Kind::name;
-    if (name && !scope.names.contains(expression.word)) {
-      if (!symbols) {
-        return error(expression.place, "'", expression.word,
-                     "' is not a number here; only inputs and targets may have open dimensions");
-      }
-      if (std::find(graph_.symbols.begin(), graph_.symbols.end(), expression.word) ==
-          graph_.symbols.end()) {
-        graph_.symbols.push_back(expression.word);
-      }
-      type.shape.push_back({1, expression.word});
-      continue;
-    }
-    TRY(const std::int64_t extent, whole_number(expression, scope));
-    if (extent < 0 || extent > kMaxElements) {
-      return error(expression.place, "a dimension of ", extent, " is not possible");
-    }
-    type.shape.push_back(dim(extent));
+    TRY(Dim extent, declared_extent(expression, scope, symbols));
+    type.shape.push_back(std::move(extent));
   }
   if (type.sparse && type.shape.size() != 2) {
     return error(statement.place, "a csr matrix has two dimensions");
+  }
+  if (!type.sparse && !statement.entries.empty()) {
+    return error(statement.entries[0].place, "only a csr matrix has a number of entries");
+  }
+  if (type.sparse && statement.entries.empty()) {
+    type.entries = type.shape[0];
+    type.entries.factor = std::min(kUsualEntries * type.entries.factor, kMaxElements);
+  } else if (type.sparse) {
+    TRY(type.entries, declared_extent(statement.entries[0], scope, symbols));
   }
   if (type.shape.size() > kMostDimensions) {
     return error(statement.place, "a tensor has at most ", kMostDimensions, " dimensions");

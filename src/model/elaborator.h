@@ -56,6 +56,8 @@ class Elaborator {
   Result<void> run_body(const std::vector<Statement>& body, Scope& scope);
   Result<void> run_statement(const Statement& statement, Scope& scope);
   Result<void> repeat(const Statement& statement, Scope& scope);
+  /// A number, or where `symbols` are allowed, a name that stays open.
+  Result<Dim> declared_extent(const Expression& expression, Scope& scope, bool symbols);
   Result<TensorType> declared_type(const Statement& statement, Scope& scope, bool symbols);
   Result<ValueId> add_value(std::string name, TensorType type, Role role, Place place);
   Result<void> declare_input(const Statement& statement, Scope& scope);

@@ -5,7 +5,7 @@
 //   statement  := model NAME | input NAME: type | target NAME: type | param NAME: type [= init]
 //               | block NAME(NAME [= e], ...) | repeat NAME in e..e | if e | else | end
 //               | return e, ... | loss e | output NAME | NAME, ... = e
-//   type       := [csr] ELEMENT[e, ...]
+//   type       := ELEMENT[e, ...] | csr ELEMENT[e, e] [entries e]
 //   e          := or, and, not, comparison, sum, product, -, primary, from weak to strong
 //   primary    := number | infinity | "string" | true | false | none | @path | call | NAME | [e,
 //   ...] | (e) call       := [share] [path:] NAME(e | NAME = e, ...)        path may contain {e}
@@ -113,7 +113,10 @@ struct shape_end : peg::one<']'> {};
 struct shape
     : peg::seq<shape_begin, gap, peg::opt<peg::list<expression, symbol<','>>>, gap, shape_end> {};
 struct declared_shape : shape {};
-struct declared_type : peg::seq<peg::opt<sparse, gap>, element, gap, peg::must<declared_shape>> {};
+struct entries_word : whole_word<TAO_PEGTL_STRING("entries")> {};
+struct declared_entries : peg::if_must<peg::seq<gap, entries_word, gap>, expression> {};
+struct declared_type : peg::seq<peg::opt<sparse, gap>, element, gap, peg::must<declared_shape>,
+                                peg::opt<declared_entries>> {};
 struct initial : peg::if_must<symbol<'='>, expression> {};
 
 struct model_line : peg::if_must<starts<TAO_PEGTL_STRING("model")>, declared> {};

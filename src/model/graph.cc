@@ -1,5 +1,7 @@
 #include "model/graph.h"
 
+#include <algorithm>
+
 namespace tensorpress::model {
 
 void Attributes::set(std::string name, Attribute value) {
@@ -58,6 +60,22 @@ const Value* NodeView::parameter(std::string_view name) const {
     if (local == name) return &graph.values[id];
   }
   return nullptr;
+}
+
+Sizes complete_sizes(const Graph& graph, const Sizes& given, std::int64_t others) {
+  Sizes sizes = given;
+  for (const ValueId id : graph.inputs) {
+    for (const Dim& each : graph.values[id].type.shape) {
+      if (!each.known()) sizes.try_emplace(each.symbol, others);
+    }
+  }
+  for (const ValueId id : graph.inputs) {
+    const TensorType& type = graph.values[id].type;
+    if (!type.sparse || type.entries.known()) continue;
+    const std::int64_t rows = extent(type.shape[0], sizes);
+    sizes.try_emplace(type.entries.symbol, std::min(kUsualEntries * rows, kMaxElements));
+  }
+  return sizes;
 }
 
 std::int64_t parameter_bytes(const Graph& graph) {

@@ -104,6 +104,10 @@ struct NodeView {
   const Value* parameter(std::string_view name) const;
 };
 
+/// A number for every symbol: those given, kUsualEntries a row for the entries of sparse matrices,
+/// and `others` for all others.
+Sizes complete_sizes(const Graph& graph, const Sizes& given, std::int64_t others);
+
 /// Parameters and buffers in bytes.
 std::int64_t parameter_bytes(const Graph& graph);
 

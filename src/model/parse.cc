@@ -34,10 +34,11 @@ using Selected = tree::selector<
                             grammar::declared, grammar::element, grammar::sparse>,
     tree::remove_content::on<
         grammar::argument, grammar::call, grammar::list, grammar::negative, grammar::negation,
-        grammar::initial, grammar::declared_shape, grammar::block_parameter, grammar::model_line,
-        grammar::input_line, grammar::target_line, grammar::param_line, grammar::block_line,
-        grammar::repeat_line, grammar::if_line, grammar::else_line, grammar::end_line,
-        grammar::return_line, grammar::loss_line, grammar::output_line, grammar::assignment_line>,
+        grammar::initial, grammar::declared_shape, grammar::declared_entries,
+        grammar::block_parameter, grammar::model_line, grammar::input_line, grammar::target_line,
+        grammar::param_line, grammar::block_line, grammar::repeat_line, grammar::if_line,
+        grammar::else_line, grammar::end_line, grammar::return_line, grammar::loss_line,
+        grammar::output_line, grammar::assignment_line>,
     tree::fold_one::on<grammar::product, grammar::sum, grammar::comparison, grammar::conjunction,
                        grammar::expression>>;
 
@@ -128,6 +129,8 @@ void translate_declaration(const TreeNode& node, Statement& statement) {
       statement.element = child->string();
     } else if (child->is_type<grammar::declared_shape>()) {
       for (const auto& extent : child->children) statement.shape.push_back(translate(*extent));
+    } else if (child->is_type<grammar::declared_entries>()) {
+      statement.entries.push_back(translate(*child->children[0]));
     } else if (child->is_type<grammar::initial>()) {
       statement.expressions.push_back(translate(*child->children[0]));
     }
@@ -184,7 +187,8 @@ Statement translate_statement(const TreeNode& node) {
 
 /// An expression that is too deep, if the statement has one.
 const Expression* too_deep(const Statement& statement) {
-  for (const auto* all : {&statement.expressions, &statement.shape, &statement.defaults}) {
+  for (const auto* all :
+       {&statement.expressions, &statement.shape, &statement.entries, &statement.defaults}) {
     for (const Expression& each : *all) {
       if (each.depth > kDeepestExpression) return &each;
     }

@@ -56,9 +56,10 @@ struct Statement {
   Place place;
   std::vector<std::string> names;
   std::vector<Expression> expressions;
-  std::string element;            // of a declaration: "f32"
-  bool sparse = false;            // of a declaration: csr
-  std::vector<Expression> shape;  // of a declaration
+  std::string element;              // of a declaration: "f32"
+  bool sparse = false;              // of a declaration: csr
+  std::vector<Expression> shape;    // of a declaration
+  std::vector<Expression> entries;  // of a declaration: one if given
   // Of a block: the default of each parameter; a missing one has kind `none` and line 0.
   std::vector<Expression> defaults;
   std::vector<Statement> body;

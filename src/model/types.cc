@@ -110,11 +110,16 @@ std::int64_t elements(const Shape& shape, const Sizes& sizes) {
 }
 
 std::string to_text(const TensorType& type) {
-  return text(type.sparse ? "csr " : "", name_of(type.element), to_text(type.shape));
+  return text(type.sparse ? "csr " : "", name_of(type.element), to_text(type.shape),
+              type.sparse ? text(" entries ", to_text(type.entries)) : std::string());
 }
 
 std::int64_t bytes(const TensorType& type, const Sizes& sizes) {
-  if (type.sparse) return 0;  // as many as it has entries; it is always the caller's
+  if (type.sparse) {  // values and columns, and where each row begins; PyTorch's indices are i64
+    const std::int64_t index = bytes_of(Element::i64);
+    return extent(type.entries, sizes) * (bytes_of(type.element) + index) +
+           (extent(type.shape[0], sizes) + 1) * index;
+  }
   return elements(type.shape, sizes) * bytes_of(type.element);
 }
 

@@ -57,10 +57,14 @@ struct TensorType {
   Element element = Element::f32;
   Shape shape;
   bool sparse = false;  // a matrix in compressed sparse rows
+  Dim entries = {};     // of such a matrix
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
-/// "f32[N, 3, 32, 32]"
+/// Entries of a row of a sparse matrix, where nobody says how many there are.
+inline constexpr std::int64_t kUsualEntries = 16;
+
+/// "f32[N, 3, 32, 32]", "csr f32[V, V] entries E"
 std::string to_text(const TensorType& type);
 std::int64_t bytes(const TensorType& type, const Sizes& sizes);
 

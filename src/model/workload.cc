@@ -15,8 +15,7 @@ using devices::Workload;
 using devices::WorkloadOperator;
 
 double bytes_of_value(const Value& value, const Sizes& sizes) {
-  return static_cast<double>(elements(value.type.shape, sizes)) *
-         static_cast<double>(bytes_of(value.type.element));
+  return static_cast<double>(bytes(value.type, sizes));
 }
 
 /// Packing takes about 8 flop a value each way; DCT+Chop two products of n x n planes.

@@ -73,6 +73,30 @@ TEST(ModelText, ConditionsAndArithmeticAreDecidedWhenTheTextIsRead) {
   EXPECT_EQ(parameter_names(*graph)[0], "a.weight");
 }
 
+TEST(ModelText, EntriesOfASparseMatrixAreOpenOrSixteenARow) {
+  const auto bytes_of_matrix = [](const std::string& type, const Sizes& given) {
+    const auto graph =
+        graph_of("input a: csr " + type +
+                 "\ninput x: f32[V, 6]\ntarget t: i64[V]\nh = spmm(a, l: linear(x, 4))\n"
+                 "loss cross_entropy(h, t)\n");
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    const Sizes sizes = complete_sizes(*graph, given, 100);
+    return bytes(graph->values[graph->inputs[0]].type, sizes);
+  };
+  // Values of 4 bytes, columns and the beginnings of rows of 8.
+  EXPECT_EQ(bytes_of_matrix("f32[V, V] entries E", {{"V", 10}, {"E", 37}}), 37 * 12 + 11 * 8);
+  EXPECT_EQ(bytes_of_matrix("f32[V, V] entries E", {{"V", 10}}), 160 * 12 + 11 * 8);
+  EXPECT_EQ(bytes_of_matrix("f32[V, V]", {}), 1600 * 12 + 101 * 8);
+  EXPECT_EQ(bytes_of_matrix("f32[V, V] entries 5 * 4", {}), 20 * 12 + 101 * 8);
+  EXPECT_EQ(bytes_of_matrix("f32[V, V] entries V", {}), 100 * 12 + 101 * 8);
+  EXPECT_EQ(mistake("input x: f32[N, 4] entries E\n"),
+            "m.tpm:1:28: only a csr matrix has a number of entries\n"
+            "  1 | input x: f32[N, 4] entries E\n"
+            "    |                            ^");
+  EXPECT_NE(mistake("input a: csr f32[V, V] entries\n").find("expected an expression"),
+            std::string::npos);
+}
+
 TEST(ModelText, MistakesShowLineColumnAndCaret) {
   EXPECT_EQ(mistake(kInputs + "h = con2d(x, 64, 3)\n"),
             "m.tpm:3:5: there is no operator or block 'con2d'; did you mean conv2d?\n"
