@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/cpu.h"
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "json_output.h"
@@ -87,6 +88,8 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   emission.lowering.native = !options.portable;
   emission.lowering.optimizer = options.optimizer;
   emission.lowering.adaptive = options.adaptive;
+  TRY(const Isa isa, active_isa());
+  emission.lowering.avx512 = isa == Isa::avx512;
   emission.command =
       text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
            " --plan ", std::filesystem::path(options.plan).filename().string(),

@@ -1,10 +1,12 @@
 #include "model_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
 
+#include "base/cpu.h"
 #include "base/errors.h"
 #include "model/elaborate.h"
 
@@ -18,8 +20,7 @@ void ModelArguments::declare(CLI::App& app) {
 
 Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
   if (batch < 1 || batch > (1 << 30)) return bad_argument("--batch is ", batch);
-  model::Sizes numbers;
-  for (const std::string& symbol : graph.symbols) numbers[symbol] = batch;
+  model::Sizes given;
   for (const std::string& each : sizes) {
     const std::size_t at = each.find('=');
     std::int64_t size = 0;
@@ -29,13 +30,13 @@ Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
         size > (std::int64_t{1} << 40)) {
       return bad_argument("--size is '", each, "'; it is NAME=NUMBER");
     }
-    if (!numbers.contains(each.substr(0, at))) {
+    if (std::ranges::find(graph.symbols, each.substr(0, at)) == graph.symbols.end()) {
       return bad_argument("--size names '", each.substr(0, at), "', which model '", graph.name,
                           "' does not have");
     }
-    numbers[each.substr(0, at)] = size;
+    given[each.substr(0, at)] = size;
   }
-  return numbers;
+  return model::complete_sizes(graph, given, batch);
 }
 
 void StepArguments::declare(CLI::App& app) {
@@ -58,6 +59,8 @@ Result<model::StepOptions> StepArguments::options(const model::Graph& graph) con
   model::StepOptions options;
   TRY(options.lowering.sizes, numbers(graph));
   options.lowering.optimizer = optimizer;
+  TRY(const Isa isa, active_isa());
+  options.lowering.avx512 = isa == Isa::avx512;
   options.state_per_parameter =
       state >= 0 ? static_cast<int>(state) : (optimizer == "adam" ? 2 : 1);
   return options;

@@ -20,6 +20,7 @@ struct LowerOptions {
   bool lossy = false;          // the same: some activation may wait with an error
   int waiting_bits = 0;        // the same: bits of gradients that wait long, 0: as they are
   std::string optimizer = {};  // "", "sgd" or "adam": the update stands in the backward pass
+  bool avx512 = true;          // of the CPU that runs it: convolutions take other scratch without
 };
 
 /// What is stored of a value for the backward pass.

@@ -16,6 +16,10 @@ const Sizes& Site::sizes() const {
   return lowering_.options_.sizes;
 }
 
+bool Site::avx512() const {
+  return lowering_.options_.avx512;
+}
+
 std::string Site::in(std::size_t i) {
   const ValueId id = view().node.inputs[i];
   const Value& value = lowering_.graph_.values[id];

@@ -41,6 +41,8 @@ class Site {
   NodeView view() const;
   const Attributes& attributes() const { return view().attributes(); }
   const Sizes& sizes() const;
+  /// The step runs on a CPU with AVX-512.
+  bool avx512() const;
 
   // --- names ---
   std::string in(std::size_t i = 0);

@@ -1,12 +1,16 @@
 """Model texts become steps whose losses and gradients are those of the same nn.Module."""
 
+import json
+import subprocess
+
 import pytest
 import torch
 import torch.nn.functional as F
-from emitted import assert_same, emit, gradients, step_of
+from emitted import PROGRAM, assert_same, emit, gradients, step_of
 from torch import nn
 
 from tensorpress.eval.networks.shipped import TWINS
+from tensorpress.torch.peak_memory import measured_peak
 
 SMALL = """
 model small
@@ -129,3 +133,42 @@ def test_concatenations_in_slices_give_the_gradients_of_whole_ones(tmp_path):
     for name, exact in gradients(whole).items():
         # Eight bits: half a step of 1/255 of a group's range, and rounding adds up over samples.
         assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name
+
+
+# Convolutions whose weights, strides and few rows decide what oneDNN takes besides.
+CONVOLUTIONS = {
+    "wide weights on small maps": "h = b: conv2d(a: conv2d(x, 256, 3, padding = 1), 256, 3, padding = 1)",
+    "strides": "h = b: conv2d(a: conv2d(x, 32, 3, padding = 1), 32, 3, stride = 2, padding = 1)",
+    "one by one": "h = b: conv2d(a: conv2d(x, 64, 1), 128, 1)",
+    "fewer rows than the kernel": "h = a: conv2d(x, 192, 3, padding = 1)\n"
+    "h = max_pool2d(h, 8)\nh = b: conv2d(c: conv2d(h, 192, 3, padding = 1), 192, 3, padding = 1)",
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("plan", ["off", "balanced"])
+def test_the_predicted_peak_of_convolutions_is_measured(tmp_path, name, plan):
+    text = (
+        "model m\ninput x: f32[N, 16, 16, 16]\ntarget y: i64[N]\n"
+        f"{CONVOLUTIONS[name]}\nh = fc: linear(flatten(adaptive_avg_pool2d(h)), 10)\n"
+        "loss cross_entropy(h, y)\n"
+    )
+    (tmp_path / "m.tpm").write_text(text)
+    options = ["--plan", plan, "--batch", "16", "--optimizer", "sgd"]
+    command = [PROGRAM, "model", "profile", tmp_path / "m.tpm", "--json", *options]
+    predicted = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    step = emit(tmp_path, text, *options).Step()
+    x, y = torch.randn(16, 16, 16, 16), torch.randint(10, (16,))
+    state = sum(parameter.nbytes for parameter in step.parameters())
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # some kernels take scratch for each thread
+    try:
+        step(x, y)
+        step.backward()
+        with measured_peak(step) as peaks:
+            step(x, y)
+            step.backward()
+    finally:
+        torch.set_num_threads(threads)
+    measured = peaks[0].activations_and_gradients + 2 * state + x.nbytes + y.nbytes
+    assert predicted["peak_bytes"] == pytest.approx(measured, rel=0.05)

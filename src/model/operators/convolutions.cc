@@ -33,21 +33,47 @@ Slice slice_of(const Site& s) {
           most * (bytes(node.output().type, sizes) / count)};
 }
 
-/// Of the backward pass, measured: oneDNN has both maps in a layout of its own, ...
-std::int64_t map_scratch(const Site& s) {
-  return bytes(s.view().input(0).type, s.sizes()) + bytes(s.view().output().type, s.sizes());
+std::int64_t weight_bytes(const Site& s) {
+  return bytes(s.view().parameter("weight")->type, s.sizes());
 }
 
-/// ... and a slice of x is decoded, and its gradient made, besides; sums of weight gradients have a
-/// second summand.
+/// Besides its output. oneDNN works on copies in a layout of its own: of input, weight and output.
+/// The output is copied back when the other two are gone.
+std::int64_t forward_scratch(const Site& s, std::int64_t input, std::int64_t output) {
+  return std::max(input + weight_bytes(s), output);
+}
+
+/// Besides the two gradients. The gradient of the input is made and copied back, in between a
+/// second time if there are strides; then that of the weight, from copies of both maps; it is
+/// copied back when these are gone. Without AVX-512 a map of fewer rows than the kernel has goes
+/// through matrix products with four times the weight.
+std::int64_t backward_scratch(const Site& s, std::int64_t input, std::int64_t output) {
+  const NodeView node = s.view();
+  const std::int64_t weight = weight_bytes(s);
+  std::int64_t most = std::max(input + output, weight);
+  const auto strides = node.attributes().integers("stride", 2);
+  const bool strided = strides[0] > 1 || strides[1] > 1;
+  if (strided && s.wants()) most = std::max(most, 2 * input - weight);
+  const std::int64_t rows = node.input(0).type.shape[2].factor;
+  const std::int64_t kernel = node.parameter("weight")->type.shape[2].factor;
+  if (!s.avx512() && rows < kernel) most = std::max(most, 4 * weight);
+  return most;
+}
+
+std::int64_t map_scratch(const Site& s) {
+  return backward_scratch(s, bytes(s.view().input(0).type, s.sizes()),
+                          bytes(s.view().output().type, s.sizes()));
+}
+
+/// A slice of x is decoded, and its gradient made, besides; sums of weight gradients have a second
+/// summand.
 std::int64_t slice_scratch(const Site& s, const Slice& slice) {
   const std::int64_t input = bytes(s.view().input(0).type, s.sizes());
   const bool several = slice.input < input;
   // What is concatenated in x is worked on piece by piece.
   const double piece = static_cast<double>(s.largest_piece_bytes()) / static_cast<double>(input);
   const auto part = static_cast<std::int64_t>(static_cast<double>(slice.input) * piece);
-  return 3 * part + slice.output +
-         (several ? bytes(s.view().parameter("weight")->type, s.sizes()) : 0);
+  return 2 * part + backward_scratch(s, part, slice.output) + (several ? weight_bytes(s) : 0);
 }
 
 /// Where slices of the gradient of x go.
@@ -83,19 +109,20 @@ void convolution_forward(Site& s, const std::string& function, const std::string
   const std::string rest =
       text(", ", s.parameter("weight"), ", ", s.parameter("bias"), geometry, ")");
   const Slice slice = slice_of(s);
+  const std::int64_t scratch = slice.output + forward_scratch(s, slice.input, slice.output);
   const std::string sliced = text("(", function, ", ", slice.samples, ", ", s.in(), rest);
   const bool same = s.view().input(0).type == s.view().output().type;
   if (!s.sliced() || !runs_in_slices(s.view(), s.sizes())) {
-    // oneDNN copies the larger map into its own layout.
-    s.define_output(0, text(function, "(", s.in(), rest), larger_map(s.view(), s.sizes()));
+    s.define_output(0, text(function, "(", s.in(), rest),
+                    forward_scratch(s, bytes(s.view().input(0).type, s.sizes()),
+                                    bytes(s.view().output().type, s.sizes())));
   } else if (same && s.may_overwrite()) {
-    s.define_output_in(0, s.in(), "conv_slices_" + sliced, 2 * slice.input);
+    s.define_output_in(0, s.in(), "conv_slices_" + sliced, scratch);
   } else if (const std::string place = s.place_for_output(); !place.empty()) {
     const std::string into = text(sliced.substr(0, sliced.size() - 1), ", y=", place, ")");
-    s.define_output_in(0, place, "conv_slices" + into, 2 * slice.input + slice.output);
+    s.define_output_in(0, place, "conv_slices" + into, slice.input + scratch);
   } else {
-    s.define_output(0, "conv_slices" + sliced,
-                    slice.input + slice.output + (s.in_is_lazy() ? slice.input : 0));
+    s.define_output(0, "conv_slices" + sliced, scratch + (s.in_is_lazy() ? slice.input : 0));
   }
 }
 
