@@ -64,12 +64,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int64_t batch = kBatches[size % 4];
   model::StepOptions options;
   for (const std::string& symbol : graph->symbols) options.lowering.sizes[symbol] = batch;
-  // All plans for small models; of large ones, which take long, the length decides.
-  constexpr const char* kPlans[] = {"off", "lossless", "safe", "balanced", "max"};
+  // All plans for small models; of large ones, which take long, the length decides. The last
+  // `lossless` sends to the host what others make lossy.
+  constexpr const char* kPlans[] = {"off", "lossless", "safe", "balanced", "max", "lossless"};
   const bool large = graph->nodes.size() > 20;
   for (std::size_t i = 0; i < std::size(kPlans); ++i) {
     if (large && i != size % std::size(kPlans)) continue;
-    const auto plan = model::named_plan(kPlans[i]);
+    auto plan = model::named_plan(kPlans[i]);
+    if (i == std::size(kPlans) - 1) plan->fallback.kind = model::Storing::Kind::offload;
     for (const bool native : {true, false}) {
       if (large && native != (size % 2 == 0)) continue;
       options.lowering.native = native;

@@ -1,8 +1,10 @@
 // tensorpress model plan: how each activation waits for the backward pass, under a budget.
+#include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "base/errors.h"
+#include "device_files.h"
 #include "files/byte_files.h"
 #include "json_output.h"
 #include "model/planned_file.h"
@@ -18,9 +20,36 @@ struct Options {
   double min_score = -1;
   double mean_score = -1;
   std::string minimize = "error";
+  std::string offload;
+  int fewest_bits = 2;
   std::string output;
   bool json = false;
 };
+
+/// GB/s, or a device: its link's slower direction and its speed.
+Result<model::HostLink> link_of(const std::string& words) {
+  model::HostLink link;
+  double speed = 0;
+  const char* const end = words.data() + words.size();
+  const auto [after, problem] = std::from_chars(words.data(), end, speed);
+  if (problem == std::errc() && after == end) {
+    if (!(speed > 0 && speed < 1e9)) {
+      return bad_argument("--offload is '", words,
+                          "'; it is GB/s of the link to the host, above 0");
+    }
+    link.bytes_per_second = speed * 1e9;
+    return link;
+  }
+  TRY(const devices::Device device, open_device(words));
+  const auto& flops = device.training_flops ? device.training_flops : device.f32_flops;
+  if (!device.to_device || !device.from_device || !flops) {
+    return bad_argument("device '", words,
+                        "' does not tell its link to the host and its speed; give --offload GB/s");
+  }
+  link.bytes_per_second = std::min(device.to_device->value, device.from_device->value);
+  link.flops_per_second = flops->value;
+  return link;
+}
 
 Result<model::Budget> budget_of(const Options& options) {
   model::Budget budget;
@@ -37,6 +66,10 @@ Result<model::Budget> budget_of(const Options& options) {
   }
   budget.aim =
       options.minimize == "time" ? model::planner::Aim::seconds : model::planner::Aim::error;
+  budget.fewest_bits = options.fewest_bits;
+  if (!options.offload.empty()) {
+    TRY(budget.offload, link_of(options.offload));
+  }
   return budget;
 }
 
@@ -65,6 +98,9 @@ void print_summary(const model::Graph& graph, const model::PlannedStep& planned)
                   : text("within ", rounded(100 * planned.gap, 2), " % of the best").c_str());
   for (const auto& [storing, count] : counts) {
     std::printf("  %3d x %s\n", count, storing.c_str());
+  }
+  if (planned.offloaded_bytes > 0) {
+    std::printf("  %s wait in the host's memory\n", human(planned.offloaded_bytes).c_str());
   }
   if (planned.choices.empty()) std::printf("  exact compact forms are enough; no codec is used\n");
 }
@@ -98,7 +134,7 @@ Result<ExitStatus> run(const Options& options) {
 ModelVerb declare_model_plan(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* const verb = app.add_subcommand(
-      "plan", "choose for each activation: keep, a codec and its level, or rebuild");
+      "plan", "choose for each activation: keep, a codec and its level, rebuild, or offload");
   options->step.declare(*verb);
   verb->add_option("--peak", options->peak, "most memory of the whole step, as 2GiB");
   verb->add_option("--ratio", options->ratio, "saved bytes of autograd over those of the plan");
@@ -106,6 +142,11 @@ ModelVerb declare_model_plan(CLI::App& app) {
   verb->add_option("--mean-score", options->mean_score, "least mean score, 0...1");
   verb->add_option("--minimize", options->minimize, "error or time (error)")
       ->check(CLI::IsMember({"time", "error"}));
+  verb->add_option("--offload", options->offload,
+                   "activations may wait in the host's memory: GB/s of the link, or a device");
+  verb->add_option("--fewest-bits", options->fewest_bits,
+                   "that a codec may leave of a value: 1, 2, 4 or 8 (2)")
+      ->check(CLI::IsMember({1, 2, 4, 8}));
   verb->add_option("-o,--output", options->output, "the plan, a .json file (standard output)");
   verb->add_flag("--json", options->json, "print the plan instead of a summary");
   return {verb, [options] { return run(*options); }};

@@ -172,7 +172,7 @@ class Decision {
                             "' has no such activation; was the plan made for another model?");
       }
       const Value& value = graph_.values[id];
-      if (storing.kind == Storing::Kind::keep) continue;
+      if (!is_lossy(storing)) continue;
       if (!is_floating(value.type.element)) {
         return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
                             to_text(value.type), "; only floating activations can be lossy");

@@ -34,6 +34,12 @@ std::string sizes_text(const Sizes& sizes) {
   return all;
 }
 
+/// A remark for what waits elsewhere than on the device, or is there anyway.
+std::string_view where_of(const Line& line, const Memory& memory) {
+  if (memory.kind == Memory::Kind::input) return " (the caller's)";
+  return line.code.find(" = to_host(") != std::string::npos ? " (on the host)" : "";
+}
+
 /// The bytes of everything that waits, largest lines as they are in the order of the text.
 std::string byte_table(const Graph& graph, const Program& program, const Sizes& sizes) {
   std::map<std::string, const Value*> values;
@@ -52,7 +58,7 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
       const auto value = values.find(name);
       const std::string type = value == values.end() ? "" : to_text(value->second->type);
       table += text("#   ", padded(name, width), "  ", padded(type, 24), " ",
-                    left_padded(text(bytes), 12), bytes == 0 ? " (the caller's)" : "", "\n");
+                    left_padded(text(bytes), 12), where_of(line, memory), "\n");
       total += bytes;
     }
   }

@@ -282,6 +282,7 @@ void Lowering::backward_node(NodeId id) {
   current_ = id;
   kept_decoded_ = read_by(id - 1);
   count_readers(id);
+  fetch_ahead(id);
   Site site(*this, id, Site::Mode::backward);
   node.op->backward(site);
   for (const ValueId output : node.outputs) {
@@ -357,6 +358,7 @@ std::string Lowering::decode(ValueId id) {
     return name;
   }
   if (stash.how.kind == Storing::Kind::keep) return stored_name(value.name);
+  if (stash.how.kind == Storing::Kind::offload) program_.fetches.push_back({value.name});
   add_line(text(name, " = ",
                 unpack_expression(stash.how, bits_of(id), stored_name(value.name), value.type)),
            0, {{name, value.type}}, Memory::Kind::activation);
@@ -391,7 +393,9 @@ Result<void> check_bytes(const Graph& graph, const Sizes& sizes) {
   double total = 0;
   bool fits = true;
   for (const Value& value : graph.values) {
-    fits = fits && elements(value.type.shape, sizes) < kMaxElements;
+    const TensorType& type = value.type;
+    fits = fits &&
+           (type.sparse ? extent(type.entries, sizes) : elements(type.shape, sizes)) < kMaxElements;
     total += static_cast<double>(bytes(value.type, sizes));
   }
   if (fits && total < static_cast<double>(std::int64_t{1} << 56)) return {};
@@ -407,7 +411,7 @@ Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& 
   LowerOptions own = options;
   own.compact = plan.compact;
   own.lossy = std::any_of(stashes.begin(), stashes.end(), [](const Stash& stash) {
-    return stash.stores_values() && stash.how.kind != Storing::Kind::keep;
+    return stash.stores_values() && is_lossy(stash.how);
   });
   own.waiting_bits = own.lossy ? plan.waiting_bits : 0;
   return Lowering(graph, own, std::move(stashes)).run();

@@ -61,6 +61,12 @@ class Lowering {
   // --- backward ---
   void backward_node(NodeId id);
   std::string decode(ValueId id);
+  /// Offloaded values that the backward passes up to the next product read are fetched while this
+  /// one computes.
+  void fetch_ahead(NodeId id);
+  /// Those among `id` and what it is rebuilt from.
+  void add_offloaded(ValueId id, std::set<ValueId>& found, int depth = 0) const;
+  std::set<ValueId> offloaded_for(NodeId id) const;
   /// Samples of the value can be decoded by themselves.
   bool has_slices(ValueId id, int depth = 0) const;
   std::string decode_slices(ValueId id);
@@ -114,6 +120,7 @@ class Lowering {
   std::map<ValueId, std::string> waiting_;  // packed gradients
   std::set<ValueId> kept_decoded_;          // still read by the next node
   std::map<ValueId, int> readers_;          // in this node: itself, and what is decoded for it
+  std::set<ValueId> fetched_;               // from the host, for a later node
   std::set<std::string> overwritable_;      // decoded copies
 };
 

@@ -33,6 +33,8 @@ std::string pack_expression(const Storing& storing, const std::string& bits,
       return text("pack_chop(", variable, ", ", storing.chop_factor, ")");
     case Storing::Kind::bounded:
       return text("pack_bounded(", variable, ", ", bound_arguments(storing), ")");
+    case Storing::Kind::offload:
+      return text("to_host(", variable, ")");
     default:
       return variable;
   }
@@ -52,6 +54,8 @@ std::string unpack_expression(const Storing& storing, const std::string& bits,
     case Storing::Kind::bounded:
       return text("unpack_bounded(", stored, ", ", bound_arguments(storing), ", ",
                   to_python(type.shape), ", ", torch_name(type.element), ")");
+    case Storing::Kind::offload:
+      return text("to_device(", stored, ", gradient)");
     default:
       return stored;
   }

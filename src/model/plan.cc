@@ -13,12 +13,17 @@ constexpr std::int64_t kGroup = 256;
 
 }  // namespace
 
+bool is_lossy(const Storing& storing) {
+  return storing.kind != Storing::Kind::keep && storing.kind != Storing::Kind::offload;
+}
+
 std::string to_text(const Storing& storing) {
   switch (storing.kind) {
     case Storing::Kind::keep:
       return "keep";
     case Storing::Kind::quantize:
-      return text("quantize ", storing.bits, storing.stochastic ? " bits stochastic" : " bits");
+      return text("quantize ", storing.bits, storing.bits == 1 ? " bit" : " bits",
+                  storing.stochastic ? " stochastic" : "");
     case Storing::Kind::cast:
       return text("cast ", storing.type);
     case Storing::Kind::chop:
@@ -27,6 +32,8 @@ std::string to_text(const Storing& storing) {
       return text(storing.codec, " ", storing.bound, " ", storing.bound_value);
     case Storing::Kind::rebuild:
       return "rebuild";
+    case Storing::Kind::offload:
+      return "offload";
   }
   return "";
 }
@@ -66,6 +73,7 @@ std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const 
       return std::min(plain, static_cast<std::int64_t>(static_cast<double>(count) * bits / 8));
     }
     case Storing::Kind::rebuild:
+    case Storing::Kind::offload:
       return 0;
   }
   return 0;

@@ -20,6 +20,7 @@ struct Storing {
     chop,      // DCT+Chop
     bounded,   // a codec of the library that keeps an error bound
     rebuild,   // nothing: made again from what else is stored
+    offload,   // the value itself, in the host's memory
   };
   Kind kind = Kind::keep;
   int bits = 4;             // quantize
@@ -33,6 +34,8 @@ struct Storing {
   friend bool operator==(const Storing&, const Storing&) = default;
 };
 
+/// Whether values come back otherwise than they were.
+bool is_lossy(const Storing& storing);
 std::string to_text(const Storing& storing);
 /// Planes of 8 x 8 or more, which DCT+Chop is for.
 bool has_planes(const TensorType& type);

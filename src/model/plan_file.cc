@@ -85,6 +85,10 @@ Result<Storing> rule_of(const Json& given) {
     storing.kind = Storing::Kind::rebuild;
     return storing;
   }
+  if (codec == "offload") {
+    storing.kind = Storing::Kind::offload;
+    return storing;
+  }
   if (codec == "cast") {
     storing.kind = Storing::Kind::cast;
     TRY(storing.type, word_in(rule, "to", "bf16"));
@@ -107,7 +111,7 @@ Result<Storing> rule_of(const Json& given) {
   }
   return bad_argument(
       "emitted code has no codec '", codec,
-      "'; it has keep, rebuild, quantize, cast, dct-chop, dense, ceresz and ceresz2");
+      "'; it has keep, rebuild, offload, quantize, cast, dct-chop, dense, ceresz and ceresz2");
 }
 
 }  // namespace

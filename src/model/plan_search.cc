@@ -4,28 +4,13 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "model/plan_options.h"
 #include "model/storing_cost.h"
 
 namespace tensorpress::model {
 namespace {
 
 using planner::Aim;
-
-/// Bytes at each position, and between the passes.
-struct Footprint {
-  std::vector<std::int64_t> bytes;
-  std::int64_t saved = 0;
-};
-
-struct Candidate {
-  ValueId value = kNone;
-  bool rebuilt = false;  // in the reference plan
-  bool hidden = false;
-  Storing reference = {};  // in that plan, or where it is rebuilt, what else it would be
-  std::vector<Storing> options = {};
-  std::vector<Footprint> changes = {};  // of each option, against the reference plan
-  std::vector<ValueId> released = {};   // hidden kept: what can then not be rebuilt
-};
 
 class Search {
  public:
@@ -39,8 +24,7 @@ class Search {
     plain_ = plain;
     TRY(auto enough, without_codecs());
     if (enough) return std::move(*enough);
-    RETURN_IF_ERROR(find_candidates());
-    RETURN_IF_ERROR(measure());
+    RETURN_IF_ERROR(find_options());
     return solve();
   }
 
@@ -48,13 +32,6 @@ class Search {
   Result<StepMemory> lowered(const Plan& plan) const {
     TRY(const Program program, lower(graph_, plan, options_.lowering));
     return step_memory(graph_, program, options_);
-  }
-
-  Result<Footprint> footprint(const Plan& plan) const {
-    TRY(const StepMemory memory, lowered(plan));
-    Footprint result{.bytes = {}, .saved = memory.saved_bytes};
-    for (const StepPosition& each : memory.positions) result.bytes.push_back(each.total());
-    return result;
   }
 
   std::int64_t most_saved() const {
@@ -82,141 +59,47 @@ class Search {
     return std::optional(std::move(planned));
   }
 
-  Result<void> find_candidates() {
-    TRY(const auto stashes, decide(graph_, reference_, options_.lowering.sizes));
-    for (ValueId id = 0; id < stashes.size(); ++id) {
-      const Stash& stash = stashes[id];
-      if (!stash.values || stash.tolerance == Tolerance::exact ||
-          stash.how.kind != Storing::Kind::quantize) {
-        continue;
-      }
-      Candidate candidate{.value = id, .rebuilt = stash.rebuilt};
-      candidate.hidden = graph_.values[id].role == Role::hidden;
-      candidate.reference = stash.how;
-      candidate.options.emplace_back();  // keep
-      for (const Storing& level : storing_levels()) {
-        // What a smooth function of enters the gradients is not stored in two bits.
-        const bool coarse = level.kind == Storing::Kind::quantize && level.bits < 4;
-        if (stash.tolerance == Tolerance::smooth && coarse) continue;
-        candidate.options.push_back(level);
-      }
-      if (stash.rebuilt) {
-        Storing rebuild;
-        rebuild.kind = Storing::Kind::rebuild;
-        candidate.options.push_back(rebuild);
-      }
-      candidates_.push_back(std::move(candidate));
-    }
-    return {};
-  }
-
-  const std::string& name_of(const Candidate& candidate) const {
+  const std::string& name_of(const PlanCandidate& candidate) const {
     return graph_.values[candidate.value].name;
   }
 
-  static Footprint difference(const Footprint& one, const Footprint& other) {
-    Footprint result{.bytes = one.bytes, .saved = one.saved - other.saved};
-    for (std::size_t t = 0; t < result.bytes.size(); ++t) result.bytes[t] -= other.bytes[t];
-    return result;
-  }
-
-  /// `first` and what is `share` of the way from it to `second`.
-  static Footprint between(const Footprint& first, const Footprint& second, double share) {
-    const auto mixed = [&](std::int64_t a, std::int64_t b) {
-      return a + static_cast<std::int64_t>(std::llround(share * static_cast<double>(b - a)));
-    };
-    Footprint result{.bytes = {}, .saved = mixed(first.saved, second.saved)};
-    for (std::size_t t = 0; t < first.bytes.size(); ++t) {
-      result.bytes.push_back(mixed(first.bytes[t], second.bytes[t]));
+  Result<void> find_options() {
+    TRY(PlanOptions measured,
+        measure_options(graph_, reference_, options_, storing_levels(budget_.fewest_bits),
+                        budget_.offload.has_value()));
+    base_ = std::move(measured.base);
+    candidates_ = std::move(measured.candidates);
+    if (!budget_.offload) return {};
+    std::vector<Transfers> all;
+    for (const PlanCandidate& each : candidates_) {
+      const bool offloaded = std::ranges::any_of(
+          each.options, [](const Storing& o) { return o.kind == Storing::Kind::offload; });
+      if (offloaded) all.push_back({each.value, each.fetches});
     }
-    return result;
-  }
-
-  /// Lowers what is different in kind; levels of the same kind lie on the line through two of them,
-  /// because only the size of one stored piece changes.
-  Result<void> measure() {
-    TRY(base_, footprint(reference_));
-    const Footprint nothing{.bytes = std::vector<std::int64_t>(base_.bytes.size()), .saved = 0};
-    // What a rebuilt value holds when it is stored, for the kept hidden values below.
-    std::map<ValueId, Footprint> stored_rebuilt;
-    for (Candidate& candidate : candidates_) {
-      const TensorType& type = graph_.values[candidate.value].type;
-      const auto size = [&](const Storing& storing) {
-        return static_cast<double>(stored_bytes(storing, type, options_.lowering.sizes));
-      };
-      const Storing& one = candidate.reference;
-      Storing other = one;
-      other.bits = one.bits == 8 ? 4 : 8;
-      Footprint at_one = nothing;
-      if (candidate.rebuilt) {
-        TRY(at_one, change_by(candidate, one));
-        stored_rebuilt[candidate.value] = at_one;
-      }
-      TRY(const Footprint at_other, change_by(candidate, other));
-      for (const Storing& option : candidate.options) {
-        if (option.kind == Storing::Kind::rebuild) {
-          candidate.changes.push_back(nothing);
-        } else if (option.kind == Storing::Kind::keep) {
-          candidate.changes.emplace_back();  // below
-        } else {
-          const double span = size(other) - size(one);
-          const double share = span != 0 ? (size(option) - size(one)) / span : 0;
-          candidate.changes.push_back(between(at_one, at_other, share));
-        }
-      }
-    }
-    for (Candidate& candidate : candidates_) {
-      TRY(candidate.changes[0], change_by_keeping(candidate, stored_rebuilt));
-    }
+    offload_times_.emplace(graph_, options_.lowering.sizes, *budget_.offload, all);
     return {};
-  }
-
-  Result<Footprint> change_by(const Candidate& candidate, const Storing& storing) const {
-    Plan plan = reference_;
-    plan.by_name[name_of(candidate)] = storing;
-    TRY(const Footprint changed, footprint(plan));
-    return difference(changed, base_);
-  }
-
-  /// Keeping a normalized value means that its operator keeps its input, and that values that would
-  /// be rebuilt from it are stored; those have their own choice, so their share is taken out.
-  Result<Footprint> change_by_keeping(Candidate& candidate,
-                                      const std::map<ValueId, Footprint>& stored_rebuilt) const {
-    Plan plan = reference_;
-    add_entries(plan, candidate, {});
-    TRY(const auto before, decide(graph_, reference_, options_.lowering.sizes));
-    TRY(const auto after, decide(graph_, plan, options_.lowering.sizes));
-    for (ValueId id = 0; id < after.size(); ++id) {
-      if (before[id].rebuilt && !after[id].rebuilt && id != candidate.value) {
-        candidate.released.push_back(id);
-      }
-    }
-    TRY(const Footprint changed, footprint(plan));
-    Footprint change = difference(changed, base_);
-    for (const ValueId id : candidate.released) {
-      const auto found = stored_rebuilt.find(id);
-      if (found != stored_rebuilt.end()) change = difference(change, found->second);
-    }
-    return change;
-  }
-
-  void add_entries(Plan& plan, const Candidate& candidate, const Storing& storing) const {
-    plan.by_name[name_of(candidate)] = storing;
-    if (!candidate.hidden || storing.kind != Storing::Kind::keep) return;
-    const Node& node = graph_.nodes[graph_.values[candidate.value].producer];
-    const std::string& input = graph_.values[node.inputs[0]].name;
-    plan.by_name.try_emplace(input, storing);
   }
 
   std::optional<double> measured_score(const std::string& name, const Storing& storing) const {
     const auto activation = statistics_.find(name);
     if (activation == statistics_.end()) return {};
-    const auto score = activation->second.scores.find(to_text(storing));
-    if (score == activation->second.scores.end()) return {};
-    return score->second;
+    const std::map<std::string, double>& scores = activation->second.scores;
+    if (const auto found = scores.find(to_text(storing)); found != scores.end()) {
+      return found->second;
+    }
+    // One bit is measured only where somebody asks for it.
+    if (storing.kind != Storing::Kind::quantize || storing.bits != 1) return {};
+    Storing two = storing;
+    two.bits = 2;
+    const auto found = scores.find(to_text(two));
+    if (found == scores.end()) return {};
+    return scaled_score(found->second, two, storing);
   }
 
-  StoringCost cost_of(const Candidate& candidate, const Storing& storing) const {
+  StoringCost cost_of(const PlanCandidate& candidate, const Storing& storing) const {
+    if (storing.kind == Storing::Kind::offload) {
+      return {.seconds = offload_times_->seconds({candidate.value, candidate.fetches})};
+    }
     const std::string& name = name_of(candidate);
     const std::int64_t size = bytes(graph_.values[candidate.value].type, options_.lowering.sizes);
     return storing_cost(storing, size, measured_score(name, storing));
@@ -227,7 +110,7 @@ class Search {
     planner::Problem problem;
     std::vector<std::int64_t> base = base_.bytes;
     saved_base_ = base_.saved;
-    for (const Candidate& candidate : candidates_) {
+    for (const PlanCandidate& candidate : candidates_) {
       std::vector<std::int64_t> least(base.size(), 0);
       std::int64_t least_saved = candidate.changes[0].saved;
       for (std::size_t t = 0; t < base.size(); ++t) {
@@ -306,7 +189,7 @@ class Search {
       plan.by_name[name_of(candidates_[a])] = candidates_[a].options[choice[a]];
     }
     for (std::size_t a = 0; a < candidates_.size(); ++a) {
-      add_entries(plan, candidates_[a], candidates_[a].options[choice[a]]);
+      add_entries(plan, graph_, candidates_[a], candidates_[a].options[choice[a]]);
     }
     return plan;
   }
@@ -350,6 +233,9 @@ class Search {
       const TensorType& type = graph_.values[candidates_[a].value].type;
       planned.choices.push_back({name_of(candidates_[a]), storing,
                                  stored_bytes(storing, type, options_.lowering.sizes), cost.score});
+      if (storing.kind == Storing::Kind::offload) {
+        planned.offloaded_bytes += bytes(type, options_.lowering.sizes);
+      }
       planned.added_seconds += cost.seconds;
       planned.lowest_score = std::min(planned.lowest_score, cost.score);
       scores += cost.score;
@@ -406,7 +292,8 @@ class Search {
   const Statistics& statistics_;
   Plan reference_;
   StepMemory plain_;
-  std::vector<Candidate> candidates_;
+  std::vector<PlanCandidate> candidates_;
+  std::optional<OffloadTimes> offload_times_;
   Footprint base_;
   std::int64_t saved_base_ = 0;
 };

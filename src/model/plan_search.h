@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "model/offload.h"
 #include "model/planner/solve.h"
 #include "model/step_memory.h"
 
@@ -33,6 +34,8 @@ struct Budget {
   std::optional<double> mean_score = {};
   /// What is minimized within the budget; without one on memory, the peak.
   planner::Aim aim = planner::Aim::seconds;
+  std::optional<HostLink> offload = {};  // activations may wait in the host's memory
+  int fewest_bits = 2;                   // that a codec may leave of a value
 };
 
 struct Choice {
@@ -48,6 +51,7 @@ struct PlannedStep {
   StepMemory memory;            // of the lowered plan
   std::int64_t plain_saved_bytes = 0;
   std::int64_t plain_peak_bytes = 0;
+  std::int64_t offloaded_bytes = 0;  // in the host's memory between the passes
   double added_seconds = 0;
   double mean_score = 1;
   double lowest_score = 1;

@@ -44,6 +44,8 @@ Json storing_to_json(const Storing& storing) {
       return {{"codec", storing.codec}, {storing.bound, storing.bound_value}};
     case Storing::Kind::rebuild:
       return {{"codec", "rebuild"}};
+    case Storing::Kind::offload:
+      return {{"codec", "offload"}};
   }
   return {};
 }
@@ -64,6 +66,7 @@ Json prediction_to_json(const PlannedStep& planned, const StepOptions& options) 
           {"plain_saved_bytes", planned.plain_saved_bytes},
           {"saved_ratio", share_of(planned.plain_saved_bytes, memory.saved_bytes)},
           {"peak_ratio", share_of(planned.plain_peak_bytes, memory.peak_bytes())},
+          {"offloaded_bytes", planned.offloaded_bytes},
           {"added_seconds", planned.added_seconds},
           {"mean_score", planned.mean_score},
           {"lowest_score", planned.lowest_score},

@@ -40,6 +40,13 @@ struct Moment {
   std::int64_t scratch = 0;
 };
 
+/// An activation that comes back from the host, and the node that computes meanwhile, or kNone: the
+/// node that reads it waits for it.
+struct Fetch {
+  std::string name;
+  NodeId during = kNone;
+};
+
 struct Program {
   std::vector<Memory> memories;
   std::vector<Variable> variables;
@@ -49,6 +56,7 @@ struct Program {
   std::map<std::string, std::int64_t> stored;
   /// Of values whose bits may change between steps: name -> bits at first.
   std::map<std::string, int> adaptive_bits;
+  std::vector<Fetch> fetches;  // in the order of the backward pass
   bool update_in_backward = false;
   /// Streams of random numbers: a step uses its seed + 0, + 1, ... up to this less 1.
   std::size_t streams = 0;

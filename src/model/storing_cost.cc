@@ -19,9 +19,13 @@ double expected_error(const Storing& storing) {
   switch (storing.kind) {
     case Storing::Kind::keep:
     case Storing::Kind::rebuild:
+    case Storing::Kind::offload:
       return 0;
     case Storing::Kind::quantize: {
       const double step = kRangeOfGroup / (std::pow(2.0, storing.bits) - 1);
+      // One of the two ends of the range; the mean of (end - x)(x + end), as most are in the
+      // middle.
+      if (storing.bits == 1 && storing.stochastic) return step * step / 4 - 1;
       return step * step / (storing.stochastic ? 6 : 12);
     }
     case Storing::Kind::cast: {
@@ -45,6 +49,10 @@ double expected_error(const Storing& storing) {
   return 0;
 }
 
+double error_of(double score) {
+  return 2 * (1 / std::max(score, 1e-3) - 1);
+}
+
 }  // namespace
 
 StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
@@ -59,23 +67,29 @@ StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
   cost.score = 1 / (1 + cost.error / 2);
   if (measured_score) {
     cost.score = std::clamp(*measured_score, 0.0, 1.0);
-    cost.error = 2 * (1 / std::max(cost.score, 1e-3) - 1);
+    cost.error = error_of(cost.score);
   }
   return cost;
 }
 
-std::vector<Storing> storing_levels() {
+double scaled_score(double score, const Storing& measured, const Storing& wanted) {
+  const double error = error_of(score) * expected_error(wanted) / expected_error(measured);
+  return 1 / (1 + error / 2);
+}
+
+std::vector<Storing> storing_levels(int fewest_bits) {
   std::vector<Storing> levels;
   Storing half;
   half.kind = Storing::Kind::cast;
   half.type = "bf16";
   levels.push_back(half);
-  for (const int bits : {8, 4, 2}) {
+  for (const int bits : {8, 4, 2, 1}) {
+    if (bits < fewest_bits) break;
     Storing quantized;
     quantized.kind = Storing::Kind::quantize;
     quantized.bits = bits;
     // Two bits to the nearest are biased; stochastic rounding is not.
-    quantized.stochastic = bits == 2;
+    quantized.stochastic = bits <= 2;
     levels.push_back(quantized);
   }
   return levels;

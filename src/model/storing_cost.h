@@ -23,7 +23,11 @@ struct StoringCost {
 StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
                          std::optional<double> measured_score);
 
-/// What a plan may choose from besides keeping and rebuilding, largest first.
-std::vector<Storing> storing_levels();
+/// The score of `wanted` where only that of `measured` is known: errors in the ratio that they have
+/// without measurements.
+double scaled_score(double score, const Storing& measured, const Storing& wanted);
+
+/// What a plan may choose from besides keeping, rebuilding and offloading, largest first.
+std::vector<Storing> storing_levels(int fewest_bits = 2);
 
 }  // namespace tensorpress::model

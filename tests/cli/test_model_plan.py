@@ -80,6 +80,31 @@ def test_a_ratio_and_a_score_are_kept(tensorpress, model):
     assert all(rule.get("bits", 8) >= 4 for rule in plan["by_name"].values())
 
 
+def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, tmp_path):
+    plan = tmp_path / "plan.json"
+    # Beyond what codecs reach with this score.
+    budget = ["--ratio", "30", "--min-score", "0.99"]
+    assert "The largest ratio" in tensorpress.refuses("model", "plan", model, *budget, "-o", plan)
+    for link in ("16", "a100"):
+        said = tensorpress("model", "plan", model, *budget, "--offload", link, "-o", plan).out
+        assert b"wait in the host's memory" in said
+        written = json.loads(plan.read_text())
+        away = [name for name, rule in written["by_name"].items() if rule == {"codec": "offload"}]
+        assert away and written["prediction"]["offloaded_bytes"] > 0
+        assert profile("--plan", plan)["saved_bytes"] == written["prediction"]["saved_bytes"]
+        step = tmp_path / "step.py"
+        tensorpress("model", "emit", model, "--plan", plan, "-o", step)
+        assert f'S["{away[0]}"] = to_host({away[0]})' in step.read_text()
+
+
+def test_one_bit_needs_to_be_allowed(tensorpress, model):
+    assert "The largest ratio" in tensorpress.refuses("model", "plan", model, "--ratio", "13")
+    plan = tensorpress("model", "plan", model, "--ratio", "13", "--fewest-bits", "1").json
+    assert plan["prediction"]["saved_ratio"] >= 13
+    one = {"codec": "quantize", "bits": 1, "rounding": "stochastic"}
+    assert one in plan["by_name"].values()
+
+
 def test_impossible_budgets_say_what_is_possible(tensorpress, model, tmp_path):
     plan = tmp_path / "plan.json"
     said = tensorpress.refuses("model", "plan", model, "--peak", "1MB", "-o", plan)
@@ -102,6 +127,10 @@ def test_impossible_budgets_say_what_is_possible(tensorpress, model, tmp_path):
         (["--min-score", "2"], "scores are 0...1"),
         (["--peak", "1GB", "--statistics", "nowhere.json"], "nowhere.json"),
         (["--peak", "1GB", "--batch", "0"], "--batch is 0"),
+        (["--peak", "1GB", "--offload", "0"], "--offload is '0'"),
+        (["--peak", "1GB", "--offload", "nan"], "--offload is 'nan'"),
+        (["--peak", "1GB", "--offload", "abacus"], "abacus"),
+        (["--peak", "1GB", "--fewest-bits", "3"], "--fewest-bits"),
     ],
 )
 def test_senseless_budgets_are_refused(tensorpress, model, options, words):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -51,6 +52,23 @@ StepMemory memory_of(const Graph& graph, const Plan& plan, const StepOptions& op
   return step_memory(graph, *program, options);
 }
 
+constexpr double kLinkBytesPerSecond = 2e9;
+
+/// The value alone offloaded, as the planner prices it beside others of the same plan.
+double offload_seconds(const Graph& graph, const StepOptions& options, const HostLink& link,
+                       const std::vector<ValueId>& values, ValueId wanted) {
+  std::vector<Transfers> all;
+  for (const ValueId id : values) {
+    Plan plan = *named_plan("balanced");
+    plan.by_name[graph.values[id].name].kind = Storing::Kind::offload;
+    const auto program = lower(graph, plan, options.lowering);
+    EXPECT_TRUE(program.ok());
+    all.push_back({id, program->fetches});
+  }
+  const OffloadTimes times(graph, options.lowering.sizes, link, all);
+  return times.seconds(*std::ranges::find(all, wanted, &Transfers::value));
+}
+
 /// What any assignment of levels to the lossy activations reaches, lowered one by one.
 struct Reached {
   std::int64_t peak = std::numeric_limits<std::int64_t>::max();
@@ -58,9 +76,11 @@ struct Reached {
   double seconds_within = std::numeric_limits<double>::infinity();
 };
 
-Reached try_everything(const Graph& graph, const StepOptions& options, std::int64_t limit) {
+Reached try_everything(const Graph& graph, const StepOptions& options, std::int64_t limit,
+                       bool offload = false) {
   std::vector<Storing> levels = storing_levels();
   levels.insert(levels.begin(), Storing());
+  if (offload) levels.emplace_back().kind = Storing::Kind::offload;
   std::vector<ValueId> values;
   const auto balanced = named_plan("balanced");
   const auto stashes = decide(graph, *balanced, options.lowering.sizes);
@@ -70,6 +90,11 @@ Reached try_everything(const Graph& graph, const StepOptions& options, std::int6
     }
   }
   EXPECT_EQ(values.size(), 4U);  // x is the caller's
+  std::map<ValueId, double> transfers;
+  for (const ValueId id : values) {
+    transfers[id] =
+        offload_seconds(graph, options, {.bytes_per_second = kLinkBytesPerSecond}, values, id);
+  }
   Reached reached;
   std::size_t count = 1;
   for (std::size_t i = 0; i < values.size(); ++i) count *= levels.size();
@@ -82,7 +107,10 @@ Reached try_everything(const Graph& graph, const StepOptions& options, std::int6
       rest /= levels.size();
       plan.by_name[graph.values[id].name] = storing;
       seconds +=
-          storing_cost(storing, bytes(graph.values[id].type, options.lowering.sizes), {}).seconds;
+          storing.kind == Storing::Kind::offload
+              ? transfers[id]
+              : storing_cost(storing, bytes(graph.values[id].type, options.lowering.sizes), {})
+                    .seconds;
     }
     const StepMemory memory = memory_of(graph, plan, options);
     reached.peak = std::min(reached.peak, memory.peak_bytes());
@@ -109,6 +137,76 @@ TEST(ModelPlan, IsTheQuickestOfAllLoweredPlansWithinThePeak) {
     EXPECT_EQ(planned->memory.peak_bytes(), memory_of(graph, planned->plan, options).peak_bytes());
     EXPECT_DOUBLE_EQ(planned->added_seconds, try_everything(graph, options, limit).seconds_within);
   }
+}
+
+TEST(ModelPlan, WithOffloadingIsTheQuickestOfAllLoweredPlansWithinThePeak) {
+  const Graph graph = small();
+  const StepOptions options = batch(50);
+  const std::int64_t lossless = memory_of(graph, *named_plan("lossless"), options).peak_bytes();
+  const std::int64_t smallest = try_everything(graph, options, 0, true).peak;
+  bool offloaded = false;
+  for (const double share : {0.0, 0.3, 0.6, 0.9}) {
+    const std::int64_t limit =
+        smallest + static_cast<std::int64_t>(share * static_cast<double>(lossless - smallest));
+    const auto planned = plan_step(
+        graph, options,
+        {.peak_bytes = limit, .offload = HostLink{.bytes_per_second = kLinkBytesPerSecond}}, {});
+    ASSERT_TRUE(planned.ok()) << planned.error().message;
+    EXPECT_LE(planned->memory.peak_bytes(), limit);
+    EXPECT_DOUBLE_EQ(planned->added_seconds,
+                     try_everything(graph, options, limit, true).seconds_within);
+    offloaded = offloaded || planned->offloaded_bytes > 0;
+  }
+  EXPECT_TRUE(offloaded);
+}
+
+TEST(ModelPlan, OffloadedValuesLeaveTheDeviceBetweenThePassesAndComeBackOneProductAhead) {
+  const Graph graph = small();
+  const StepOptions options = batch(50);
+  Plan plan = *named_plan("lossless");
+  plan.by_name["relu"].kind = Storing::Kind::offload;
+  const auto program = lower(graph, plan, options.lowering);
+  ASSERT_TRUE(program.ok());
+  ASSERT_EQ(program->fetches.size(), 1U);
+  EXPECT_EQ(graph.nodes[program->fetches[0].during].name, "conv3");  // conv2's backward reads it
+  const StepMemory here = memory_of(graph, *named_plan("lossless"), options);
+  const StepMemory away = step_memory(graph, *program, options);
+  // Its sign bits stay, one for each of the values.
+  const std::int64_t values = 50 * 8 * 16 * 16;
+  EXPECT_EQ(here.saved_bytes - away.saved_bytes, 4 * values - values / 8);
+}
+
+TEST(ModelPlan, AFastLinkIsFreeAndASlowOneTakesBytesTwice) {
+  const Graph graph = small();
+  const Sizes sizes = {{"N", 50}};
+  const auto value = std::ranges::find(graph.values, "relu", &Value::name);
+  ASSERT_NE(value, graph.values.end());
+  const auto id = static_cast<ValueId>(value - graph.values.begin());
+  const auto conv3 = std::ranges::find(graph.nodes, "conv3", &Node::name);
+  const Transfers relu{id, {{"relu", static_cast<NodeId>(conv3 - graph.nodes.begin())}}};
+  const double size = 50 * 8 * 16 * 16 * 4;
+  const HostLink fast{.bytes_per_second = 1e15};
+  EXPECT_EQ(OffloadTimes(graph, sizes, fast, {relu}).seconds(relu), 0);
+  // conv2 hides what leaves, conv3 what comes back, of as many flops; backward takes twice them.
+  const double computing = 2.0 * 50 * 8 * 16 * 16 * 8 * 9 / fast.flops_per_second;
+  const HostLink slow{.bytes_per_second = size};
+  EXPECT_DOUBLE_EQ(OffloadTimes(graph, sizes, slow, {relu}).seconds(relu), 2 - 3 * computing);
+  // Two that share both products have half of each.
+  EXPECT_DOUBLE_EQ(OffloadTimes(graph, sizes, slow, {relu, relu}).seconds(relu),
+                   2 - 1.5 * computing);
+}
+
+TEST(ModelPlan, OneBitIsChosenOnlyWhereItIsAllowed) {
+  const Graph graph = small();
+  const double two =
+      static_cast<double>(memory_of(graph, plan_off(), batch(50)).saved_bytes) /
+      static_cast<double>(memory_of(graph, *named_plan("max"), batch(50)).saved_bytes);
+  EXPECT_FALSE(plan_step(graph, batch(50), {.ratio = 1.1 * two}, {}).ok());
+  const auto planned = plan_step(graph, batch(50), {.ratio = 1.1 * two, .fewest_bits = 1}, {});
+  ASSERT_TRUE(planned.ok()) << planned.error().message;
+  EXPECT_TRUE(std::ranges::any_of(planned->choices,
+                                  [](const Choice& each) { return each.storing.bits == 1; }));
+  EXPECT_LT(planned->lowest_score, 0.3);
 }
 
 TEST(ModelPlan, ImpossibleBudgetsSayTheSmallestThatAnyPlanReaches) {

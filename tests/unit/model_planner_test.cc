@@ -46,6 +46,11 @@ Problem random_problem(std::uint32_t seed, std::size_t most_activations = 6) {
       if (below(3) == 0) option.held.push_back({a, a, static_cast<std::int64_t>(below(40))});
       activation.options.push_back(std::move(option));
     }
+    if (below(2) == 0 && last > a + 2) {  // sent away: there at both ends only, and exact
+      activation.options.push_back({.name = "offload",
+                                    .held = {{a, a + 1, full}, {last - 1, last, full}},
+                                    .seconds = static_cast<double>(below(30))});
+    }
     problem.activations.push_back(std::move(activation));
   }
   for (std::size_t i = below(3); i-- > 0 && count > 1;) {

@@ -1,5 +1,6 @@
 // How values wait in fewer bytes: signs, quantized groups, casts, chopped DCT, codecs of the
-// library, places in pooling windows. Portable forms use multiplication and floor, no shifts.
+// library, places in pooling windows, the host's memory. Portable forms use multiplication and
+// floor, no shifts.
 #include <array>
 
 #include "model/emitted/functions.h"
@@ -168,6 +169,19 @@ def pack_bounded(x, codec, bound, value):
      R"(
 def unpack_bounded(packed, codec, bound, value, shape, dtype):
     return tensor_codecs.CODECS[codec](bound, value).decode((packed,), shape, dtype)
+)",
+     {}},
+    {"to_host",
+     R"(
+def to_host(x):
+    """A copy in the host's memory: what is on the device may be overwritten."""
+    return x.to("cpu", copy=True)
+)",
+     {}},
+    {"to_device",
+     R"(
+def to_device(x, like):
+    return x.to(like.device, copy=True)
 )",
      {}},
     {"pack_chop",
