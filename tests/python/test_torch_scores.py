@@ -7,7 +7,7 @@ import torch
 from emitted import emit
 
 from tensorpress.torch import measure_activations
-from tensorpress.torch.scores import LEVELS, dct_energy, least_score, score, zeros
+from tensorpress.torch.scores import LEVELS, ONE_BIT, dct_energy, least_score, score, zeros
 
 SMALL = """
 model small
@@ -99,3 +99,30 @@ def test_only_packing_steps_can_be_measured(tmp_path):
         measure_activations(step, torch.randn(2, 3, 16, 16), torch.randint(10, (2,)))
     with pytest.raises(ValueError, match="quantize 3 bits"):
         measure_activations(step, levels=["quantize 3 bits"])
+
+
+def test_several_batches_give_the_mean_of_each(tmp_path):
+    torch.manual_seed(5)
+    step = emit(tmp_path, SMALL, "--plan", "balanced").Step()
+    batches = [(torch.randn(6, 3, 16, 16), torch.randint(10, (6,))) for _ in range(3)]
+    single = [measure_activations(step, *each)["activations"] for each in batches]
+    together = measure_activations(step, (each for each in batches))["activations"]
+    for name, found in together.items():
+        for level in LEVELS:
+            mean = sum(each[name]["scores"][level] for each in single) / 3
+            assert found["scores"][level] == pytest.approx(mean, rel=1e-12)
+        for key in ("zeros", "dct_energy"):
+            assert found[key] == pytest.approx(sum(each[name][key] for each in single) / 3)
+    assert len({each["relu"]["zeros"] for each in single}) == 3  # there was something to average
+    with pytest.raises(ValueError, match="no batch"):
+        measure_activations(step, [])
+
+
+def test_one_bit_is_measured_when_asked_for(tmp_path):
+    torch.manual_seed(6)
+    step = emit(tmp_path, SMALL, "--plan", "balanced").Step()
+    x, y = torch.randn(6, 3, 16, 16), torch.randint(10, (6,))
+    found = measure_activations(step, x, y, levels=[*LEVELS, ONE_BIT])["activations"]
+    for each in found.values():
+        assert each["scores"][ONE_BIT] < each["scores"]["quantize 2 bits stochastic"]
+    assert ONE_BIT not in measure_activations(step, x, y)["activations"]["relu"]["scores"]

@@ -11,7 +11,8 @@ good), the second sees noise. The score of an activation is the least over the p
 gradients it reaches: the weights of the layers that read it, gamma and beta of a normalization, and
 through that one's input gradient the layers before it.
 
-    statistics = measure_activations(step, x, target)      # a Step that `model emit` has written
+    # A Step that `model emit` has written, and some batches: one alone is a noisy judge.
+    statistics = measure_activations(step, [(x, target), (x2, target2), (x3, target3)])
     json.dump(statistics, open("statistics.json", "w"))
     # tensorpress model plan net.tpm --peak 2GiB --statistics statistics.json
 """
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -35,6 +36,9 @@ LEVELS: dict[str, tuple[int, str]] = {
     "quantize 4 bits": (4, "nearest"),
     "quantize 2 bits stochastic": (2, "stochastic"),
 }
+# Measured only where somebody asks for it, as plans have one bit only then.
+ONE_BIT = "quantize 1 bit stochastic"
+_ALL_LEVELS = LEVELS | {ONE_BIT: (1, "stochastic")}
 
 
 def score(exact: torch.Tensor, lossy: torch.Tensor) -> float:
@@ -87,18 +91,45 @@ def dct_energy(values: torch.Tensor) -> float | None:
 
 def measure_activations(
     step: torch.nn.Module,
-    *batch: torch.Tensor,
+    *batch: torch.Tensor | Iterable[Sequence[torch.Tensor]],
     levels: Iterable[str] = tuple(LEVELS),
     names: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    """Statistics of every activation that `step` packs, for one batch: zeros, DCT energy and the
-    score of each level. `step` is a Step of a file that `tensorpress model emit --native` has
-    written with the plan balanced. Its forward pass runs once with nothing packed, its backward
-    pass once and once more for each activation and level; gradients are left as they were."""
+    """Statistics of every activation that `step` packs: zeros, DCT energy and the score of each
+    level. `step` is a Step of a file that `tensorpress model emit --native` has written with the
+    plan balanced. Its forward pass runs once with nothing packed, its backward pass once and once
+    more for each activation and level; gradients are left as they were.
+
+    The batch is the tensors that the step is called with, or an iterable of several batches, of
+    which the means are given: `measure_activations(step, itertools.islice(loader, 6))`."""
     levels = list(levels)
     for level in levels:
-        if level not in LEVELS:
-            raise ValueError(f"there is no level {level!r}; there are {', '.join(LEVELS)}")
+        if level not in _ALL_LEVELS:
+            raise ValueError(f"there is no level {level!r}; there are {', '.join(_ALL_LEVELS)}")
+    wanted = None if names is None else set(names)
+    several: Iterable[Any] = [batch]
+    if len(batch) == 1 and not isinstance(batch[0], torch.Tensor):
+        several = batch[0]
+    measured = [_measure_batch(step, tuple(each), levels, wanted) for each in several]
+    if not measured:
+        raise ValueError("there is no batch to measure")
+    return {"tensorpress_statistics": 1, "activations": _means(measured)}
+
+
+def _means(measured: list[Any]) -> Any:
+    """Of numbers, or of each number by its names, over those batches that have it."""
+    if not isinstance(measured[0], dict):
+        return math.fsum(measured) / len(measured)
+    names = dict.fromkeys(name for each in measured for name in each)
+    return {name: _means([each[name] for each in measured if name in each]) for name in names}
+
+
+def _measure_batch(
+    step: torch.nn.Module,
+    batch: tuple[torch.Tensor, ...],
+    levels: list[str],
+    names: set[str] | None,
+) -> dict[str, Any]:
     emitted = inspect.unwrap(type(step).forward).__globals__
     missing = [each for each in ("pack_bits", "unpack_bits") if each not in emitted]
     if missing:
@@ -106,7 +137,7 @@ def measure_activations(
     before = {name: each.grad for name, each in step.named_parameters()}
     try:
         saved, packed = _unpacked_forward(step, emitted, batch)
-        wanted = packed if names is None else [name for name in packed if name in set(names)]
+        wanted = [name for name in packed if names is None or name in names]
         exact = _gradients(step, saved)
         activations = {
             name: {
@@ -114,7 +145,7 @@ def measure_activations(
                 **({} if (e := dct_energy(saved[name])) is None else {"dct_energy": e}),
                 "scores": {
                     level: least_score(
-                        exact, _gradients(step, saved, name, _lossy(emitted, *LEVELS[level]))
+                        exact, _gradients(step, saved, name, _lossy(emitted, *_ALL_LEVELS[level]))
                     )
                     for level in levels
                 },
@@ -125,7 +156,7 @@ def measure_activations(
         for name, each in step.named_parameters():
             each.grad = before[name]
         step.saved = {}  # type: ignore[assignment]
-    return {"tensorpress_statistics": 1, "activations": activations}
+    return activations
 
 
 def packed_sizes(
