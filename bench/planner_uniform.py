@@ -120,7 +120,10 @@ def plans(folder: pathlib.Path, text: pathlib.Path, step: nn.Module, data: Any) 
     for source, places in MEASURED.items():
         if places:
             path = folder / f"statistics of {source}.json"
-            path.write_text(json.dumps(averaged(scored, data, places)))
+            found = tensorpress.torch.measure_activations(
+                scored, (batch(data, place) for place in places)
+            )
+            path.write_text(json.dumps(found))
             measured[source] = path
     lossy = lossy_rules(profile(text, "--plan", "balanced", *SIZE))
     files: dict[str, Any] = {}
@@ -140,19 +143,6 @@ def plans(folder: pathlib.Path, text: pathlib.Path, step: nn.Module, data: Any) 
             write_plan(text, ratio, path, *given)
             files[f"planner, {source} measured, for {name}"] = path
     return files
-
-
-def averaged(step: nn.Module, data: Any, places: Sequence[int]) -> dict[str, Any]:
-    """Scores as means over batches."""
-    found = [
-        tensorpress.torch.measure_activations(step, *batch(data, place)) for place in places
-    ]
-    result: dict[str, Any] = found[0]
-    for name, activation in result["activations"].items():
-        for level in activation["scores"]:
-            each = [other["activations"][name]["scores"][level] for other in found]
-            activation["scores"][level] = statistics.fmean(each)
-    return result
 
 
 def write_plan(

@@ -65,15 +65,13 @@ std::int64_t map_scratch(const Site& s) {
                           bytes(s.view().output().type, s.sizes()));
 }
 
-/// A slice of x is decoded, and its gradient made, besides; sums of weight gradients have a second
-/// summand.
+/// A slice of x is decoded, and its gradient and that of the weight are made, besides the sums.
 std::int64_t slice_scratch(const Site& s, const Slice& slice) {
   const std::int64_t input = bytes(s.view().input(0).type, s.sizes());
-  const bool several = slice.input < input;
   // What is concatenated in x is worked on piece by piece.
   const double piece = static_cast<double>(s.largest_piece_bytes()) / static_cast<double>(input);
   const auto part = static_cast<std::int64_t>(static_cast<double>(slice.input) * piece);
-  return 2 * part + backward_scratch(s, part, slice.output) + (several ? weight_bytes(s) : 0);
+  return 2 * part + backward_scratch(s, part, slice.output) + weight_bytes(s);
 }
 
 /// Where slices of the gradient of x go.
