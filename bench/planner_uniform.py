@@ -8,8 +8,8 @@ store every activation that may be lossy with 4 or with 2 bits, `balanced` takes
 where backward is not linear, and the planner gets the same bytes: `model plan --ratio`, without
 statistics, with those of one batch or another, and with the mean of six. It never goes below 4
 bits where backward is not linear, so that it cannot follow 2 bits everywhere; then its own smallest
-plan is shown. On other batches each step's gradients are compared with the exact ones of the same
-weights:
+plan is shown, and what it does where one bit is allowed. On other batches each step's gradients are
+compared with the exact ones of the same weights:
 
 error       |g' - g| / |g| over all parameters together
 layer error the same for each parameter alone, then the mean over the parameters
@@ -51,7 +51,8 @@ from torch import nn
 import tensorpress.torch
 from tensorpress.eval.comparison import interval
 from tensorpress.eval.sources import cifar10
-from tensorpress.torch.scores import least_score
+from tensorpress.torch.scores import LEVELS as LEVELS_OF_BITS
+from tensorpress.torch.scores import ONE_BIT, least_score
 
 TEXT = """\
 model unlike
@@ -121,7 +122,7 @@ def plans(folder: pathlib.Path, text: pathlib.Path, step: nn.Module, data: Any) 
         if places:
             path = folder / f"statistics of {source}.json"
             found = tensorpress.torch.measure_activations(
-                scored, (batch(data, place) for place in places)
+                scored, (batch(data, place) for place in places), levels=[*LEVELS_OF_BITS, ONE_BIT]
             )
             path.write_text(json.dumps(found))
             measured[source] = path
@@ -142,6 +143,11 @@ def plans(folder: pathlib.Path, text: pathlib.Path, step: nn.Module, data: Any) 
             given = ("--statistics", measured[source]) if source in measured else ()
             write_plan(text, ratio, path, *given)
             files[f"planner, {source} measured, for {name}"] = path
+        if name == "2 bits":
+            path = folder / "planned with one bit.json"
+            given = ("--statistics", measured["six batches"], "--fewest-bits", "1")
+            write_plan(text, ratio, path, *given)
+            files[f"planner, six batches measured, one bit allowed, for {name}"] = path
     return files
 
 
