@@ -145,6 +145,36 @@ CONVOLUTIONS = {
 }
 
 
+def predicted_and_measured_peak(tmp_path, text, batch, *options):
+    """Of a step with its update, in bytes."""
+    (tmp_path / "m.tpm").write_text(text)
+    options = ["--optimizer", "sgd", *options]
+    command = [PROGRAM, "model", "profile", tmp_path / "m.tpm", "--json", *options]
+    predicted = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    step = emit(tmp_path, text, *options).Step()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # some kernels take scratch for each thread
+    try:
+        step(*batch)
+        step.backward()
+        with measured_peak(step) as peaks:
+            step(*batch)
+            step.backward()
+    finally:
+        torch.set_num_threads(threads)
+    weights_and_momentum = 2 * sum(parameter.nbytes for parameter in step.parameters())
+    given = sum(part.nbytes for each in batch for part in parts(each))
+    return predicted["peak_bytes"], (
+        peaks[0].activations_and_gradients + weights_and_momentum + given
+    )
+
+
+def parts(tensor):
+    if tensor.layout == torch.strided:
+        return [tensor]
+    return [tensor.values(), tensor.col_indices(), tensor.crow_indices()]
+
+
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 @pytest.mark.parametrize("plan", ["off", "balanced"])
 def test_the_predicted_peak_of_convolutions_is_measured(tmp_path, name, plan):
@@ -153,22 +183,25 @@ def test_the_predicted_peak_of_convolutions_is_measured(tmp_path, name, plan):
         f"{CONVOLUTIONS[name]}\nh = fc: linear(flatten(adaptive_avg_pool2d(h)), 10)\n"
         "loss cross_entropy(h, y)\n"
     )
-    (tmp_path / "m.tpm").write_text(text)
-    options = ["--plan", plan, "--batch", "16", "--optimizer", "sgd"]
-    command = [PROGRAM, "model", "profile", tmp_path / "m.tpm", "--json", *options]
-    predicted = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    step = emit(tmp_path, text, *options).Step()
-    x, y = torch.randn(16, 16, 16, 16), torch.randint(10, (16,))
-    state = sum(parameter.nbytes for parameter in step.parameters())
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # some kernels take scratch for each thread
-    try:
-        step(x, y)
-        step.backward()
-        with measured_peak(step) as peaks:
-            step(x, y)
-            step.backward()
-    finally:
-        torch.set_num_threads(threads)
-    measured = peaks[0].activations_and_gradients + 2 * state + x.nbytes + y.nbytes
-    assert predicted["peak_bytes"] == pytest.approx(measured, rel=0.05)
+    batch = torch.randn(16, 16, 16, 16), torch.randint(10, (16,))
+    options = ["--plan", plan, "--batch", "16"]
+    predicted, measured = predicted_and_measured_peak(tmp_path, text, batch, *options)
+    assert predicted == pytest.approx(measured, rel=0.05)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max"])
+@pytest.mark.parametrize("neighbours", [4, 60])
+def test_the_predicted_peak_of_sparse_products_is_measured(tmp_path, reduce, neighbours):
+    text = (
+        "model m\ninput a: csr f32[V, V] entries E\ninput x: f32[V, 24]\ntarget y: i64[V]\n"
+        f'h = relu(spmm(a, first: linear(x, 32), "{reduce}"))\n'
+        f'h = spmm(a, second: linear(h, 10), "{reduce}")\nloss cross_entropy(h, y)\n'
+    )
+    torch.manual_seed(8)
+    places = torch.randint(3000, (2, 3000 * neighbours))
+    a = torch.sparse_coo_tensor(places, torch.rand(places.shape[1]), (3000, 3000)).coalesce()
+    a = a.to_sparse_csr()
+    batch = a, torch.randn(3000, 24), torch.randint(10, (3000,))
+    sizes = ["--size", "V=3000", "--size", f"E={a.values().numel()}"]
+    predicted, measured = predicted_and_measured_peak(tmp_path, text, batch, *sizes)
+    assert predicted == pytest.approx(measured, rel=0.05)
