@@ -80,20 +80,25 @@ class Search {
     return {};
   }
 
+  /// As measured, but never so good that half the bits would seem to be as good as all: one batch,
+  /// or a few, are noisy.
   std::optional<double> measured_score(const std::string& name, const Storing& storing) const {
+    std::optional<double> score = found_score(name, storing);
+    if (!score || storing.kind != Storing::Kind::quantize || storing.bits == 8) return score;
+    const std::optional<double> finer = measured_score(name, quantize_level(2 * storing.bits));
+    return finer ? std::min(*score, score_of_half_the_bits(*finer)) : score;
+  }
+
+  std::optional<double> found_score(const std::string& name, const Storing& storing) const {
     const auto activation = statistics_.find(name);
     if (activation == statistics_.end()) return {};
     const std::map<std::string, double>& scores = activation->second.scores;
-    if (const auto found = scores.find(to_text(storing)); found != scores.end()) {
-      return found->second;
-    }
+    const auto found = scores.find(to_text(storing));
+    if (found != scores.end()) return found->second;
     // One bit is measured only where somebody asks for it.
-    if (storing.kind != Storing::Kind::quantize || storing.bits != 1) return {};
-    Storing two = storing;
-    two.bits = 2;
-    const auto found = scores.find(to_text(two));
-    if (found == scores.end()) return {};
-    return scaled_score(found->second, two, storing);
+    const auto two = scores.find(to_text(quantize_level(2)));
+    if (storing != quantize_level(1) || two == scores.end()) return {};
+    return scaled_score(two->second, quantize_level(2), storing);
   }
 
   StoringCost cost_of(const PlanCandidate& candidate, const Storing& storing) const {

@@ -77,21 +77,25 @@ double scaled_score(double score, const Storing& measured, const Storing& wanted
   return 1 / (1 + error / 2);
 }
 
+double score_of_half_the_bits(double score) {
+  return 1 / (1 + error_of(score));
+}
+
+Storing quantize_level(int bits) {
+  Storing quantized;
+  quantized.kind = Storing::Kind::quantize;
+  quantized.bits = bits;
+  quantized.stochastic = bits <= 2;
+  return quantized;
+}
+
 std::vector<Storing> storing_levels(int fewest_bits) {
   std::vector<Storing> levels;
   Storing half;
   half.kind = Storing::Kind::cast;
   half.type = "bf16";
   levels.push_back(half);
-  for (const int bits : {8, 4, 2, 1}) {
-    if (bits < fewest_bits) break;
-    Storing quantized;
-    quantized.kind = Storing::Kind::quantize;
-    quantized.bits = bits;
-    // Two bits to the nearest are biased; stochastic rounding is not.
-    quantized.stochastic = bits <= 2;
-    levels.push_back(quantized);
-  }
+  for (int bits = 8; bits >= fewest_bits; bits /= 2) levels.push_back(quantize_level(bits));
   return levels;
 }
 

@@ -27,6 +27,12 @@ StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
 /// without measurements.
 double scaled_score(double score, const Storing& measured, const Storing& wanted);
 
+/// The best that half the bits of a value can have if all of them have this one. Steps of quantized
+/// values become four times as wide or more; a gradient's squared error at least doubles.
+double score_of_half_the_bits(double score);
+
+/// `bits` a value; 2 and less are rounded stochastically, because to the nearest they are biased.
+Storing quantize_level(int bits);
 /// What a plan may choose from besides keeping, rebuilding and offloading, largest first.
 std::vector<Storing> storing_levels(int fewest_bits = 2);
 

@@ -254,6 +254,29 @@ TEST(ModelPlan, MeasuredScoresDecide) {
   EXPECT_GE(after->lowest_score, 0.9);
 }
 
+TEST(ModelPlan, HalfTheBitsAreNeverBetterWhateverABatchSays) {
+  const Graph graph = small();
+  const auto before = plan_step(graph, batch(50), {.ratio = 6, .aim = planner::Aim::error}, {});
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  Statistics statistics;
+  for (const Choice& each : before->choices) {
+    statistics[each.name].scores = {{"quantize 8 bits", 0.9999},
+                                    {"quantize 4 bits", 0.98},
+                                    {"quantize 2 bits stochastic", 0.99}};
+  }
+  const auto after =
+      plan_step(graph, batch(50), {.ratio = 6, .aim = planner::Aim::error}, statistics);
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  int with_four = 0;
+  for (const Choice& each : after->choices) {
+    if (each.storing == quantize_level(4)) ++with_four;
+    if (each.storing == quantize_level(2)) {
+      EXPECT_LT(each.score, 0.98);
+    }
+  }
+  EXPECT_GT(with_four, 0);
+}
+
 TEST(ModelPlan, SenselessBudgetsAreRefused) {
   const Graph graph = small();
   for (const double ratio : {0.0, -3.0, std::numeric_limits<double>::quiet_NaN(),
