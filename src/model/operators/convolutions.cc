@@ -1,6 +1,7 @@
 #include "model/operators/convolutions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "model/operators/windows.h"
@@ -37,41 +38,86 @@ std::int64_t weight_bytes(const Site& s) {
   return bytes(s.view().parameter("weight")->type, s.sizes());
 }
 
-/// Besides its output. oneDNN works on copies in a layout of its own: of input, weight and output.
-/// The output is copied back when the other two are gone.
-std::int64_t forward_scratch(const Site& s, std::int64_t input, std::int64_t output) {
-  return std::max(input + weight_bytes(s), output);
+/// The bytes of what a convolution works on: whole maps, or a slice or some channels of them.
+struct Maps {
+  std::int64_t input;
+  std::int64_t output;
+  std::int64_t input_channels;
+  std::int64_t output_channels;
+};
+
+Maps whole_maps(const Site& s) {
+  const TensorType& x = s.view().input(0).type;
+  const TensorType& y = s.view().output().type;
+  return {bytes(x, s.sizes()), bytes(y, s.sizes()), x.shape[1].factor, y.shape[1].factor};
 }
 
-/// Besides the two gradients. The gradient of the input is made and copied back, in between a
-/// second time if there are strides; then that of the weight, from copies of both maps; it is
-/// copied back when these are gone. Without AVX-512 a map of fewer rows than the kernel has goes
-/// through matrix products with four times the weight.
-std::int64_t backward_scratch(const Site& s, std::int64_t input, std::int64_t output) {
+/// A map in oneDNN's layout: channels in blocks, the last one filled up.
+std::int64_t blocked(std::int64_t bytes, std::int64_t channels, std::int64_t block) {
+  const std::int64_t each = bytes / std::max<std::int64_t>(channels, 1);
+  return each * ((channels + block - 1) / block * block);
+}
+
+/// Channels of a block: as many as a vector has values.
+std::int64_t block_of(const Site& s) {
+  return s.avx512() ? 16 : 8;
+}
+
+/// Besides its output, measured. oneDNN works on copies in its own layout: of the input, unless its
+/// channels fill no block, of the weight and of the output, which is copied back when the other two
+/// are gone.
+std::int64_t forward_scratch(const Site& s, const Maps& maps) {
+  const std::int64_t block = block_of(s);
+  const bool plain = maps.input_channels < block;
+  const std::int64_t x = plain ? 0 : blocked(maps.input, maps.input_channels, block);
+  const std::int64_t y = blocked(maps.output, maps.output_channels, block);
+  return std::max(x + weight_bytes(s) + y - maps.output, y);
+}
+
+/// Besides the two gradients, measured. The gradient of the input is made from copies of the others
+/// and copied back, and is there a third time if there are strides. Then that of the weight is made
+/// from copies of both maps, in blocks of 8 if they have few channels, and copied back when these
+/// are gone. Without AVX-512 a map of fewer rows than the kernel has goes through matrix products
+/// with four times the weight.
+std::int64_t backward_scratch(const Site& s, const Maps& maps) {
+  constexpr std::int64_t kImage = 3;  // channels that need no copy
+  constexpr std::int64_t kFew = 8;
   const NodeView node = s.view();
+  const std::int64_t block = block_of(s);
   const std::int64_t weight = weight_bytes(s);
-  std::int64_t most = std::max(input + output, weight);
-  const auto strides = node.attributes().integers("stride", 2);
-  const bool strided = strides[0] > 1 || strides[1] > 1;
-  if (strided && s.wants()) most = std::max(most, 2 * input - weight);
+  const std::int64_t held = s.wants() ? maps.input : 0;
+  std::int64_t most = held + 2 * weight;
+  if (s.wants()) {
+    const auto strides = node.attributes().integers("stride", 2);
+    const bool strided = strides[0] > 1 || strides[1] > 1;
+    const std::int64_t x = blocked(maps.input, maps.input_channels, block);
+    const std::int64_t y = blocked(maps.output, maps.output_channels, block);
+    most = std::max({most, x + y + weight, x + (strided ? 2 : 1) * maps.input});
+  }
+  const bool image = maps.input_channels <= kImage;
+  const bool few = !image && maps.input_channels <= kFew;
+  const std::int64_t x = image ? 0 : blocked(maps.input, maps.input_channels, few ? kFew : block);
+  const std::int64_t y = blocked(maps.output, maps.output_channels,
+                                 few && maps.output_channels <= kFew ? kFew : block);
+  most = std::max(most, held + x + y + weight);
   const std::int64_t rows = node.input(0).type.shape[2].factor;
   const std::int64_t kernel = node.parameter("weight")->type.shape[2].factor;
-  if (!s.avx512() && rows < kernel) most = std::max(most, 4 * weight);
-  return most;
-}
-
-std::int64_t map_scratch(const Site& s) {
-  return backward_scratch(s, bytes(s.view().input(0).type, s.sizes()),
-                          bytes(s.view().output().type, s.sizes()));
+  if (!s.avx512() && rows < kernel) most = std::max(most, held + 5 * weight);
+  return most - held - weight;
 }
 
 /// A slice of x is decoded, and its gradient and that of the weight are made, besides the sums.
 std::int64_t slice_scratch(const Site& s, const Slice& slice) {
-  const std::int64_t input = bytes(s.view().input(0).type, s.sizes());
+  const Maps whole = whole_maps(s);
   // What is concatenated in x is worked on piece by piece.
-  const double piece = static_cast<double>(s.largest_piece_bytes()) / static_cast<double>(input);
-  const auto part = static_cast<std::int64_t>(static_cast<double>(slice.input) * piece);
-  return 2 * part + backward_scratch(s, part, slice.output) + weight_bytes(s);
+  const double piece =
+      static_cast<double>(s.largest_piece_bytes()) / static_cast<double>(whole.input);
+  const auto share = [&](std::int64_t of) {
+    return static_cast<std::int64_t>(std::llround(static_cast<double>(of) * piece));
+  };
+  const std::int64_t part = share(slice.input);
+  const Maps maps{part, slice.output, share(whole.input_channels), whole.output_channels};
+  return 2 * part + backward_scratch(s, maps) + weight_bytes(s);
 }
 
 /// Where slices of the gradient of x go.
@@ -107,13 +153,14 @@ void convolution_forward(Site& s, const std::string& function, const std::string
   const std::string rest =
       text(", ", s.parameter("weight"), ", ", s.parameter("bias"), geometry, ")");
   const Slice slice = slice_of(s);
-  const std::int64_t scratch = slice.output + forward_scratch(s, slice.input, slice.output);
+  const Maps whole = whole_maps(s);
+  const std::int64_t scratch =
+      slice.output +
+      forward_scratch(s, {slice.input, slice.output, whole.input_channels, whole.output_channels});
   const std::string sliced = text("(", function, ", ", slice.samples, ", ", s.in(), rest);
   const bool same = s.view().input(0).type == s.view().output().type;
   if (!s.sliced() || !runs_in_slices(s.view(), s.sizes())) {
-    s.define_output(0, text(function, "(", s.in(), rest),
-                    forward_scratch(s, bytes(s.view().input(0).type, s.sizes()),
-                                    bytes(s.view().output().type, s.sizes())));
+    s.define_output(0, text(function, "(", s.in(), rest), forward_scratch(s, whole));
   } else if (same && s.may_overwrite()) {
     s.define_output_in(0, s.in(), "conv_slices_" + sliced, scratch);
   } else if (const std::string place = s.place_for_output(); !place.empty()) {
@@ -148,7 +195,7 @@ void convolution_backward(Site& s, const std::string& geometry) {
                text(call, ", ", s.parameter("weight"), ", ", bias ? list_text({channels}) : "None",
                     geometry, ", [", s.wants() ? "True" : "False", ", True, ",
                     bias ? "True" : "False", target.adds ? "], add=True)" : "])"),
-               sliced ? slice_scratch(s, slice) : map_scratch(s));
+               sliced ? slice_scratch(s, slice) : backward_scratch(s, whole_maps(s)));
   s.give_parameter("weight", made[1].name);
   if (bias) s.give_parameter("bias", made[2].name);
   if (target.defines) s.give(0, made[0].name);
