@@ -84,8 +84,7 @@ UNIFORM: dict[str, Rule] = {
     "2 bits nearest": {"codec": "quantize", "bits": 2},
 }
 BATCH = 50
-# Statistics come from these batches; 1 and the following are compared. One batch is a noisy judge:
-# that of the first has made the planner choose worse than 4 bits everywhere.
+# Statistics come from these batches; 1 and the following are compared. One batch is a noisy judge.
 MEASURED: dict[str, Sequence[int]] = {
     "no batch": (),
     "the first batch": (0,),
