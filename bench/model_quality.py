@@ -175,7 +175,7 @@ def one_run(name: str, plan: str, seed: int, task: Task) -> Run:
     step: Any = None
     if plan != "plain":
         text = ROOT / "models" / f"{name}.tpm"
-        step = emitted(text, "--plan", plan, *sizes(twin, task.batch)).Step()
+        step = emitted(text, "--plan", plan, *sizes(twin, next(task.train(seed)))).Step()
         step.load_state_dict(model.state_dict())
     torch.manual_seed(2000 + seed)  # dropout and rounding
     optimizer = task.optimizer((step or model).parameters())

@@ -135,6 +135,35 @@ def test_concatenations_in_slices_give_the_gradients_of_whole_ones(tmp_path):
         assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name
 
 
+POOLS = """
+model pools
+input x: f32[N, 3, 64, 64]
+target y: i64[N]
+h = max_pool2d(relu(first: conv2d(x, 24, 3, padding = 1)), 2)
+h = max_pool2d(relu(second: conv2d(h, 96, 3, padding = 1)), 3, stride = 2, padding = 1)
+h = max_pool2d(relu(third: conv2d(h, 256, 3, padding = 1)), [4, 2])
+loss cross_entropy(fc: linear(flatten(h), 10), y)
+"""
+
+
+def test_pools_in_slices_give_the_gradients_of_whole_ones(tmp_path):
+    torch.manual_seed(4)
+    x, y = torch.randn(23, 3, 64, 64), torch.randint(10, (23,))
+    whole = emit(tmp_path, POOLS, "--batch", "23").Step()
+    sliced = emit(tmp_path, POOLS, "--batch", "23", "--plan", "safe")
+    for each in ("max_pool_slices(", "max_pool_backward_slices("):
+        assert sliced.source.count(each) == 1 + 3, each
+    assert "aten.convolution_backward(d_" not in sliced.source  # the first convolution's neither
+    sliced = sliced.Step()
+    sliced.load_state_dict(whole.state_dict())
+    for step in (whole, sliced):
+        loss = step(x, y)
+        step.backward()
+    torch.testing.assert_close(loss, whole(x, y))
+    for name, exact in gradients(whole).items():
+        assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name
+
+
 # Convolutions whose weights, strides and few rows decide what oneDNN takes besides.
 CONVOLUTIONS = {
     "wide weights on small maps": "h = b: conv2d(a: conv2d(x, 256, 3, padding = 1), 256, 3, padding = 1)",

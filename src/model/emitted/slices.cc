@@ -47,7 +47,7 @@ def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add
     transposed, groups = geometry[3], geometry[5]
     if getattr(x, "pieces", None) and hasattr(d_x, "beside") and groups == 1 and not transposed:
         pieces = d_x.beside(x.pieces, gradient)
-    d_weight, d_bias = torch.zeros_like(weight), None
+    d_weight, d_bias = None if len(pieces) == 1 else torch.zeros_like(weight), None
     for first in range(0, x.shape[0], samples):
         part = slice(first, min(first + samples, x.shape[0]))
         for number, (x_piece, d_piece, channels) in enumerate(pieces):
@@ -59,11 +59,43 @@ def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add
                 d_piece[part] += more_x
             elif d_piece is not None:
                 d_piece[part] = more_x
-            d_weight[:, channels] += more
+            if d_weight is None:
+                d_weight = more
+            else:
+                d_weight[:, channels] += more
             if biased and number == 0:
                 d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
             del more_x, more, more_bias
     return d_x, d_weight, d_bias
+)",
+     {}},
+    {"max_pool_slices",
+     R"(
+def max_pool_slices(samples, x, geometry, *window):
+    """aten.max_pool2d_with_indices, so many samples at a time, with pack_window of the indices."""
+    y, packed, count = None, [], x.size(0)
+    for first in range(0, count, samples):
+        part = slice(first, min(first + samples, count))
+        y_part, index = aten.max_pool2d_with_indices(x[part], *window)
+        if y is None:
+            y = y_part.new_empty((count, *y_part.shape[1:]))
+        y[part] = y_part
+        packed.append(pack_window(index, *geometry))
+        del y_part, index
+    return y, torch.cat(packed)
+)",
+     {}},
+    {"max_pool_backward_slices",
+     R"(
+def max_pool_backward_slices(samples, gradient, packed, shape, geometry, *window):
+    """Its gradient, so many samples at a time; of d_x only the shape is read."""
+    d_x, each = gradient.new_empty(shape), packed.numel() // max(1, shape[0])
+    for first in range(0, shape[0], samples):
+        part = slice(first, min(first + samples, shape[0]))
+        d_y = gradient[part]
+        index = unpack_window(packed[part.start * each : part.stop * each], d_y.shape, *geometry)
+        aten.max_pool2d_with_indices_backward(d_y, d_x[part], *window, index, grad_input=d_x[part])
+    return d_x
 )",
      {}},
     {"masked_slices",

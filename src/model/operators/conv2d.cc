@@ -2,6 +2,7 @@
 // Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
 // lossy.
 #include "base/errors.h"
+#include "model/operators/batch_slices.h"
 #include "model/operators/convolutions.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
@@ -61,7 +62,7 @@ class Conv2d final : public Operator {
   }
 
   bool reads_slices(const NodeView& node, const Sizes& sizes) const override {
-    return runs_in_slices(node, sizes);
+    return exceeds_a_slice(node, sizes);
   }
 
   void forward(Site& s) const override {

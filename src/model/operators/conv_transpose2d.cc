@@ -1,6 +1,7 @@
 // conv_transpose2d(x, channels, kernel, stride = 1, padding = 0, output_padding = 0, groups = 1,
 // dilation = 1, bias = true). Backward reads x for the weight's gradient; it may be lossy.
 #include "base/errors.h"
+#include "model/operators/batch_slices.h"
 #include "model/operators/convolutions.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
@@ -67,7 +68,7 @@ class ConvTranspose2d final : public Operator {
   }
 
   bool reads_slices(const NodeView& node, const Sizes& sizes) const override {
-    return runs_in_slices(node, sizes);
+    return exceeds_a_slice(node, sizes);
   }
 
   void forward(Site& s) const override {

@@ -4,35 +4,12 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "model/operators/batch_slices.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
 
 namespace tensorpress::model {
 namespace {
-
-constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
-
-std::int64_t larger_map(const NodeView& node, const Sizes& sizes) {
-  return std::max(bytes(node.input(0).type, sizes), bytes(node.output().type, sizes));
-}
-
-/// The samples of a slice, and their bytes in both maps.
-struct Slice {
-  std::int64_t samples;
-  std::int64_t input;
-  std::int64_t output;
-};
-
-Slice slice_of(const Site& s) {
-  const NodeView node = s.view();
-  const Sizes& sizes = s.sizes();
-  const std::int64_t count = std::max<std::int64_t>(1, extent(node.input(0).type.shape[0], sizes));
-  const std::int64_t sample = std::max<std::int64_t>(1, larger_map(node, sizes) / count);
-  const std::int64_t samples = std::max<std::int64_t>(1, kSliceBytes / sample);
-  const std::int64_t most = std::min(count, samples);
-  return {samples, most * (bytes(node.input(0).type, sizes) / count),
-          most * (bytes(node.output().type, sizes) / count)};
-}
 
 std::int64_t weight_bytes(const Site& s) {
   return bytes(s.view().parameter("weight")->type, s.sizes());
@@ -106,7 +83,8 @@ std::int64_t backward_scratch(const Site& s, const Maps& maps) {
   return most - held - weight;
 }
 
-/// A slice of x is decoded, and its gradient and that of the weight are made, besides the sums.
+/// A slice of x is decoded, and its gradient and that of the weight are made, besides the sums if
+/// there is more than one slice.
 std::int64_t slice_scratch(const Site& s, const Slice& slice) {
   const Maps whole = whole_maps(s);
   // What is concatenated in x is worked on piece by piece.
@@ -117,7 +95,8 @@ std::int64_t slice_scratch(const Site& s, const Slice& slice) {
   };
   const std::int64_t part = share(slice.input);
   const Maps maps{part, slice.output, share(whole.input_channels), whole.output_channels};
-  return 2 * part + backward_scratch(s, maps) + weight_bytes(s);
+  const bool one = slice.input == whole.input && part == slice.input;
+  return 2 * part + backward_scratch(s, maps) + (one ? 0 : weight_bytes(s));
 }
 
 /// Where slices of the gradient of x go.
@@ -145,21 +124,17 @@ Target target_of(Site& s, const std::string& decoded) {
 
 }  // namespace
 
-bool runs_in_slices(const NodeView& node, const Sizes& sizes) {
-  return larger_map(node, sizes) > kSliceBytes;
-}
-
 void convolution_forward(Site& s, const std::string& function, const std::string& geometry) {
   const std::string rest =
       text(", ", s.parameter("weight"), ", ", s.parameter("bias"), geometry, ")");
-  const Slice slice = slice_of(s);
+  const Slice slice = slice_of(s.view(), s.sizes());
   const Maps whole = whole_maps(s);
   const std::int64_t scratch =
       slice.output +
       forward_scratch(s, {slice.input, slice.output, whole.input_channels, whole.output_channels});
   const std::string sliced = text("(", function, ", ", slice.samples, ", ", s.in(), rest);
   const bool same = s.view().input(0).type == s.view().output().type;
-  if (!s.sliced() || !runs_in_slices(s.view(), s.sizes())) {
+  if (!s.sliced() || !exceeds_a_slice(s.view(), s.sizes())) {
     s.define_output(0, text(function, "(", s.in(), rest), forward_scratch(s, whole));
   } else if (same && s.may_overwrite()) {
     s.define_output_in(0, s.in(), "conv_slices_" + sliced, scratch);
@@ -177,17 +152,19 @@ void convolution_backward(Site& s, const std::string& geometry) {
   const std::int64_t channels = s.view().output().type.shape[1].factor;
   // Slice by slice of the batch x is decoded, and what oneDNN reorders meanwhile is that of a
   // slice. The gradient of x takes the place of the output's gradient, or of a decoded copy of x.
+  // What is kept whole is read in slices too.
   const std::string slices = s.in_slices();
   const std::string x = slices.empty() ? s.in() : slices;
   const bool decoded = slices.empty() && s.may_overwrite_in();
-  const bool sliced = decoded || !slices.empty();
+  const bool sliced =
+      decoded || !slices.empty() || (s.sliced() && exceeds_a_slice(s.view(), s.sizes()));
   Target target{.defines = s.wants()};
   if (sliced) target = target_of(s, decoded ? x : std::string());
   const std::vector<Definition> made = {
       {target.defines ? s.grad_name_of(0) : "_", s.view().input(0).type, target.shares},
       {s.grad_name_of_parameter("weight"), weight},
       {bias ? s.grad_name_of_parameter("bias") : "_", {weight.element, {dim(channels)}}}};
-  const Slice slice = slice_of(s);
+  const Slice slice = slice_of(s.view(), s.sizes());
   const std::string call = sliced ? text("conv_backward_slices(", slice.samples, ", ", s.grad(),
                                          ", ", x, ", ", target.expression)
                                   : text("aten.convolution_backward(", s.grad(), ", ", x);

@@ -8,9 +8,6 @@
 
 namespace tensorpress::model {
 
-/// The maps are larger than a slice.
-bool runs_in_slices(const NodeView& node, const Sizes& sizes);
-
 /// `function`: of torch.nn.functional. `geometry`: its arguments after weight and bias, each after
 /// a comma.
 void convolution_forward(Site& site, const std::string& function, const std::string& geometry);

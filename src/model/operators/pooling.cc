@@ -1,6 +1,7 @@
 // max_pool2d, avg_pool2d, adaptive_avg_pool2d. Maximum pooling keeps which element of its window
 // won: PyTorch 8 bytes an output, a compact plan 2 to 8 bits. Averages keep nothing.
 #include "base/errors.h"
+#include "model/operators/batch_slices.h"
 #include "model/operators/windows.h"
 #include "model/site.h"
 
@@ -30,6 +31,16 @@ class MaxPool final : public Operator {
   void forward(Site& s) const override {
     const TensorType& y = s.view().output().type;
     const std::string index = s.local("index");
+    if (const std::int64_t each = sample_bytes(s); each > 0) {
+      const Slice slice = slice_of(s.view(), s.sizes());
+      const Dim count = {each * y.shape[0].factor, y.shape[0].symbol};
+      s.define_all({{s.out(), y}, {index, {Element::u8, {count}}}},
+                   text("max_pool_slices(", slice.samples, ", ", s.in(), ", (", geometry(s), "), ",
+                        window(s), ")"),
+                   slice.output + index_bytes(slice, y) + bytes({Element::u8, {count}}, s.sizes()));
+      s.save("index", index);
+      return;
+    }
     s.define_all({{s.out(), y}, {index, {Element::i64, y.shape}}},
                  text("aten.max_pool2d_with_indices(", s.in(), ", ", window(s), ")"));
     if (const int bits = index_bits(s); bits > 0) {
@@ -44,6 +55,15 @@ class MaxPool final : public Operator {
   void backward(Site& s) const override {
     const TensorType& y = s.view().output().type;
     std::string index = s.saved("index");
+    if (sample_bytes(s) > 0) {
+      const Slice slice = slice_of(s.view(), s.sizes());
+      s.give(
+          0,
+          text("max_pool_backward_slices(", slice.samples, ", ", s.grad(), ", ", index, ", ",
+               to_python(s.view().input(0).type.shape), ", (", geometry(s), "), ", window(s), ")"),
+          index_bytes(slice, y));
+      return;
+    }
     if (const int bits = index_bits(s); bits > 0) {
       const std::string made = s.local("index");
       s.define({made, {Element::i64, y.shape}},
@@ -81,6 +101,19 @@ class MaxPool final : public Operator {
     };
     return text(pair({x[2].factor, x[3].factor}), ", ", pair(a.integers("kernel", 2)), ", ",
                 pair(stride_of(a)), ", ", pair(a.integers("padding", 2)));
+  }
+  /// PyTorch's indices of a slice.
+  static std::int64_t index_bytes(const Slice& slice, const TensorType& y) {
+    return slice.output / bytes_of(y.element) * bytes_of(Element::i64);
+  }
+  /// The packed places of one sample, if pooling runs slice by slice; 0 if not. Its results are the
+  /// same either way.
+  static std::int64_t sample_bytes(const Site& s) {
+    const NodeView node = s.view();
+    if (!s.sliced() || !exceeds_a_slice(node, s.sizes())) return 0;
+    const std::optional<Dim> sample = product(node.output().type.shape, 1, 4);
+    const std::int64_t bits = sample && sample->known() ? sample->factor * index_bits(s) : 0;
+    return bits % 8 == 0 ? bits / 8 : 0;
   }
   /// For a place in the window, or 0 for PyTorch's own indices.
   static int index_bits(const Site& s) {
