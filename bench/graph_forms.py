@@ -58,7 +58,7 @@ def model_text(
     network: str, form: str, features: int, hidden: int, classes: int, dropout: bool = False
 ) -> str:
     """Two layers of `hidden` and the last; dropout as in the paper if it is asked for."""
-    matrix = "csr f32[V, V]" if form == "csr" else "f32[V, V]"
+    matrix = "csr f32[V, V] entries E" if form == "csr" else "f32[V, V]"
     drop = "dropout(relu(h), 0.5)" if dropout else "relu(h)"
     return f"""\
 model {network}_{form}
@@ -177,7 +177,9 @@ def row_of(
     for plan in PLANS:
         text = folder / f"{network}_{form}.tpm"
         text.write_text(model_text(network, form, *make.sizes))
-        size = ("--size", f"V={vertices}", "--state", "0")
+        size = ["--size", f"V={vertices}", "--state", "0"]
+        if form == "csr":  # and every vertex itself
+            size += ["--size", f"E={round((DEGREE + 1) * vertices)}"]
         forecast = profile(text, "--plan", plan, *size)["peak_bytes"]
         row[plan] = {"predicted_bytes": forecast}
         if forecast > limit * GIB:

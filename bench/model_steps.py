@@ -11,7 +11,8 @@ off, ...    emitted code; the update stands in its backward pass ("+upd")
 
 Peaks are what the profiler counted in one step, with weights, momentum and batch; "activations"
 is the peak without batch, weights, momentum and plain's gradients of weights. Times are the best of
-the repetitions, taken in turn. Writes bench/results/model_steps.{json,md}.
+the repetitions, taken in turn; processor time with one thread. Writes
+bench/results/model_steps.{json,md}.
 """
 
 from __future__ import annotations
@@ -154,11 +155,13 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
         gradients = 0 if "+upd" in way else state
         row["activation_bytes"] = row["step_bytes"] - gradients
         rows[way] = row
+    # Other processes do not count where one thread does all.
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     for _ in range(repeat):
         for way, step in steps.items():
-            started = time.perf_counter()
+            started = clock()
             step(*batch)
-            seconds = time.perf_counter() - started
+            seconds = clock() - started
             rows[way]["seconds"] = min(rows[way].get("seconds", seconds), seconds)
     return rows
 

@@ -284,6 +284,8 @@ class Search {
                        rounded(*budget_.ratio, 4), ".");
     }
     if (budget_.min_score || budget_.mean_score) sentence += " A lower score would allow more.";
+    if (budget_.fewest_bits > 1) sentence += " --fewest-bits 1 allows one bit a value.";
+    if (!budget_.offload) sentence += " --offload GB/s lets values wait in the host's memory.";
     return bad_argument(sentence);
   }
 

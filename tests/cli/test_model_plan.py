@@ -84,7 +84,8 @@ def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, t
     plan = tmp_path / "plan.json"
     # Beyond what codecs reach with this score.
     budget = ["--ratio", "30", "--min-score", "0.99"]
-    assert "The largest ratio" in tensorpress.refuses("model", "plan", model, *budget, "-o", plan)
+    said = tensorpress.refuses("model", "plan", model, *budget, "-o", plan)
+    assert "The largest ratio" in said and "--offload GB/s lets values wait" in said
     for link in ("16", "a100"):
         said = tensorpress("model", "plan", model, *budget, "--offload", link, "-o", plan).out
         assert b"wait in the host's memory" in said
@@ -98,7 +99,8 @@ def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, t
 
 
 def test_one_bit_needs_to_be_allowed(tensorpress, model):
-    assert "The largest ratio" in tensorpress.refuses("model", "plan", model, "--ratio", "13")
+    said = tensorpress.refuses("model", "plan", model, "--ratio", "13")
+    assert "The largest ratio" in said and "--fewest-bits 1 allows one bit" in said
     plan = tensorpress("model", "plan", model, "--ratio", "13", "--fewest-bits", "1").json
     assert plan["prediction"]["saved_ratio"] >= 13
     one = {"codec": "quantize", "bits": 1, "rounding": "stochastic"}
