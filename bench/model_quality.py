@@ -258,6 +258,7 @@ def main() -> None:
     parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
     options = parser.parse_args()
     torch.set_num_threads(1)
     runs = []
@@ -266,6 +267,8 @@ def main() -> None:
         for seed in range(options.seeds):
             for plan in PLANS:
                 path = options.runs / f"{name}-{plan}-{seed}.json"
+                if options.collect and not path.exists():
+                    continue
                 runs.append(finished(path, functools.partial(one_run, name, plan, seed, task)))
     result = {
         "command": "bench/model_quality.py DATA --runs RUNS",
