@@ -1,6 +1,6 @@
 """Accuracy of emitted training steps against how few bytes they save, five seeds in pairs.
 
-    .venv/bin/python bench/model_accuracy.py DATA --runs RUNS [--output OUTPUT] [--epochs 1]
+    .venv/bin/python bench/model_accuracy.py DATA --runs RUNS [--output OUTPUT] [--epochs 1] [--seeds 5]
 
 A very small AlexNet becomes text by to_text, the text a Step by `tensorpress model emit` with one
 plan after the other; each trains on 10,000 images of CIFAR-10 (DATA/cifar10/train_10000.bin) in
