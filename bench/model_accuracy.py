@@ -269,7 +269,8 @@ def main() -> None:
             if runs[-1]["epochs"] != options.epochs:
                 raise SystemExit(f"{path} is of other epochs; give another folder")
     result = {
-        "command": f"bench/model_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
+        "command": f"bench/model_accuracy.py DATA --runs RUNS --epochs {options.epochs} "
+        f"--seeds {options.seeds}",
         "data": data.source,
         "epochs": options.epochs,
         **versions(),

@@ -6,7 +6,8 @@ The networks of models/, in their full width, train for some dozens of steps: pl
 emitted step with one plan. Runs of a seed share initialization and batches; dropout and rounding
 draw numbers of their own. Then the network with the weights of either is tested without dropout:
 its loss, and how many images, pixels, tokens or vertices it gets right. That few steps are a
-beginning of a training and no more; bench/model_accuracy.py goes further with one small network.
+beginning of a training and no more (docs/adr/0030); bench/model_accuracy.py goes further with one
+small network.
 
 Beside each stand the saved bytes and the peak of the same plan in bench/results/model_steps.json.
 Each run leaves RUNS/<model>-<plan>-<seed>.json; what is there is not run again.
