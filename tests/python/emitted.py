@@ -57,3 +57,37 @@ def assert_same(step, step_loss, twin, twin_loss):
         )
     for name, buffer in twin.named_buffers():
         assert torch.equal(dict(step.named_buffers())[name], buffer), name
+
+
+def move_parameters(step, generator):
+    """Away from what they begin as, which is often the same for many."""
+    for parameter in step.parameters():
+        noise = torch.randn(parameter.shape, generator=generator).to(parameter.dtype)
+        parameter.data += 0.3 * noise
+
+
+def beside_autograd(step, reference, inputs):
+    """Loss and gradients in pairs by name: the step's, and autograd's of reference(P, *inputs)."""
+    P = {n: p.detach().clone().requires_grad_() for n, p in step.named_parameters()}
+    torch.manual_seed(5)  # the same dropout
+    loss = reference(P, *inputs)
+    loss.backward()
+    torch.manual_seed(5)
+    pairs = {"loss": (step(*inputs), loss.detach())}
+    step.backward()
+    return pairs | {name: (p.grad, P[name].grad) for name, p in step.named_parameters()}
+
+
+def assert_equal_pairs(pairs, rounded):
+    """Bit by bit, or to rounding."""
+    for name, (mine, other) in pairs.items():
+        if rounded:
+            torch.testing.assert_close(mine, other)
+        else:
+            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+
+
+def assert_close_pairs(pairs):
+    """In double precision."""
+    for name, (mine, other) in pairs.items():
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12, msg=name)

@@ -6,42 +6,36 @@ import random
 import re
 
 import pytest
+import test_model_operator_inputs as beside_inputs
+import test_model_operators as operators
 import torch
 import torch.nn.functional as F
-from emitted import emit
-from test_model_operators import CASES, ROUNDED, WITH_INPUTS, compare, compare_with_inputs
+from emitted import assert_equal_pairs, emit
 
 from tensorpress.torch.peak_memory import measured_peak
 
 LOSSLESS = ("--plan", "lossless")
 # What compact plans draw, they draw otherwise than PyTorch does.
-RANDOM = [case for case in WITH_INPUTS if "dropout" in case]
+DETERMINISTIC = [case for case in beside_inputs.CASES if "dropout" not in case]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", operators.CASES)
 def test_exact_small_forms_change_no_gradient(tmp_path, case):
-    losses, gradients = compare(tmp_path, case, torch.float32, *LOSSLESS)
-    for name, (mine, other) in {"loss": losses, **gradients}.items():
-        if case in ROUNDED:
-            torch.testing.assert_close(mine, other)
-        else:
-            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+    pairs = operators.compare(tmp_path, operators.CASES[case], torch.float32, *LOSSLESS)
+    assert_equal_pairs(pairs, case in operators.ROUNDED)
 
 
-@pytest.mark.parametrize("case", [case for case in WITH_INPUTS if case not in RANDOM])
+@pytest.mark.parametrize("case", DETERMINISTIC)
 def test_exact_small_forms_beside_other_inputs_change_no_gradient(tmp_path, case):
-    pairs = compare_with_inputs(tmp_path, case, torch.float32, *LOSSLESS)
-    for name, (mine, other) in pairs.items():
-        if case in ROUNDED:
-            torch.testing.assert_close(mine, other)
-        else:
-            assert torch.equal(mine, other), (name, float((mine - other).abs().max()))
+    pairs = beside_inputs.compare(tmp_path, beside_inputs.CASES[case], torch.float32, *LOSSLESS)
+    assert_equal_pairs(pairs, case in beside_inputs.ROUNDED)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", operators.CASES)
 def test_portable_gradients_are_autograds_to_rounding(tmp_path, case):
-    losses, gradients = compare(tmp_path, case, torch.float64, "--portable", *LOSSLESS)
-    for name, (mine, other) in {"loss": losses, **gradients}.items():
+    options = ("--portable", *LOSSLESS)
+    pairs = operators.compare(tmp_path, operators.CASES[case], torch.float64, *options)
+    for name, (mine, other) in pairs.items():
         torch.testing.assert_close(mine, other, rtol=1e-6, atol=1e-7, msg=name)
 
 
@@ -236,12 +230,11 @@ def test_gradients_of_random_shapes_are_autograds(tmp_path, kind, plan):
     for seed in range(4):
         chance = random.Random(f"{kind} {seed}")
         shape, lines, reference = random_case(kind, chance)
-        CASES["random"] = (", ".join(map(str, ["N", *shape])), lines, reference)
+        case = (", ".join(map(str, ["N", *shape])), lines, reference)
         for dtype in (torch.float32, torch.float64):
-            losses, gradients = compare(tmp_path, "random", dtype, "--plan", plan)
-            for name, (mine, other) in {"loss": losses, **gradients}.items():
+            pairs = operators.compare(tmp_path, case, dtype, "--plan", plan)
+            for name, (mine, other) in pairs.items():
                 torch.testing.assert_close(mine, other, msg=f"{name} of {lines}")
-    del CASES["random"]
 
 
 # --- Memory ---------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ import subprocess
 import sys
 
 import pytest
-import tensorpress.torch
 import torch
 import torch.nn.functional as F
 from emitted import PROGRAM, ROOT, emit, step_of
 from test_model_networks import SMALL, Small, images
+
+import tensorpress.torch
 
 
 def emitted_text(*arguments):

@@ -117,22 +117,29 @@ loss mse_loss(out, y)
 """
 
 
-def test_concatenations_in_slices_give_the_gradients_of_whole_ones(tmp_path):
-    torch.manual_seed(4)
-    x, y = torch.randn(20, 3, 64, 64), torch.randn(20, 1, 64, 64)
-    whole = emit(tmp_path, BRANCHES, "--batch", "20").Step()
-    sliced = emit(tmp_path, BRANCHES, "--batch", "20", "--plan", "safe")
-    for each in ("y=relu)", "CatSink(", "cat_slices(", "mapped_slices("):
-        assert each in sliced.source
-    sliced = sliced.Step()
+def assert_slices_give_the_gradients_of_whole_maps(tmp_path, text, x, y):
+    """With eight bits; what was emitted in slices."""
+    batch = ["--batch", str(len(x))]
+    whole = emit(tmp_path, text, *batch).Step()
+    emitted = emit(tmp_path, text, *batch, "--plan", "safe")
+    sliced = emitted.Step()
     sliced.load_state_dict(whole.state_dict())
     for step in (whole, sliced):
         loss = step(x, y)
         step.backward()
     torch.testing.assert_close(loss, whole(x, y))
     for name, exact in gradients(whole).items():
-        # Eight bits: half a step of 1/255 of a group's range, and rounding adds up over samples.
+        # Half a step of 1/255 of a group's range, and rounding adds up over samples.
         assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name
+    return emitted.source
+
+
+def test_concatenations_in_slices_give_the_gradients_of_whole_ones(tmp_path):
+    torch.manual_seed(4)
+    x, y = torch.randn(20, 3, 64, 64), torch.randn(20, 1, 64, 64)
+    source = assert_slices_give_the_gradients_of_whole_maps(tmp_path, BRANCHES, x, y)
+    for each in ("y=relu)", "CatSink(", "cat_slices(", "mapped_slices("):
+        assert each in source
 
 
 POOLS = """
@@ -149,19 +156,10 @@ loss cross_entropy(fc: linear(flatten(h), 10), y)
 def test_pools_in_slices_give_the_gradients_of_whole_ones(tmp_path):
     torch.manual_seed(4)
     x, y = torch.randn(23, 3, 64, 64), torch.randint(10, (23,))
-    whole = emit(tmp_path, POOLS, "--batch", "23").Step()
-    sliced = emit(tmp_path, POOLS, "--batch", "23", "--plan", "safe")
+    source = assert_slices_give_the_gradients_of_whole_maps(tmp_path, POOLS, x, y)
     for each in ("max_pool_slices(", "max_pool_backward_slices("):
-        assert sliced.source.count(each) == 1 + 3, each
-    assert "aten.convolution_backward(d_" not in sliced.source  # the first convolution's neither
-    sliced = sliced.Step()
-    sliced.load_state_dict(whole.state_dict())
-    for step in (whole, sliced):
-        loss = step(x, y)
-        step.backward()
-    torch.testing.assert_close(loss, whole(x, y))
-    for name, exact in gradients(whole).items():
-        assert (gradients(sliced)[name] - exact).norm() < 0.01 * exact.norm(), name
+        assert source.count(each) == 1 + 3, each
+    assert "aten.convolution_backward(d_" not in source  # the first convolution's neither
 
 
 # Convolutions whose weights, strides and few rows decide what oneDNN takes besides.
