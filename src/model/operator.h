@@ -82,12 +82,17 @@ struct Need {
 inline Need need_input(std::size_t i, Tolerance tolerance) {
   return {Need::Of::input, i, tolerance, false};
 }
+/// Every input of the node.
+std::vector<Need> need_inputs(const NodeView& node, Tolerance tolerance);
 inline Need need_output(std::size_t j, Tolerance tolerance) {
   return {Need::Of::output, j, tolerance, false};
 }
 inline Need need_signs(std::size_t j) {
   return {Need::Of::output, j, Tolerance::exact, true};
 }
+
+/// What most operators ask of their input.
+Result<void> expect_floating(const TensorType& type);
 
 class Operator {
  public:

@@ -20,6 +20,12 @@ bool Site::avx512() const {
   return lowering_.options_.avx512;
 }
 
+std::string Site::ins() {
+  std::string all;
+  for (std::size_t i = 0; i < view().input_count(); ++i) all += text(i == 0 ? "" : ", ", in(i));
+  return all;
+}
+
 std::string Site::in(std::size_t i) {
   const ValueId id = view().node.inputs[i];
   const Value& value = lowering_.graph_.values[id];

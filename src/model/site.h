@@ -46,6 +46,8 @@ class Site {
 
   // --- names ---
   std::string in(std::size_t i = 0);
+  /// All inputs, after commas.
+  std::string ins();
   std::string out(std::size_t j = 0);
   /// P["path"] of a parameter of this node, B.get("path") of a buffer; "None" if there is none.
   std::string parameter(std::string_view local) const;

@@ -47,9 +47,7 @@ class Activation final : public Operator {
   explicit Activation(const Row& row) : row_(row), signature_{row.name} {}
   const Signature& signature() const override { return signature_; }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     return Inferred{{arguments.inputs[0]}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {

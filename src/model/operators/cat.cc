@@ -35,20 +35,12 @@ class Cat final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   std::vector<Need> rebuild_needs(const NodeView& node, bool /*split*/) const override {
-    std::vector<Need> needs;
-    for (std::size_t i = 0; i < node.input_count(); ++i) {
-      needs.push_back(need_input(i, Tolerance::linear));
-    }
-    return needs;
+    return need_inputs(node, Tolerance::linear);
   }
   bool rebuilds_slices(const NodeView& node) const override { return keeps_samples_apart(node); }
   bool is_lazy(const NodeView& node) const override { return keeps_samples_apart(node); }
   void forward(Site& s) const override {
-    std::string parts;
-    for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      parts += text(i == 0 ? "" : ", ", s.in(i));
-    }
-    s.define_output(0, text("torch.cat([", parts, "], ", s.attributes().integer("axis"), ")"));
+    s.define_output(0, text("torch.cat([", s.ins(), "], ", s.attributes().integer("axis"), ")"));
   }
   void rebuild(Site& s) const override { forward(s); }
   std::string rebuilt_slices(Site& s) const override {

@@ -15,9 +15,7 @@ class Dropout final : public Operator {
   Result<Inferred> infer(const Arguments& arguments) const override {
     const double p = arguments.attributes.number("p");
     if (p < 0 || p >= 1) return bad_argument("'p' is ", p, "; it must be 0 or more, and below 1");
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     return Inferred{{arguments.inputs[0]}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }

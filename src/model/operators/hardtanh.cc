@@ -21,9 +21,7 @@ class Hardtanh final : public Operator {
     return relu6_ ? kRelu6 : kHardtanh;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     const auto [low, high] = ends(arguments.attributes);
     if (low >= high) {
       return bad_argument("'low' is ", low, " and 'high' is ", high, "; low must be below high");

@@ -15,9 +15,7 @@ class LeakyRelu final : public Operator {
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     const double slope = arguments.attributes.number("slope");
     if (slope < 0) return bad_argument("'slope' is ", slope, "; it must be 0 or more");
     return Inferred{{arguments.inputs[0]}};

@@ -16,9 +16,7 @@ class Power final : public Operator {
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     if (arguments.attributes.number("exponent") == 0) {
       return bad_argument("'exponent' is 0; the result would be 1 everywhere");
     }

@@ -19,9 +19,7 @@ class Reduction final : public Operator {
   const Signature& signature() const override { return signature_; }
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& x = arguments.inputs[0];
-    if (!is_floating(x.element)) {
-      return bad_argument("the input must be floating, but is ", to_text(x));
-    }
+    RETURN_IF_ERROR(expect_floating(x));
     if (arguments.attributes.integers("axes").empty()) return bad_argument("'axes' names no axis");
     TensorType y{x.element, {}};
     std::vector<bool> gone(x.shape.size(), false);

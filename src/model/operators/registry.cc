@@ -109,6 +109,17 @@ constexpr std::array kOperators = std::to_array<Access>({
 
 }  // namespace
 
+std::vector<Need> need_inputs(const NodeView& node, Tolerance tolerance) {
+  std::vector<Need> needs;
+  for (std::size_t i = 0; i < node.input_count(); ++i) needs.push_back(need_input(i, tolerance));
+  return needs;
+}
+
+Result<void> expect_floating(const TensorType& type) {
+  if (is_floating(type.element)) return {};
+  return bad_argument("the input must be floating, but is ", to_text(type));
+}
+
 std::vector<Need> Operator::rebuild_needs(const NodeView& /*node*/, bool /*split*/) const {
   return {};
 }

@@ -15,9 +15,7 @@ class Relu final : public Operator {
   }
 
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the input must be floating, but is ", to_text(arguments.inputs[0]));
-    }
+    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
     return Inferred{{arguments.inputs[0]}};
   }
 

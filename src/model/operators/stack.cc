@@ -28,18 +28,10 @@ class Stack final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   std::vector<Need> rebuild_needs(const NodeView& node, bool /*split*/) const override {
-    std::vector<Need> needs;
-    for (std::size_t i = 0; i < node.input_count(); ++i) {
-      needs.push_back(need_input(i, Tolerance::linear));
-    }
-    return needs;
+    return need_inputs(node, Tolerance::linear);
   }
   void forward(Site& s) const override {
-    std::string parts;
-    for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      parts += text(i == 0 ? "" : ", ", s.in(i));
-    }
-    s.define_output(0, text("torch.stack([", parts, "], ", axis(s), ")"));
+    s.define_output(0, text("torch.stack([", s.ins(), "], ", axis(s), ")"));
   }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
