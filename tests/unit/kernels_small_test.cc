@@ -15,10 +15,11 @@
 namespace tensorpress::kernels {
 namespace {
 
-// All exponents, both signs, fractions around the places where rounding turns.
+// All exponents (infinity and NaN too), both signs, fractions around the places where rounding
+// turns.
 std::vector<float> telling_floats() {
   std::vector<float> values;
-  for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
+  for (std::uint32_t exponent = 0; exponent < 256; ++exponent) {
     for (const std::uint32_t fraction :
          {0u, 1u, 0xFFFu, 0x1000u, 0x1001u, 0x2FFFu, 0x3000u, 0x3001u, 0x7FFFu, 0x8000u, 0x8001u,
           0x17FFFu, 0x18000u, 0x18001u, 0x7FFFFFu, 0x400000u, 0x123456u}) {
@@ -27,8 +28,6 @@ std::vector<float> telling_floats() {
       }
     }
   }
-  values.push_back(HUGE_VALF);
-  values.push_back(-HUGE_VALF);
   return values;
 }
 
@@ -57,12 +56,8 @@ TEST(HalfKernels, EveryIsaWidensAllPatternsLikeTheReference) {
           .widen(halves.data(), actual.data(), halves.size());
       for (std::size_t i = 0; i < halves.size(); ++i) {
         const float expected = bf16 ? bf16_to_float(halves[i]) : f16_to_float(halves[i]);
-        if (std::isnan(expected)) {
-          ASSERT_TRUE(std::isnan(actual[i])) << i;
-        } else {
-          ASSERT_EQ(std::bit_cast<std::uint32_t>(expected), std::bit_cast<std::uint32_t>(actual[i]))
-              << i;
-        }
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(expected), std::bit_cast<std::uint32_t>(actual[i]))
+            << i;
       }
     }
   }

@@ -27,6 +27,13 @@ HWY_INLINE V RoundShift(DU d, V bits) {
   return hn::ShiftRight<kBits>(hn::Add(hn::Add(bits, hn::Set(d, (1u << (kBits - 1)) - 1)), odd));
 }
 
+// A NaN whose fraction was cut to these bits; a quiet one if none of them is left.
+template <std::uint32_t kFraction, class DU, class V>
+HWY_INLINE V Nan(DU d, V cut) {
+  const auto infinite = hn::Eq(hn::And(cut, hn::Set(d, kFraction)), hn::Zero(d));
+  return hn::Or(cut, hn::IfThenElseZero(infinite, hn::Set(d, (kFraction + 1) / 2)));
+}
+
 template <class DF>
 HWY_INLINE Bits<DF> F16Bits(DF df, hn::Vec<DF> value) {
   const hn::RebindToUnsigned<DF> du;
@@ -38,7 +45,9 @@ HWY_INLINE Bits<DF> F16Bits(DF df, hn::Vec<DF> value) {
   const auto subnormal = hn::Sub(shifted, hn::Set(du, 0x3F000000u));
   auto half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, 0x38800000u)), subnormal, normal);
   half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, 0x477FF000u)), half, hn::Set(du, 0x7C00u));
-  half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(du, 0x7F800000u)), hn::Set(du, 0x7E00u), half);
+  half = hn::IfThenElse(
+      hn::Gt(magnitude, hn::Set(du, 0x7F800000u)),
+      Nan<0x3FFu>(du, hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x7FFFu))), half);
   return hn::Or(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000u)));
 }
 
@@ -60,8 +69,8 @@ HWY_INLINE Bits<DF> Bf16Bits(DF /*df*/, hn::Vec<DF> value) {
   const hn::RebindToUnsigned<DF> du;
   const auto bits = hn::BitCast(du, value);
   const auto magnitude = hn::And(bits, hn::Set(du, 0x7FFFFFFFu));
-  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
-  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(du, 0x7F800000u)), quiet,
+  const auto high = hn::ShiftRight<16>(bits);
+  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(du, 0x7F800000u)), Nan<0x7Fu>(du, high),
                         RoundShift<16>(du, bits));
 }
 
