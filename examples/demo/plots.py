@@ -118,11 +118,15 @@ def _drawn(each: Series, across: _Scale, up: _Scale) -> str:
         ]
     placed: list[tuple[float, float, float]] = []  # middle, half of the width, height
     for (px, py), label in zip(at, each.labels, strict=False):
-        room = 5.5 * len(label)
+        room = 4.2 * len(label)
         middle = min(max(px, LEFT + room), WIDTH - RIGHT - room)
-        height = py + 20 if each.below else py - 9
-        while any(abs(middle - m) < room + r and abs(height - h) < 16 for m, r, h in placed):
-            height += 16 if each.below else -16
+        heights = sorted((py - 9, py + 20), reverse=each.below)
+        free = [
+            height
+            for height in heights
+            if all(abs(middle - m) > room + r or abs(height - h) > 16 for m, r, h in placed)
+        ]
+        height = free[0] if free else heights[0]
         placed.append((middle, room, height))
         parts.append(_text(middle, height, label, "middle"))
     return "\n".join(parts)

@@ -78,6 +78,36 @@ def beside_autograd(step, reference, inputs):
     return pairs | {name: (p.grad, P[name].grad) for name, p in step.named_parameters()}
 
 
+class _Emitted(torch.autograd.Function):
+    """A step as autograd sees it: its loss, a function of its parameters."""
+
+    @staticmethod
+    def forward(ctx, step, inputs, *values):
+        for parameter, value in zip(step.parameters(), values, strict=True):
+            parameter.data.copy_(value)
+            parameter.grad = None
+        torch.manual_seed(5)  # the same dropout
+        loss = step(*inputs)
+        step.backward()
+        ctx.gradients = [parameter.grad.clone() for parameter in step.parameters()]
+        return loss
+
+    @staticmethod
+    def backward(ctx, upstream):
+        return None, None, *(upstream * gradient for gradient in ctx.gradients)
+
+
+def assert_slopes_are_gradients(step, inputs):
+    """By finite differences along random directions, in double precision."""
+    values = [parameter.detach().clone().requires_grad_() for parameter in step.parameters()]
+    assert torch.autograd.gradcheck(
+        lambda *values: _Emitted.apply(step, inputs, *values),
+        values,
+        check_undefined_grad=False,
+        fast_mode=True,
+    )
+
+
 def assert_equal_pairs(pairs, rounded):
     """Bit by bit, or to rounding."""
     for name, (mine, other) in pairs.items():

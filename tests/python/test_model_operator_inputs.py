@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from emitted import (
     assert_close_pairs,
     assert_equal_pairs,
+    assert_slopes_are_gradients,
     beside_autograd,
     emit,
     move_parameters,
@@ -265,12 +266,17 @@ CASES = {
 }
 
 
-def compare(tmp_path, case, dtype, *options):
+def stepped(tmp_path, case, dtype, *options):
+    """A step, the same by autograd, and inputs."""
     text, reference, inputs = case
     step = emit(tmp_path, text, *options).Step().to(dtype)
     move_parameters(step, torch.Generator().manual_seed(7))
     inputs = [i.to(dtype) if i.is_floating_point() else i for i in inputs]
-    return beside_autograd(step, reference, inputs)
+    return step, reference, inputs
+
+
+def compare(*case):
+    return beside_autograd(*stepped(*case))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -281,3 +287,9 @@ def test_gradient_is_autograds_bit_by_bit(tmp_path, case):
 @pytest.mark.parametrize("case", CASES)
 def test_gradient_is_autograds_in_double(tmp_path, case):
     assert_close_pairs(compare(tmp_path, CASES[case], torch.float64))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_is_the_slope(tmp_path, case):
+    step, _, inputs = stepped(tmp_path, CASES[case], torch.float64)
+    assert_slopes_are_gradients(step, inputs)

@@ -1,4 +1,5 @@
-"""Every operator's emitted gradient is autograd's: bit by bit in float, and to rounding in double.
+"""Every operator's emitted gradient is autograd's, bit by bit in float and to rounding in double,
+and the slope that finite differences find.
 
 A case is lines of model text that make y of h, and the same in PyTorch from the parameters P.
 """
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 from emitted import (
     assert_close_pairs,
     assert_equal_pairs,
+    assert_slopes_are_gradients,
     beside_autograd,
     emit,
     move_parameters,
@@ -320,7 +322,8 @@ CASES = {
 ROUNDED = {"rms_norm", "local_response_norm", "matmul of a turned matrix"}
 
 
-def compare(tmp_path, case, dtype, *options):
+def stepped(tmp_path, case, dtype, *options):
+    """A step, the same by autograd, and inputs."""
     shape, lines, reference = case
     # The square of y: its own gradient is y's, so that nothing else has to be declared.
     text = (
@@ -336,7 +339,11 @@ def compare(tmp_path, case, dtype, *options):
     def loss(P, x):
         return reference(P, x * P["w"]).square().flatten().mean(0)
 
-    return beside_autograd(step, loss, [x])
+    return step, loss, [x]
+
+
+def compare(*case):
+    return beside_autograd(*stepped(*case))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -347,3 +354,9 @@ def test_gradient_is_autograds_bit_by_bit(tmp_path, case):
 @pytest.mark.parametrize("case", CASES)
 def test_gradient_is_autograds_in_double(tmp_path, case):
     assert_close_pairs(compare(tmp_path, CASES[case], torch.float64))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_is_the_slope(tmp_path, case):
+    step, _, inputs = stepped(tmp_path, CASES[case], torch.float64)
+    assert_slopes_are_gradients(step, inputs)
