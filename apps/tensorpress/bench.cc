@@ -99,7 +99,7 @@ std::vector<std::optional<Bound>> cases_of(const Options& options) {
 /// "cf 4", "bits 2", "rel 0.001".
 std::string setting_of(const Codec& codec, const std::optional<Bound>& bound) {
   if (bound) return bound->to_string();
-  if (codec.parameters().empty()) return std::string(codec.name());
+  if (codec.parameters().empty()) return {codec.name()};
   // The first parameter is what tells a codec's settings apart.
   const Parameter& first = codec.parameters().front();
   return text(first.name, " ", first.value);

@@ -133,8 +133,9 @@ Result<void> unpack(DType dtype, std::span<const std::byte> packed, const SignOp
                     std::span<std::byte> values, Stores stores = Stores::automatic);
 
 /// Makes lossy values agree with the signs that `pack` took of the originals, in place: values
-/// without a bit that are above 0 become 0; values with a bit that are not above 0 become the
-/// smallest positive normal number (f16: 2^-24). Takes f32, f16 and bf16.
+/// without a bit that are above 0 become 0; values with a bit that are not above 0 become 2^-63
+/// (f16: 2^-24), whose products with gradients are still normal numbers: CPUs multiply others
+/// slowly. Takes f32, f16 and bf16.
 Result<void> restore_signs(DType dtype, std::span<const std::byte> packed,
                            std::span<std::byte> values);
 

@@ -34,7 +34,7 @@ struct Stash {
   bool stores_values() const { return values && !rebuilt; }
   /// Exact values tell their signs themselves.
   bool stores_signs() const {
-    return signs && !(stores_values() && how.kind == Storing::Kind::keep);
+    return signs && (!stores_values() || how.kind != Storing::Kind::keep);
   }
 };
 

@@ -75,10 +75,11 @@ Json prediction_to_json(const PlannedStep& planned, const StepOptions& options) 
 }
 
 Result<double> share(const Json& value, const std::string& where) {
-  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= 1)) {
-    return bad_argument(where, " is ", value.dump(), "; it is a number of 0...1");
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    if (number >= 0 && number <= 1) return number;
   }
-  return value.get<double>();
+  return bad_argument(where, " is ", value.dump(), "; it is a number of 0...1");
 }
 
 }  // namespace

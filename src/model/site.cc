@@ -183,7 +183,7 @@ bool Site::only_signs(std::size_t j) const {
   return lowering_.stashes_[view().node.outputs[j]].stores_signs();
 }
 
-std::string Site::signs(std::size_t j) {
+std::string Site::signs(std::size_t j) const {
   return stored_name(view().output(j).name + ".signs");
 }
 

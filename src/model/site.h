@@ -104,7 +104,7 @@ class Site {
   std::string saved(std::string_view suffix) const;
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
-  std::string signs(std::size_t j = 0);
+  std::string signs(std::size_t j = 0) const;
   /// Bytes that mask_by_signs_ takes: bits become numbers piece by piece.
   std::int64_t signs_scratch() const;
   /// A variable of which [a:b] decodes samples a to b of what in() or out() is, so that it never

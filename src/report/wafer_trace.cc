@@ -4,7 +4,6 @@
 namespace tensorpress::report {
 namespace {
 
-using wafer::Port;
 using wafer::TraceEvent;
 using wafer::TraceKind;
 

@@ -20,10 +20,10 @@ Result<StreamPlan> plan_stream(const Codec& codec, DType dtype, const Shape& sha
       chunk[axis] = std::max<std::uint64_t>(chunk[axis], 1);
     }
   }
-  TRY(auto grid, ChunkGrid::make(checked, chunk));
+  TRY(const auto grid, ChunkGrid::make(checked, chunk));
   Header header{codec, dtype, checked, chunk};
   TRY(auto opening, encode_opening(header, attributes));
-  return StreamPlan{std::move(chunk_codec), std::move(grid), std::move(header), std::move(opening)};
+  return StreamPlan{std::move(chunk_codec), grid, std::move(header), std::move(opening)};
 }
 
 void StreamTotals::add(const CompressedChunk& chunk) {

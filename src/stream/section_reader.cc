@@ -55,7 +55,7 @@ Result<void> SectionReader::read_prologue() {
   TRY(const std::size_t count, input_.read(bytes));
   position_ += count;
   // Something else entirely is more likely than a very short stream.
-  const auto result = check_prologue(bytes);
+  auto result = check_prologue(bytes);
   if (count == bytes.size()) return result;
   if (!result.ok() && result.error().code == ErrorCode::corrupt) return result;
   return truncated("the stream ends at byte ", position_, ", inside its first 16 bytes");

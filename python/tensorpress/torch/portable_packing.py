@@ -16,7 +16,7 @@ from .. import _core
 
 WORDS = 8  # of a block, 32 bits each
 SMALLEST_SCALE = 2.0**-112
-SMALLEST_POSITIVE = {torch.float16: 2.0**-24}
+SMALL_POSITIVE = {torch.float16: 2.0**-24}  # of other types 2^-63
 CASTS = {
     "bf16": (torch.bfloat16, torch.finfo(torch.bfloat16).max),
     "f16": (torch.float16, 65504.0),
@@ -145,9 +145,9 @@ def sign_unpack(packed: torch.Tensor, shape: Sequence[int], dtype: torch.dtype) 
 def restore_signs(values: torch.Tensor, signs: torch.Tensor) -> torch.Tensor:
     """Changes the values in place and gives them back."""
     above = _bits_unpacked(signs, values.numel()).view(values.shape)
-    smallest = SMALLEST_POSITIVE.get(values.dtype, torch.finfo(torch.float32).tiny)
+    small = SMALL_POSITIVE.get(values.dtype, 2.0**-63)
     values.masked_fill_(~above & (values > 0), 0)
-    return values.masked_fill_(above & ~(values > 0), smallest)
+    return values.masked_fill_(above & ~(values > 0), small)
 
 
 def _bits_of(values: torch.Tensor) -> torch.Tensor:

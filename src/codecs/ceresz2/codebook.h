@@ -61,8 +61,11 @@ class Codebook {
     return bits_per_value < kManyBits ? small_.table : large_.table;
   }
 
+  Codebook(const Codebook&) = delete;  // tables point into entries
+  Codebook& operator=(const Codebook&) = delete;
   Codebook(Codebook&&) = default;
   Codebook& operator=(Codebook&&) = default;
+  ~Codebook() = default;
 
  private:
   Codebook() = default;

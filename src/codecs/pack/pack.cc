@@ -1,9 +1,11 @@
 // The public calls of tensorpress/pack.h: sizes and arguments checked, the instruction set chosen.
 #include "tensorpress/pack.h"
 
+#include <bit>
 #include <cstdint>
 
 #include "base/errors.h"
+#include "base/half_types.h"
 #include "codecs/pack/packing.h"
 #include "kernels/bitmask/bitmask.h"
 #include "kernels/quantize/quantize.h"
@@ -127,23 +129,23 @@ Result<void> unpack(DType dtype, std::span<const std::byte> packed, const SignOp
 Result<void> restore_signs(DType dtype, std::span<const std::byte> packed,
                            std::span<std::byte> values) {
   RETURN_IF_ERROR(check_call(dtype, values.data(), values.size(), SignOptions{}, packed.size()));
-  std::uint64_t smallest = 0;
+  std::uint64_t small = 0;
   switch (dtype) {
     case DType::f32:
-      smallest = 0x00800000;
+      small = std::bit_cast<std::uint32_t>(0x1p-63f);
       break;
     case DType::bf16:
-      smallest = 0x0080;
+      small = float_to_bf16(0x1p-63f);
       break;
     case DType::f16:
-      smallest = 0x0001;
+      small = float_to_f16(0x1p-24f);
       break;
     default:
       return unsupported("signs are restored in f32, f16 and bf16, and this is ", name_of(dtype));
   }
   TRY(const Isa isa, active_isa());
   kernels::bitmask_kernels(dtype, isa)
-      .restore_positive(packed.data(), values.size() / size_of(dtype), smallest, values.data());
+      .restore_positive(packed.data(), values.size() / size_of(dtype), small, values.data());
   return {};
 }
 

@@ -87,7 +87,7 @@ class EventWheel {
   /// The first marked slot in [from, kBuckets), or kBuckets.
   std::size_t first_from(std::size_t from) const {
     if (from == kBuckets) return kBuckets;
-    std::uint64_t word = bits_[from / 64] >> from % 64;
+    const std::uint64_t word = bits_[from / 64] >> from % 64;
     if (word != 0) return from + static_cast<std::size_t>(std::countr_zero(word));
     std::size_t group = from / 64 + 1;
     while (group < bits_.size()) {

@@ -157,10 +157,10 @@ class Strip {
   }
 
   // --- Trains (trains.cc) ---
-  void inject(std::uint32_t injection);
-  void deal(std::uint32_t injection);
+  void inject(std::uint32_t number);
+  void deal(std::uint32_t number);
   bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place, std::size_t train);
-  void take_train(std::uint32_t pe, std::uint32_t train, unsigned color);
+  void take_train(std::uint32_t pe, std::uint32_t number, unsigned color);
   void collect(std::uint32_t pe, const Send& send);
   std::string no_route(std::uint32_t pe, Color color) const;
   std::string not_alone(std::uint32_t pe, Color color) const;
@@ -171,7 +171,7 @@ class Strip {
                                                     : machine().router_queue;
   }
   Operation* operation_for(std::uint32_t pe, unsigned color);
-  std::uint64_t edge_key(std::uint32_t pe, unsigned port, unsigned color) const {
+  static std::uint64_t edge_key(std::uint32_t pe, unsigned port, unsigned color) {
     return (std::uint64_t{pe} * kPorts + port) * kColors + color;
   }
 

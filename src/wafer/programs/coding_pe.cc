@@ -52,7 +52,7 @@ StageCycles CodingPlan::code(std::uint64_t number, const BlockValues& block_valu
   if (mapping == Mapping::ceresz2) {
     const auto block = ceresz2::encode_block<float>(block_values, quantizer, *book);
     for (std::uint32_t i = 0; i < block.words; ++i) {
-      coded.words.push_back(load_le<std::uint32_t>(block.bytes.data() + 4 * i));
+      coded.words.push_back(load_le<std::uint32_t>(block.bytes.data() + std::size_t{4} * i));
     }
     for (const std::uint32_t i : block.outliers) {
       const std::uint64_t position = number * kBlockValues + i;

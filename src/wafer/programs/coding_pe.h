@@ -17,7 +17,7 @@ using ceresz2::kBlockValues;
 using BlockValues = std::array<float, kBlockValues>;
 
 /// What a PE's program takes besides its blocks; a guess for code that nobody has written in CSL.
-inline constexpr std::size_t kCodeBytes = 6 * 1024;
+inline constexpr std::size_t kCodeBytes = 6144;
 inline constexpr std::size_t kQueueBytes = 512;
 /// The paper's codebook: a length and a code of 4 bytes each for 2000 symbols, 15.625 KB.
 inline constexpr std::size_t kCodebookEntryBytes = 8;
@@ -95,13 +95,16 @@ class CodingPe : public PeProgram {
   /// All blocks are coded: where do they go?
   void coded(Pe& pe, CodedBlocks blocks);
 
-  const CodingPlan& plan_;
-  std::uint64_t first_block_;
-  std::uint32_t block_count_;
+  const CodingPlan& plan() const { return plan_; }
+  std::uint64_t first_block() const { return first_block_; }
+  std::uint32_t block_count() const { return block_count_; }
 
  private:
   void known(Pe& pe, std::uint32_t offset);
 
+  const CodingPlan& plan_;
+  std::uint64_t first_block_;
+  std::uint32_t block_count_;
   std::uint32_t listens_ = 0;
   std::uint32_t coding_cycles_ = 0;
   std::vector<std::uint32_t> input_;

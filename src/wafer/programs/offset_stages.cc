@@ -101,7 +101,7 @@ void OffsetStages::scan(Pe& pe, const OffsetPlan& plan) {
   }
 }
 
-bool OffsetStages::place(Pe& pe, const OffsetPlan& plan) {
+bool OffsetStages::place(Pe& pe, const OffsetPlan& plan) const {
   if (plan.place_of(pe.at()) == 0) {
     pe.spend(2, plan.stage);  // an addition, and its issue
     if (plan.line_length > 1) pe.send(plan.place.out(0), offset_ + length_);

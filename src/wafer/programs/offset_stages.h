@@ -76,7 +76,7 @@ class OffsetStages {
   enum : Task { kReduce, kScan, kPlace };
   void reduce(Pe& pe, const OffsetPlan& plan);
   void scan(Pe& pe, const OffsetPlan& plan);
-  bool place(Pe& pe, const OffsetPlan& plan);
+  bool place(Pe& pe, const OffsetPlan& plan) const;
 
   std::uint32_t length_ = 0;
   std::uint32_t sum_ = 0;  // of the line, in its head

@@ -35,7 +35,7 @@ SharingPe::SharingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block,
 
 std::vector<MemoryItem> SharingPe::memory() const {
   auto items = CodingPe::memory();
-  items.push_back({"a neighbour's block, in and out", plan_.block_bytes() + 8 * kMessageHead});
+  items.push_back({"a neighbour's block, in and out", plan().block_bytes() + 8 * kMessageHead});
   return items;
 }
 
@@ -74,7 +74,7 @@ void SharingPe::unload(Pe& pe) {
 void SharingPe::loaded(Pe& pe) {
   loaded_ = true;
   if (other_done_) offer(pe);
-  if (block_count_ == 0) complete(pe);
+  if (block_count() == 0) complete(pe);
   next(pe);
 }
 
@@ -82,7 +82,7 @@ void SharingPe::loaded(Pe& pe) {
 void SharingPe::next(Pe& pe) {
   if (front_ < back_) {
     const std::uint32_t i = front_++;
-    spend(pe, plan_.code(first_block_ + i, block(first_block_ + i), results_[i]));
+    spend(pe, plan().code(first_block() + i, block(first_block() + i), results_[i]));
     if (--missing_ == 0) complete(pe);
     pe.activate(kNextTask);
   } else if (paired_ && !said_idle_ && !other_done_ && !heard_bye_) {
@@ -118,7 +118,7 @@ void SharingPe::take_work(Pe& pe) {
   BlockValues values;
   std::ranges::transform(body_, values.begin(), std::bit_cast<float, std::uint32_t>);
   CodedBlocks blocks;
-  spend(pe, plan_.code(heard_[1], values, blocks));
+  spend(pe, plan().code(heard_[1], values, blocks));
   message_ = {kResult, static_cast<std::uint32_t>(blocks.words.size()),
               static_cast<std::uint32_t>(blocks.further.size())};
   message_.insert(message_.end(), blocks.words.begin(), blocks.words.end());
@@ -145,7 +145,7 @@ void SharingPe::offer(Pe& pe) {
   }
   --back_;
   ++given_;
-  const std::uint64_t number = first_block_ + back_;
+  const std::uint64_t number = first_block() + back_;
   message_ = {kWork, static_cast<std::uint32_t>(number), 0};
   for (const float value : block(number)) message_.push_back(std::bit_cast<std::uint32_t>(value));
   pe.send(out_, message_);
