@@ -187,9 +187,32 @@ std::string Site::signs(std::size_t j) const {
   return stored_name(view().output(j).name + ".signs");
 }
 
-std::int64_t Site::signs_scratch() const {
-  constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;  // of mask_by_signs_
-  return std::min(bytes(view().output().type, sizes()), kPieceBytes);
+std::string Site::by_signs(const std::string& x, double slope) const {
+  return text("mask_by_signs_(", x, ", ", signs(), slope == 0 ? "" : text(", ", slope), ")");
+}
+
+std::int64_t Site::by_signs_scratch(double slope) const {
+  constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
+  const std::int64_t numbers = std::min(bytes(view().output().type, sizes()), kPieceBytes);
+  return slope == 0 ? numbers : numbers / 4 * 5;  // and which of them are 0
+}
+
+void Site::define_by_signs(double slope) {
+  const std::string x = in();
+  if (may_overwrite_in()) {
+    define_output_in(0, x, by_signs(x, slope), by_signs_scratch(slope));
+  } else {
+    define_output(0, by_signs(x + ".clone()", slope), by_signs_scratch(slope));
+  }
+}
+
+void Site::give_by_signs(double slope) {
+  const std::string g = grad();
+  if (may_overwrite_grad()) {
+    give_shared(0, g, by_signs(g, slope), by_signs_scratch(slope));
+  } else {
+    give(0, by_signs(g + ".clone()", slope), by_signs_scratch(slope));
+  }
 }
 
 std::string Site::in_slices(std::size_t i) {

@@ -105,8 +105,10 @@ class Site {
   /// The plan stores only signs for this output: use signs() where autograd uses the values.
   bool only_signs(std::size_t j = 0) const;
   std::string signs(std::size_t j = 0) const;
-  /// Bytes that mask_by_signs_ takes: bits become numbers piece by piece.
-  std::int64_t signs_scratch() const;
+  /// Output 0 again, from input 0; and the gradient of input 0, from grad(): times `slope` where
+  /// the sign of output 0 is not set. In the same memory if that may be overwritten.
+  void define_by_signs(double slope = 0);
+  void give_by_signs(double slope = 0);
   /// A variable of which [a:b] decodes samples a to b of what in() or out() is, so that it never
   /// exists whole; empty if it is not stored in a way that samples can be taken of.
   std::string in_slices(std::size_t i = 0);
@@ -152,6 +154,10 @@ class Site {
   std::string grad_name_of_parameter(std::string_view local);
 
  private:
+  /// The call of mask_by_signs_, and the bytes it takes: bits become numbers piece by piece.
+  std::string by_signs(const std::string& x, double slope) const;
+  std::int64_t by_signs_scratch(double slope) const;
+
   Lowering& lowering_;
   NodeId node_;
   Mode mode_;

@@ -54,15 +54,9 @@ class Hardtanh final : public Operator {
     return text("cut_slices(", s.in_slices(), ", ", bits_and_range(s), ")");
   }
   void backward(Site& s) const override {
+    if (s.only_signs()) return s.give_by_signs();
     const std::string g = s.grad();
-    if (!s.only_signs()) {
-      s.give(0,
-             text("aten.hardtanh_backward(", g, ", ", s.out(), ", ", range(s.attributes()), ")"));
-    } else if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, text("mask_by_signs_(", g, ", ", s.signs(), ")"), s.signs_scratch());
-    } else {
-      s.give(0, text("mask_by_signs_(", g, ".clone(), ", s.signs(), ")"), s.signs_scratch());
-    }
+    s.give(0, text("aten.hardtanh_backward(", g, ", ", s.out(), ", ", range(s.attributes()), ")"));
   }
 
  private:

@@ -34,36 +34,19 @@ class LeakyRelu final : public Operator {
       s.define_output(0, text("F.leaky_relu(", arguments));
     }
   }
-  void rebuild(Site& s) const override {
-    const std::string x = s.in();
-    if (s.may_overwrite_in()) {
-      s.define_output_in(0, x, scaled(s, x), scratch(s));
-    } else {
-      s.define_output(0, scaled(s, x + ".clone()"), scratch(s));
-    }
-  }
+  void rebuild(Site& s) const override { s.define_by_signs(slope(s)); }
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
   std::string rebuilt_slices(Site& s) const override {
     return text("masked_slices(", s.in_slices(), ", ", s.signs(), ", ", slope(s), ")");
   }
   void backward(Site& s) const override {
+    if (s.only_signs()) return s.give_by_signs(slope(s));
     const std::string g = s.grad();
-    if (!s.only_signs()) {
-      s.give(0, text("aten.leaky_relu_backward(", g, ", ", s.out(), ", ", slope(s), ", True)"));
-    } else if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, scaled(s, g), scratch(s));
-    } else {
-      s.give(0, scaled(s, g + ".clone()"), scratch(s));
-    }
+    s.give(0, text("aten.leaky_relu_backward(", g, ", ", s.out(), ", ", slope(s), ", True)"));
   }
 
  private:
-  /// The factors of a piece, and which of them are 0.
-  static std::int64_t scratch(const Site& s) { return s.signs_scratch() / 4 * 5; }
   static double slope(const Site& s) { return s.attributes().number("slope"); }
-  static std::string scaled(Site& s, const std::string& x) {
-    return text("mask_by_signs_(", x, ", ", s.signs(), ", ", slope(s), ")");
-  }
 };
 
 }  // namespace

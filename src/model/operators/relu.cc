@@ -35,15 +35,7 @@ class Relu final : public Operator {
     }
   }
 
-  void rebuild(Site& s) const override {
-    const std::string x = s.in();
-    if (s.may_overwrite_in()) {
-      s.define_output_in(0, x, text("mask_by_signs_(", x, ", ", s.signs(), ")"), s.signs_scratch());
-    } else {
-      s.define_output(0, text("mask_by_signs_(", x, ".clone(), ", s.signs(), ")"),
-                      s.signs_scratch());
-    }
-  }
+  void rebuild(Site& s) const override { s.define_by_signs(); }
 
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
   std::string rebuilt_slices(Site& s) const override {
@@ -51,21 +43,13 @@ class Relu final : public Operator {
   }
 
   void backward(Site& s) const override {
+    if (s.only_signs()) return s.give_by_signs();
     const std::string g = s.grad();
-    const bool own = s.may_overwrite_grad();
-    const std::int64_t scratch = s.only_signs() ? s.signs_scratch() : 0;
-    std::string expression;
-    if (s.only_signs()) {
-      expression = text("mask_by_signs_(", g, own ? "" : ".clone()", ", ", s.signs(), ")");
-    } else if (own) {
-      expression = text("aten.threshold_backward(", g, ", ", s.out(), ", 0, grad_input=", g, ")");
+    const std::string call = text("aten.threshold_backward(", g, ", ", s.out(), ", 0");
+    if (s.may_overwrite_grad()) {
+      s.give_shared(0, g, text(call, ", grad_input=", g, ")"));
     } else {
-      expression = text("aten.threshold_backward(", g, ", ", s.out(), ", 0)");
-    }
-    if (own) {
-      s.give_shared(0, g, expression, scratch);
-    } else {
-      s.give(0, expression, scratch);
+      s.give(0, text(call, ")"));
     }
   }
 };
