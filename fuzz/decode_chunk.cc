@@ -1,8 +1,12 @@
 // Arbitrary bytes straight into a codec, without sections and checksums around them: a u16 with the
 // length of a HEAD payload, the HEAD payload, and the payload of its first chunk. An error or a
 // decoded chunk, the same on every instruction set.
+#include <cmath>
+#include <cstring>
+
 #include "base/bytes.h"
 #include "base/cpu.h"
+#include "base/elements.h"
 #include "codecs/registry.h"
 #include "inputs/must.h"
 #include "inputs/streams.h"
@@ -22,6 +26,23 @@ Shape first_chunk(const stream::Header& header) {
   return chunk;
 }
 
+/// Bit by bit. Only of a dct-chop with coefficients that are not finite, which no writer stores,
+/// CPUs make NaN of different bits.
+bool same(const stream::Header& header, const Bytes& a, const Bytes& b) {
+  if (a == b) return true;
+  if (header.codec.name() != "dct-chop") return false;
+  return with_type(header.dtype, [&]<class T>(T) {
+    for (std::size_t i = 0; i < a.size(); i += sizeof(T)) {
+      T x, y;
+      std::memcpy(&x, a.data() + i, sizeof x);
+      std::memcpy(&y, b.data() + i, sizeof y);
+      const bool both_nan = std::isnan(to_double(x)) && std::isnan(to_double(y));
+      if (!both_nan && std::memcmp(&x, &y, sizeof x) != 0) return false;
+    }
+    return true;
+  });
+}
+
 void decode(const stream::Header& header, const ChunkCodec& codec, const Bytes& payload) {
   const Shape shape = first_chunk(header);
   bool first_ok = false;
@@ -39,7 +60,7 @@ void decode(const stream::Header& header, const ChunkCodec& codec, const Bytes& 
     }
     const std::string name = header.codec.name() + " on " + std::string(name_of(isa));
     must(done.ok() == first_ok, name + " accepts what scalar refuses, or the reverse");
-    must(!first_ok || elements == first, name + " gives other elements than scalar");
+    must(!first_ok || same(header, elements, first), name + " gives other elements than scalar");
   }
 }
 

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "base/bytes.h"
@@ -16,7 +15,6 @@
 #include "codecs/dct_chop/parameters.h"
 #include "codecs/dct_chop/slabs.h"
 #include "kernels/half/half.h"
-#include "kernels/magnitude/magnitude.h"
 #include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress::dct_chop {
@@ -34,9 +32,6 @@ constexpr double kSmallestMeanSquare = 1e-30;
 // A sum of squares in another order may come out a little larger; whoever checks must not fail on
 // that.
 constexpr double kSummationShare = 1e-9;
-
-// Inverse transforms add 64 coefficients at most, times 2.25 at most: below this nothing overflows.
-constexpr float kNoOverflowBelow = 0x1p119f;
 
 // Which workspace buffer serves what.
 enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed };
@@ -101,13 +96,6 @@ void to_little_endian(std::span<float> values) {
 void to_little_endian(std::span<std::uint16_t> values) {
   if constexpr (std::endian::native == std::endian::big) {
     for (auto& value : values) value = swap_bytes(value);
-  }
-}
-
-// Infinity minus infinity is a NaN whose bits depend on the CPU; no writer has such coefficients.
-void make_nans_alike(std::span<float> values) {
-  for (float& value : values) {
-    if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
   }
 }
 
@@ -260,7 +248,6 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
   const SlabWalk slabs(geometry, matrices.has_value());
   const auto kernel = block_kernel(geometry, workspace.isa);
   const auto half = half_kernel(workspace.isa);
-  const auto magnitude = kernels::largest_magnitude(workspace.isa);
   const bool direct = is_direct(chunk, geometry);
   const std::size_t value_bytes = size_of(parameters_.coefficients);
   const bool in_place = !halves() && std::endian::native == std::endian::little &&
@@ -286,8 +273,6 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
       to_little_endian(values.first(slab.values));
       coefficients = values.data();
     }
-    const auto largest = std::bit_cast<float>(magnitude(coefficients, slab.values));
-    if (!std::isfinite(largest)) return corrupt("a coefficient is NaN or infinite");
     kernels::NextInput next;
     if (i + 1 < slabs.count())
       next = {piece.data() + piece.size(), slabs[i + 1].values * value_bytes};
@@ -298,10 +283,6 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
     } else {
       kernel.inverse(coefficients, slab.block_rows, slab.width, target,
                      direct && workspace.stream_stores, next);
-    }
-    if (largest >= kNoOverflowBelow) {
-      const std::size_t height = geometry.linear() ? 1 : slab.block_rows * geometry.points;
-      make_nans_alike({target, height * slab.width});
     }
     if (!direct) store_slab(rows.data(), geometry, slab, chunk);
   }
