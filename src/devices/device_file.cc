@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/errors.h"
+#include "devices/ascii_toml.h"
 #include "devices/device.h"
 #include "devices/near_names.h"
 #include "devices/operator_groups.h"
@@ -335,44 +336,6 @@ class Reader {
   Device device_;
 };
 
-/// What toml++ must not be given, or nothing: characters beyond ASCII outside of comments and
-/// strings, which TOML does not allow, but on which toml++ 3.3 has undefined behaviour (its search
-/// for white space ends in an unreachable place); and strings of several lines, where it searches
-/// too.
-struct Unfit {
-  std::size_t line = 0;
-  const char* sentence = nullptr;
-};
-Unfit unfit_part(std::string_view text_of_file) {
-  std::size_t line = 1;
-  char quote = 0;  // of the string that is open
-  bool comment = false;
-  for (std::size_t i = 0; i < text_of_file.size(); ++i) {
-    const char c = text_of_file[i];
-    if (c == '\n') {
-      ++line;
-      comment = false;
-      quote = 0;
-    } else if (comment) {
-      continue;
-    } else if (quote != 0) {
-      const bool escape = c == '\\' && quote == '"';
-      if (escape && i + 1 < text_of_file.size() && text_of_file[i + 1] != '\n') ++i;
-      if (c == quote) quote = 0;
-    } else if (static_cast<unsigned char>(c) >= 0x80) {
-      return {line, "a character beyond ASCII; it can stand in quotes and in comments"};
-    } else if (c == '#') {
-      comment = true;
-    } else if (c == '"' || c == '\'') {
-      if (text_of_file.substr(i, 3) == std::string(3, c)) {
-        return {line, "a string of several lines; write it in one"};
-      }
-      quote = c;
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Device> parse_device(std::string_view text_of_file, const std::string& file) {
@@ -381,10 +344,8 @@ Result<Device> parse_device(std::string_view text_of_file, const std::string& fi
     return too_large(file, " has ", text_of_file.size(), " bytes; a device file has at most ",
                      kLargest);
   }
-  if (const Unfit unfit = unfit_part(text_of_file); unfit.sentence != nullptr) {
-    return bad_argument(file, ":", unfit.line, ": ", unfit.sentence);
-  }
-  const toml::parse_result parsed = toml::parse(text_of_file, file);
+  TRY(const std::string ascii, ascii_toml(text_of_file, file));
+  const toml::parse_result parsed = toml::parse(ascii, file);
   if (!parsed) {
     return bad_argument(file, ":", parsed.error().source().begin.line, ": ",
                         parsed.error().description());

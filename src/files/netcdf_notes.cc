@@ -12,7 +12,7 @@
 
 #include "base/errors.h"
 #include "files/json_nesting.h"
-#include "stream/utf8.h"
+#include "base/utf8.h"
 
 namespace tensorpress::files {
 namespace {
@@ -122,7 +122,7 @@ void numbers_from_json(const Json& values, NetcdfArray& array) {
 Json to_json(const NetcdfArray& array) {
   if (array.type == NetcdfType::text) {
     const std::string text(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
-    if (stream::is_utf8(text)) return text;
+    if (is_utf8(text)) return text;
     NetcdfArray bytes{.type = NetcdfType::u8, .bytes = array.bytes};
     return Json{{"text", numbers_to_json(bytes)}};
   }

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "kernels/checksum/checksum.h"
-#include "stream/utf8.h"
+#include "base/utf8.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::stream {

@@ -183,6 +183,12 @@ TEST(DeviceFile, CharactersBeyondAsciiStandInQuotesAndCommentsOnly) {
   EXPECT_NE(refusal("\xC3\xA9 = 1\n" + text).find("toy.toml:1: a character beyond ASCII"),
             std::string::npos);
   EXPECT_NE(refusal(text + "\n\xEF\xB9\xBF").find("beyond ASCII"), std::string::npos);
+  EXPECT_NE(refusal("about = '\xC3\xA9'\n" + text).find("beyond ASCII"), std::string::npos);
+  EXPECT_NE(refusal("about = \"\\\xC3\xA9\"\n" + text).find("beyond ASCII"), std::string::npos);
+  EXPECT_NE(refusal("about = \"\xC3\"\n" + text).find("not UTF-8"), std::string::npos);
+  // What looks like a string after a mistake is none to toml++ (found by fuzzing).
+  EXPECT_NE(refusal("name = [[*'\xEF\xBA\xBF").find("toy.toml:1:"), std::string::npos);
+  EXPECT_NE(refusal("name = [[*\"\xEF\xBA\xBF").find("toy.toml:1:"), std::string::npos);
   EXPECT_NE(refusal("about = \"\"\"a\nb\"\"\"\n" + text).find("several lines"), std::string::npos);
   std::string named = "# \xC3\xA9\nabout = \"\\\"\xC3\xA9\"  # \xC2\xB5\n" + text;
   const auto device = parse_device(named, "toy.toml");

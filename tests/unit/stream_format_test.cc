@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "stream/format.h"
-#include "stream/utf8.h"
+#include "base/utf8.h"
 #include "unit/stream_samples.h"
 
 namespace tensorpress::stream {

@@ -1,8 +1,8 @@
-#include "stream/utf8.h"
+#include "base/utf8.h"
 
 #include <cstddef>
 
-namespace tensorpress::stream {
+namespace tensorpress {
 namespace {
 
 // What the byte after the first must lie between, and how many bytes follow the first.
@@ -42,4 +42,4 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace tensorpress::stream
+}  // namespace tensorpress
