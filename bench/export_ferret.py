@@ -8,6 +8,7 @@ dropped; variables of fewer than 4000 values (axes, edges) are left out. Missing
 before them in C order (the first valid one at the start), as the codecs fill them, so that every
 compressor gets the same field. Needs SciPy (requirements/bench.txt).
 """
+
 import pathlib
 import sys
 

@@ -205,8 +205,10 @@ class Graph:
 def measure_forms(data: pathlib.Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     graphs: list[tuple[str, int, Graph]] = []
-    for name, vertices, sizes in (("cora", 2708, (1433, HIDDEN, 7)),
-                                  ("citeseer", 3312, (3703, HIDDEN, 6))):  # fmt: skip
+    for name, vertices, sizes in (
+        ("cora", 2708, (1433, HIDDEN, 7)),
+        ("citeseer", 3312, (3703, HIDDEN, 6)),
+    ):
         graphs.append((name, vertices, Graph(data / "graphs" / f"{name}.npz", sizes)))
     graphs += [
         ("synthetic", count, Graph(count, (FEATURES, HIDDEN, CLASSES)))
@@ -218,8 +220,15 @@ def measure_forms(data: pathlib.Path, options: argparse.Namespace) -> list[dict[
             for form in NEAR:
                 for graph in graphs:
                     path = options.runs / f"{network}-{form}-{graph[0]}-{graph[1]}.json"
-                    make = functools.partial(row_of, pathlib.Path(folder), network, form, graph,
-                                             options.limit, options.repeat)  # fmt: skip
+                    make = functools.partial(
+                        row_of,
+                        pathlib.Path(folder),
+                        network,
+                        form,
+                        graph,
+                        options.limit,
+                        options.repeat,
+                    )
                     rows.append(finished(path, make))
                     if not any("seconds" in rows[-1][plan] for plan in PLANS):
                         break
@@ -274,8 +283,12 @@ def train_cora(data: pathlib.Path, plan: str, seed: int, steps: int) -> Run:
         h = matrix @ (torch.relu(h) @ weights[1].T)
         h = matrix @ (torch.relu(h) @ weights[2].T)
     right = (h.argmax(1) == labels)[rest[:1000]]
-    return {"plan": plan, "seed": seed, "accuracy": 100 * right.double().mean().item(),
-            "train_loss": loss.item()}  # fmt: skip
+    return {
+        "plan": plan,
+        "seed": seed,
+        "accuracy": 100 * right.double().mean().item(),
+        "train_loss": loss.item(),
+    }
 
 
 def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> list[dict[str, Any]]:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Our HDF5 filter beside SZ3's and ZFP's: one h5py process, one thread, the same field, the same absolute bound.
 
-    HDF5 in memory (core driver), one chunk. Turns alternate; the best of several counts. Speeds are uncompressed
-    1e9 bytes per second. Every copy is compared with the original.
+HDF5 in memory (core driver), one chunk. Turns alternate; the best of several counts. Speeds are uncompressed
+1e9 bytes per second. Every copy is compared with the original.
 
-    usage: hdf5_filters.py [FILE.cdf:VARIABLE ...] [--rel 1e-3 1e-4] [--repeat 7] [--json FILE]
+usage: hdf5_filters.py [FILE.cdf:VARIABLE ...] [--rel 1e-3 1e-4] [--repeat 7] [--json FILE]
 """
 
 import argparse
@@ -21,7 +21,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / 
 import hdf5  # noqa: E402  # the module alone, so that the bench needs no installed package
 
 FERRET = "/usr/share/ferret-vis/data"
-FIELDS = [f"{FERRET}/etopo5.cdf:ROSE", f"{FERRET}/monthly_navy_winds.cdf:UWND", f"{FERRET}/ocean_atlas_subset.nc:TEMP"]
+FIELDS = [
+    f"{FERRET}/etopo5.cdf:ROSE",
+    f"{FERRET}/monthly_navy_winds.cdf:UWND",
+    f"{FERRET}/ocean_atlas_subset.nc:TEMP",
+]
 
 
 def contenders(absolute):
@@ -42,7 +46,9 @@ def load(name):
     path, variable = name.rsplit(":", 1)
     with netCDF4.Dataset(path) as file:
         values = np.ma.asarray(file[variable][...])
-    return np.ascontiguousarray(values.filled(values.mean()), dtype=np.float32).reshape(values.shape)
+    return np.ascontiguousarray(values.filled(values.mean()), dtype=np.float32).reshape(
+        values.shape
+    )
 
 
 def measure(field, options):
@@ -67,8 +73,13 @@ def compare(name, field, relative, repeat):
         for contender, options in contenders(absolute).items():
             wrote, read, size, output = measure(field, options)
             error = float(np.abs(output.astype(np.float64) - field).max())
-            assert error <= absolute * 1.0000001 or not contender.startswith("tensorpress"), (contender, error)
-            row = best.setdefault(contender, {"write": wrote, "read": read, "bytes": size, "max_abs_error": error})
+            assert error <= absolute * 1.0000001 or not contender.startswith("tensorpress"), (
+                contender,
+                error,
+            )
+            row = best.setdefault(
+                contender, {"write": wrote, "read": read, "bytes": size, "max_abs_error": error}
+            )
             row["write"], row["read"] = min(row["write"], wrote), min(row["read"], read)
     rows = []
     for contender, row in best.items():
@@ -87,22 +98,30 @@ def compare(name, field, relative, repeat):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("fields", nargs="*", default=FIELDS)
     parser.add_argument("--rel", nargs="+", type=float, default=[1e-3, 1e-4])
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     results = []
-    print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}, hdf5plugin {hdf5plugin.version}")
+    print(
+        f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}, hdf5plugin {hdf5plugin.version}"
+    )
     for name in arguments.fields:
         field = load(name)
         short = f"{pathlib.Path(name.rsplit(':', 1)[0]).stem}:{name.rsplit(':', 1)[1]}"
         for relative in arguments.rel:
             rows = compare(short, field, relative, arguments.repeat)
             results += rows
-            print(f"\n{short} {'x'.join(map(str, field.shape))} f32, bound {relative:g} of the range")
-            print(f"{'filter':24} {'ratio':>8} {'write GB/s':>11} {'read GB/s':>10} {'max_rel_error':>14}")
+            print(
+                f"\n{short} {'x'.join(map(str, field.shape))} f32, bound {relative:g} of the range"
+            )
+            print(
+                f"{'filter':24} {'ratio':>8} {'write GB/s':>11} {'read GB/s':>10} {'max_rel_error':>14}"
+            )
             for row in rows:
                 print(
                     f"{row['filter']:24} {row['ratio']:8.2f} {row['write_gb_per_s']:11.3f} {row['read_gb_per_s']:10.3f}"
@@ -111,8 +130,13 @@ def main():
             speeds = {row["filter"]: row for row in rows}
             ours = speeds["tensorpress dense"]
             for peer in ("sz3", "zfp"):
-                times = [ours[key] / speeds[peer][key] for key in ("write_gb_per_s", "read_gb_per_s", "ratio")]
-                print(f"dense beside {peer}: writes {times[0]:.2f}, reads {times[1]:.2f} times as fast, {times[2]:.2f} the ratio")
+                times = [
+                    ours[key] / speeds[peer][key]
+                    for key in ("write_gb_per_s", "read_gb_per_s", "ratio")
+                ]
+                print(
+                    f"dense beside {peer}: writes {times[0]:.2f}, reads {times[1]:.2f} times as fast, {times[2]:.2f} the ratio"
+                )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -39,21 +39,47 @@ CODECS = {
 }
 #: name -> arguments of `tensorpress bench`; FIELD becomes a path.
 CASES = {f"{name}, field": ["FIELD", "--threads", "1", *flags] for name, flags in CODECS.items()}
-CASES["dct-chop, images"] = ["--planes", "256", "--cfs", "2", "4", "7", "--threads", "1", "--no-matmul", "--megabytes", "64"]
+CASES["dct-chop, images"] = [
+    "--planes",
+    "256",
+    "--cfs",
+    "2",
+    "4",
+    "7",
+    "--threads",
+    "1",
+    "--no-matmul",
+    "--megabytes",
+    "64",
+]
 CASES["dct-chop triangle, images"] = [*CASES["dct-chop, images"], "--layout", "triangle"]
-CASES["dct-chop, two threads"] = ["--planes", "256", "--cfs", "4", "--threads", "2", "--no-matmul", "--megabytes", "64"]
+CASES["dct-chop, two threads"] = [
+    "--planes",
+    "256",
+    "--cfs",
+    "4",
+    "--threads",
+    "2",
+    "--no-matmul",
+    "--megabytes",
+    "64",
+]
 CASES["pack"] = ["--study", "pack", "--megabytes", "16"]
 
 
 def make_field(path: pathlib.Path, planes: int):
     """A megabyte a plane of waves over noise with a coast, like an ocean model; the same numbers everywhere."""
-    z, y, x = np.meshgrid(np.arange(planes), np.arange(512), np.arange(512), indexing="ij", sparse=True)
+    z, y, x = np.meshgrid(
+        np.arange(planes), np.arange(512), np.arange(512), indexing="ij", sparse=True
+    )
     values = 12 * np.sin(x / 37 + z / 5) * np.cos(y / 53) + 3 * np.sin((x + 2 * y) / 11) + 0.3 * z
     values = values + 0.02 * np.random.default_rng(10).standard_normal(values.shape)
     np.save(path, np.where(values < -9, 0, values).astype("f4"))
 
 
-def rows_of(program: str, arguments: list[str], field: pathlib.Path, repetitions: int) -> list[dict]:
+def rows_of(
+    program: str, arguments: list[str], field: pathlib.Path, repetitions: int
+) -> list[dict]:
     words = [str(field) if word == "FIELD" else word for word in arguments]
     argv = [program, "bench", *words, "--json", "--repetitions", str(repetitions)]
     return json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
@@ -68,19 +94,31 @@ def figures_of(name: str, rows: list[dict]) -> dict[str, float]:
         label = ": ".join([name, *([" ".join(inner)] if inner else [])])
         for key, value in row.items():
             if key.endswith("_gb_per_s") and key not in ("memcpy_gb_per_s", "matmul_gb_per_s"):
-                figures[f"{label}, {key.removesuffix('_gb_per_s')} / memcpy"] = value / row["memcpy_gb_per_s"]
+                figures[f"{label}, {key.removesuffix('_gb_per_s')} / memcpy"] = (
+                    value / row["memcpy_gb_per_s"]
+                )
         figures[f"{label}, ratio"] = row["ratio"]
     return figures
 
 
 def cpu_name() -> str:
     """As the system calls it, for those who read the ledger."""
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines() if os.path.exists("/proc/cpuinfo") else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    lines = (
+        pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        if os.path.exists("/proc/cpuinfo")
+        else []
+    )
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), ""
+    )
 
 
 def lost(figures: dict[str, float], before: dict[str, float]) -> list[str]:
-    return [name for name, value in figures.items() if name in before and value < (1 - LOSS) * before[name]]
+    return [
+        name
+        for name, value in figures.items()
+        if name in before and value < (1 - LOSS) * before[name]
+    ]
 
 
 class Measurement:
@@ -114,16 +152,29 @@ def measure(measurement: Measurement, before: dict[str, float], rounds: int) -> 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--update", action="store_true", help="write the new ledger")
-    parser.add_argument("--ledger", type=pathlib.Path, default=LEDGER, help="the ledger to compare with and to write")
+    parser.add_argument(
+        "--ledger",
+        type=pathlib.Path,
+        default=LEDGER,
+        help="the ledger to compare with and to write",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="times that every case is measured")
-    parser.add_argument("--repetitions", type=int, default=5, help="turns of a case in a round; its best counts")
+    parser.add_argument(
+        "--repetitions", type=int, default=5, help="turns of a case in a round; its best counts"
+    )
     parser.add_argument("--planes", type=int, default=24, help="size of the field, in MiB")
     options = parser.parse_args()
     program = os.environ.get("TENSORPRESS", str(ROOT / "build" / "bin" / "tensorpress"))
-    committed = json.loads(options.ledger.read_text()) if options.ledger.exists() else {"figures": {}}
-    isa = json.loads(subprocess.run([program, "info", "--json"], check=True, capture_output=True).stdout)["isa"]
+    committed = (
+        json.loads(options.ledger.read_text()) if options.ledger.exists() else {"figures": {}}
+    )
+    isa = json.loads(
+        subprocess.run([program, "info", "--json"], check=True, capture_output=True).stdout
+    )["isa"]
     # Shares of memcpy depend on the instruction set: another one begins a ledger of its own.
     before = committed["figures"] if committed.get("isa", isa) == isa else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -140,11 +191,18 @@ def main() -> int:
     for name in missing:
         print(f"  missing          {name}")
     if options.update:
-        ledger = {"isa": isa, "machine": platform.machine(), "cpu": cpu_name(),
-                  "figures": {name: round(value, 5) for name, value in measurement.median().items()}}  # fmt: skip
+        ledger = {
+            "isa": isa,
+            "machine": platform.machine(),
+            "cpu": cpu_name(),
+            "figures": {name: round(value, 5) for name, value in measurement.median().items()},
+        }
         options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
     if losses or missing:
-        print(f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, {len(missing)} are missing", file=sys.stderr)
+        print(
+            f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, {len(missing)} are missing",
+            file=sys.stderr,
+        )
     return 1 if losses or missing else 0
 
 

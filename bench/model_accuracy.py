@@ -56,8 +56,18 @@ UNIFORM: dict[str, Rule] = {
 }
 # In the order in which they are run, all of one seed before the next: wherever it stops, plans have
 # the same seeds.
-PLANS = ("lossless", "off", "ratio 12", "ratio 16", "balanced", "ratio 20", "max", "2 bits nearest",
-         "1 bit", "1 bit nearest")  # fmt: skip
+PLANS = (
+    "lossless",
+    "off",
+    "ratio 12",
+    "ratio 16",
+    "balanced",
+    "ratio 20",
+    "max",
+    "2 bits nearest",
+    "1 bit",
+    "1 bit nearest",
+)
 BASE = "lossless"
 PEAK = 0.05  # of the learning rate
 TRAINED_BATCH = 50
@@ -111,8 +121,18 @@ class Plans:
             return str(plan_file(self.folder, plan.replace(" ", "-"), rules))
         path = self.folder / f"{plan.replace(' ', '-')}.plan.json"
         ratio = plan.split()[1]
-        run("model", "plan", self.text, "--ratio", ratio, "--statistics", self.statistics(),
-            "-o", path, *SIZE)  # fmt: skip
+        run(
+            "model",
+            "plan",
+            self.text,
+            "--ratio",
+            ratio,
+            "--statistics",
+            self.statistics(),
+            "-o",
+            path,
+            *SIZE,
+        )
         return str(path)
 
     def step(self, plan: str) -> nn.Module:
@@ -140,8 +160,9 @@ def trained(plans: Plans, plan: str, seed: int, epochs: int) -> tuple[nn.Module,
         step.backward()  # type: ignore[operator]
         return loss
 
-    found = train(step, gradients, plans.data, seed=seed, epochs=epochs, peak=PEAK,
-                  batch=TRAINED_BATCH)  # fmt: skip
+    found = train(
+        step, gradients, plans.data, seed=seed, epochs=epochs, peak=PEAK, batch=TRAINED_BATCH
+    )
     model.load_state_dict(step.state_dict())
     return model, step, found
 
@@ -237,8 +258,13 @@ def figure(path: pathlib.Path, rows: list[dict[str, Any]]) -> None:
             for row in compared:
                 apart = row["accuracy_difference"]
                 axes.errorbar(row[key], apart["mean"], apart["half_width"] or 0, fmt="o", capsize=3)
-                axes.annotate(row["plan"], (row[key], apart["mean"]), (4, 4),
-                              textcoords="offset points", fontsize=7)  # fmt: skip
+                axes.annotate(
+                    row["plan"],
+                    (row[key], apart["mean"]),
+                    (4, 4),
+                    textcoords="offset points",
+                    fontsize=7,
+                )
             axes.axhline(0, color="black", linewidth=0.8)
             axes.set_xlabel(label)
         both[0].set_ylabel(f"accuracy minus that of {BASE}, points")

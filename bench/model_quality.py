@@ -209,9 +209,16 @@ def one_run(name: str, plan: str, seed: int, task: Task) -> Run:
     seconds = time.perf_counter() - began
     if step:
         model.load_state_dict(step.state_dict())
-    return {"model": name, "plan": plan, "seed": seed, "steps": task.steps, "batch": task.batch,
-            "source": task.source, "seconds": seconds,
-            **tested(name, model, task.test)}  # fmt: skip
+    return {
+        "model": name,
+        "plan": plan,
+        "seed": seed,
+        "steps": task.steps,
+        "batch": task.batch,
+        "source": task.source,
+        "seconds": seconds,
+        **tested(name, model, task.test),
+    }
 
 
 def measured_steps(name: str, plan: str) -> dict[str, float]:

@@ -215,7 +215,7 @@ def main() -> None:
         "# Emitted steps beside plain PyTorch",
         "",
         f"`bench/model_steps.py`, {results['machine']}, {results['threads']} thread(s), torch "
-        f"{results['torch']}. Columns with \"plain's\" say how many times lower than plain.",
+        f'{results["torch"]}. Columns with "plain\'s" say how many times lower than plain.',
         "",
     ]
     text += [table(r["name"], r["batch"], r["ways"]) for r in results["models"].values()]

@@ -42,8 +42,22 @@ def wait_for_quiet(share: float) -> None:
 
 def run(ranks: int, program: str, arguments: list[str]) -> tuple[float, float]:
     """Seconds that the verb took, and the share of the machine that others took."""
-    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program, *arguments, "--json"]
+    environment = {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    command = [
+        "mpirun",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "-n",
+        str(ranks),
+        program,
+        *arguments,
+        "--json",
+    ]
     begin, busy, own = time.monotonic(), busy_seconds(), own_seconds()
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     elapsed = time.monotonic() - begin
@@ -56,7 +70,9 @@ def main() -> None:
     parser.add_argument("file")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quiet", type=float, default=0.1, help="share of the machine that others may take")
+    parser.add_argument(
+        "--quiet", type=float, default=0.1, help="share of the machine that others may take"
+    )
     parser.add_argument("--patience", type=int, default=20)
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:at])
@@ -87,7 +103,9 @@ def main() -> None:
             for key, seconds in times.items():
                 best[key] = min(seconds, best.get(key, seconds))
 
-    print(f"best of {quiet_rounds} rounds in which others took at most {options.quiet:.0%} of the machine")
+    print(
+        f"best of {quiet_rounds} rounds in which others took at most {options.quiet:.0%} of the machine"
+    )
     for (verb, ranks), seconds in sorted(best.items()):
         first = best[verb, options.ranks[0]]
         print(f"{verb:<10}  {ranks} ranks  {seconds:8.3f} s  {first / seconds:5.2f} x")

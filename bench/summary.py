@@ -1,6 +1,6 @@
 """Tables for bench/results: speeds as shares of memcpy, one row a chop factor, lowest and highest over the plane sizes.
 
-    python3 bench/summary.py bench/results/*.json
+python3 bench/summary.py bench/results/*.json
 """
 
 import json
@@ -19,7 +19,10 @@ def table(path: str) -> None:
     for cf in sorted({row["cf"] for row in rows}):
         for threads in sorted({row["threads"] for row in rows}):
             some = [row for row in rows if (row["cf"], row["threads"]) == (cf, threads)]
-            shares = [[row[f"{way}_gb_per_s"] / row["memcpy_gb_per_s"] for row in some] for way in ("compress", "decompress")]
+            shares = [
+                [row[f"{way}_gb_per_s"] / row["memcpy_gb_per_s"] for row in some]
+                for way in ("compress", "decompress")
+            ]
             memcpy = span([row["memcpy_gb_per_s"] for row in some])
             print(f"| {cf} | {threads} | {memcpy} | {span(shares[0])} | {span(shares[1])} |")
 

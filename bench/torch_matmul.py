@@ -24,7 +24,10 @@ def chop_matrix(n: int, cf: int) -> torch.Tensor:
     """LHS of the paper's Eq. 4: CF rows of the 8-point DCT-II per block, (CF n / 8) x n."""
     transform = np.array(
         [
-            [math.sqrt((1 if i == 0 else 2) / 8) * math.cos((2 * j + 1) * i * math.pi / 16) for j in range(8)]
+            [
+                math.sqrt((1 if i == 0 else 2) / 8) * math.cos((2 * j + 1) * i * math.pi / 16)
+                for j in range(8)
+            ]
             for i in range(8)
         ]
     )
@@ -93,7 +96,9 @@ def main() -> int:
     torch.set_num_threads(1)
     rows = []
     if not options.json:
-        print("plane cf   memcpy | compress: torch  tensorpress  times | decompress: torch  tensorpress  times")
+        print(
+            "plane cf   memcpy | compress: torch  tensorpress  times | decompress: torch  tensorpress  times"
+        )
     with tempfile.TemporaryDirectory() as folder:
         for plane in options.planes:
             batch = images(plane, options.megabytes)
@@ -113,7 +118,10 @@ def main() -> int:
                 }
                 rows.append(row)
                 if not options.json:
-                    ratio, ratio_back = row["compress_gb_per_s"] / pack, row["decompress_gb_per_s"] / unpack
+                    ratio, ratio_back = (
+                        row["compress_gb_per_s"] / pack,
+                        row["decompress_gb_per_s"] / unpack,
+                    )
                     print(
                         f"{plane:5d} {cf:2d} {row['memcpy_gb_per_s']:8.2f} | {pack:15.2f} "
                         f"{row['compress_gb_per_s']:12.2f} {ratio:6.1f} | {unpack:17.2f} "

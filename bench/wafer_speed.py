@@ -26,11 +26,20 @@ class Case(NamedTuple):
     one_by_one: bool = False
 
 
-CASES = [Case(100, 100, 1, "sram"), Case(200, 200, 1, "sram"), Case(400, 400, 1, "sram"),
-         Case(750, 994, 1, "sram"), Case(100, 100, 4, "sram"), Case(100, 100, 16, "sram"),
-         Case(100, 100, 1, "edge"), Case(100, 100, 16, "edge"), Case(400, 400, 1, "edge"),
-         Case(100, 100, 1, "sram", True), Case(200, 200, 1, "sram", True),
-         Case(300, 300, 1, "sram", True)]
+CASES = [
+    Case(100, 100, 1, "sram"),
+    Case(200, 200, 1, "sram"),
+    Case(400, 400, 1, "sram"),
+    Case(750, 994, 1, "sram"),
+    Case(100, 100, 4, "sram"),
+    Case(100, 100, 16, "sram"),
+    Case(100, 100, 1, "edge"),
+    Case(100, 100, 16, "edge"),
+    Case(400, 400, 1, "edge"),
+    Case(100, 100, 1, "sram", True),
+    Case(200, 200, 1, "sram", True),
+    Case(300, 300, 1, "sram", True),
+]
 
 
 def write_field(path: pathlib.Path, values: int) -> None:
@@ -48,9 +57,23 @@ def write_field(path: pathlib.Path, values: int) -> None:
 def measure(program: str, folder: pathlib.Path, case: Case, threads: int) -> dict:
     path, told = folder / "field.npy", folder / "told.json"
     write_field(path, case.width * case.height * case.blocks * 32)
-    command = [program, "wafer", "run", str(path), "--rel", "1e-4", "--mesh",
-               f"{case.width}x{case.height}", "--whole-mesh", "--io", case.io, "--threads",
-               str(1 if case.one_by_one else threads), "--verify", "--json"]
+    command = [
+        program,
+        "wafer",
+        "run",
+        str(path),
+        "--rel",
+        "1e-4",
+        "--mesh",
+        f"{case.width}x{case.height}",
+        "--whole-mesh",
+        "--io",
+        case.io,
+        "--threads",
+        str(1 if case.one_by_one else threads),
+        "--verify",
+        "--json",
+    ]
     command += ["--one-by-one"] * case.one_by_one
     with open(told, "wb") as output:
         process = subprocess.Popen(command, stdout=output)
@@ -59,12 +82,20 @@ def measure(program: str, folder: pathlib.Path, case: Case, threads: int) -> dic
     if process.returncode != 0:
         raise SystemExit(f"status {process.returncode} of {' '.join(command)}")
     run = json.loads(told.read_text())
-    return {"mesh": run["mesh"], "blocks_per_pe": case.blocks, "io": case.io,
-            "one_by_one": case.one_by_one, "threads": 1 if case.one_by_one else threads,
-            "seconds": round(run["seconds"], 3), "cycles": run["cycles"],
-            "wavelet_hops": run["wavelet_hops"], "events": run["events"],
-            "events_per_second": round(run["events"] / run["seconds"]),
-            "peak_gib": round(usage.ru_maxrss / 2**20, 3), "same_as_host": run["same_as_host"]}
+    return {
+        "mesh": run["mesh"],
+        "blocks_per_pe": case.blocks,
+        "io": case.io,
+        "one_by_one": case.one_by_one,
+        "threads": 1 if case.one_by_one else threads,
+        "seconds": round(run["seconds"], 3),
+        "cycles": run["cycles"],
+        "wavelet_hops": run["wavelet_hops"],
+        "events": run["events"],
+        "events_per_second": round(run["events"] / run["seconds"]),
+        "peak_gib": round(usage.ru_maxrss / 2**20, 3),
+        "same_as_host": run["same_as_host"],
+    }
 
 
 def main() -> None:
@@ -74,8 +105,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="leave out the whole wafer")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures there as well")
     options = parser.parse_args()
-    print("mesh     blocks/PE  io    wavelets    threads  seconds      cycles  wavelet hops"
-          "       events  events/s      GiB")
+    print(
+        "mesh     blocks/PE  io    wavelets    threads  seconds      cycles  wavelet hops"
+        "       events  events/s      GiB"
+    )
     rows = []
     with tempfile.TemporaryDirectory() as name:
         for case in CASES:
@@ -83,11 +116,13 @@ def main() -> None:
                 continue
             row = measure(options.program, pathlib.Path(name), case, options.threads)
             rows.append(row)
-            print(f"{row['mesh']:8} {row['blocks_per_pe']:9}  {row['io']:4}  "
-                  f"{'one by one' if row['one_by_one'] else 'in trains':10} {row['threads']:8} "
-                  f"{row['seconds']:8.2f} {row['cycles']:11,} {row['wavelet_hops']:13,} "
-                  f"{row['events']:12,} {row['events_per_second']:10,} {row['peak_gib']:7.2f}",
-                  flush=True)
+            print(
+                f"{row['mesh']:8} {row['blocks_per_pe']:9}  {row['io']:4}  "
+                f"{'one by one' if row['one_by_one'] else 'in trains':10} {row['threads']:8} "
+                f"{row['seconds']:8.2f} {row['cycles']:11,} {row['wavelet_hops']:13,} "
+                f"{row['events']:12,} {row['events_per_second']:10,} {row['peak_gib']:7.2f}",
+                flush=True,
+            )
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 

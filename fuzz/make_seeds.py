@@ -50,7 +50,10 @@ def tensors():
             extents = b"".join(bytes([0, generator.randrange(2, 24)]) for _ in range(rank))
             choices = generator.randbytes(40)
             waves = bytes(128 + (i * i // 7 + 3 * i) % 23 for i in range(64))
-            yield f"codec{codec}-dtype{dtype}", bytes([dtype, rank]) + extents + bytes([codec]) + choices + waves
+            yield (
+                f"codec{codec}-dtype{dtype}",
+                bytes([dtype, rank]) + extents + bytes([codec]) + choices + waves,
+            )
 
 
 def npy():
@@ -65,16 +68,27 @@ def npy():
     for name, text in headers.items():
         yield f"{name}-dict", text.encode()
         padded = (text + " " * (-(len(text) + 11) % 16) + "\n").encode()
-        yield f"{name}-v1", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded + bytes(64)
-        yield f"{name}-v3", b"\x93NUMPY\x03\x00" + struct.pack("<I", len(padded)) + padded + bytes(range(64))
+        yield (
+            f"{name}-v1",
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded + bytes(64),
+        )
+        yield (
+            f"{name}-v3",
+            b"\x93NUMPY\x03\x00" + struct.pack("<I", len(padded)) + padded + bytes(range(64)),
+        )
 
 
 def codebook_json():
     yield "text", b"ABC2"
     yield "text-runs", b"KJ2CBACJ2K"
     for lengths in ([1, 1], [1, 2, 3, 3], [2] * 4, [3, 3, 3, 3, 1]):
-        book = {"codec": "ceresz2", "symbols": len(lengths), "first_symbol": -(len(lengths) // 2), "lengths": lengths,
-                "made_with": "by hand"}  # fmt: skip
+        book = {
+            "codec": "ceresz2",
+            "symbols": len(lengths),
+            "first_symbol": -(len(lengths) // 2),
+            "lengths": lengths,
+            "made_with": "by hand",
+        }
         yield f"json-{len(lengths)}-{lengths[0]}", json.dumps(book).encode()
     yield "nested", b'{"codec": ' + b"[" * 70 + b"]" * 70 + b"}"
 
@@ -90,31 +104,69 @@ def hdf5_cd_values():
         words += sum(map(f64, fills), [])
         whole = words + [1 | 1 << 16, *f64(-1e34), 2, 4, 5]
         for name, row in (("user", words), ("whole", whole)):
-            yield f"{name}-{codec}-{bound}", bytes([len(row)]) + struct.pack(f"<{len(row)}I", *row) + elements
+            yield (
+                f"{name}-{codec}-{bound}",
+                bytes([len(row)]) + struct.pack(f"<{len(row)}I", *row) + elements,
+            )
 
 
 def netcdf_notes():
-    notes = {"variable": "TEMP", "type": "i16", "dimensions": ["TIME", "X"], "unlimited": ["TIME"],
-             "attributes": {"units": "K", "scale_factor": {"f64": [0.01]}, "missing_value": {"f32": ["nan", -1e34, "inf"]},
-                            "names": {"string": ["a", "b"]}, "old": {"text": [255, 10]}, "flags": {"u8": [0, 255]}},
-             "global": {"title": "seed", "big": {"u64": [2**64 - 1]}, "small": {"i64": [-(2**63)]}},
-             "coordinates": {"TIME": {"attributes": {"units": "days"}, "values": {"f64": [0.5, 1.5]}}}}  # fmt: skip
+    notes = {
+        "variable": "TEMP",
+        "type": "i16",
+        "dimensions": ["TIME", "X"],
+        "unlimited": ["TIME"],
+        "attributes": {
+            "units": "K",
+            "scale_factor": {"f64": [0.01]},
+            "missing_value": {"f32": ["nan", -1e34, "inf"]},
+            "names": {"string": ["a", "b"]},
+            "old": {"text": [255, 10]},
+            "flags": {"u8": [0, 255]},
+        },
+        "global": {"title": "seed", "big": {"u64": [2**64 - 1]}, "small": {"i64": [-(2**63)]}},
+        "coordinates": {"TIME": {"attributes": {"units": "days"}, "values": {"f64": [0.5, 1.5]}}},
+    }
     yield "full", json.dumps(notes).encode()
     yield "least", b'{"variable": "x", "type": "f32", "dimensions": []}'
-    yield "nested", b'{"variable": "x", "type": "f32", "dimensions": [], "attributes": ' + b"[" * 70 + b"]" * 70 + b"}"
+    yield (
+        "nested",
+        b'{"variable": "x", "type": "f32", "dimensions": [], "attributes": '
+        + b"[" * 70
+        + b"]" * 70
+        + b"}",
+    )
 
 
 def model_text():
     """What the shipped models, which are replayed too, do not use."""
     data = "input x: f32[N, 8]\ntarget y: i64[N]\n"
     yield "least", f"{data}loss cross_entropy(linear(x, 4), y)\n".encode()
-    yield "repeat", f"{data}repeat i in 0..3\n  x = l.{{i}}: linear(x, 8 * (i + 1))\nend\nloss cross_entropy(x, y)\n".encode()
-    yield "block", (f"{data}block b(x, n = 4, on = true)\n  if on and not n == 3\n    x = relu(x)\n  else\n    x = -x\n"
-                    "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\noutput h\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
-    yield "share", (f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\nh = share f: linear(h, 8)\n"
-                    "h = cat([h, x], 1)\nloss cross_entropy(h, y)\n").encode()  # fmt: skip
-    yield "entries", (f"{data}input a: csr f32[N, N] entries 3 * 7\nloss cross_entropy(spmm(a, l: linear(x, 4)), y)\n").encode()
-    yield "mistake", f"{data}h = con2d(x, [1, none, \"a\"])\n".encode()
+    yield (
+        "repeat",
+        f"{data}repeat i in 0..3\n  x = l.{{i}}: linear(x, 8 * (i + 1))\nend\nloss cross_entropy(x, y)\n".encode(),
+    )
+    yield (
+        "block",
+        (
+            f"{data}block b(x, n = 4, on = true)\n  if on and not n == 3\n    x = relu(x)\n  else\n    x = -x\n"
+            "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\noutput h\nloss cross_entropy(h, y)\n"
+        ).encode(),
+    )
+    yield (
+        "share",
+        (
+            f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\nh = share f: linear(h, 8)\n"
+            "h = cat([h, x], 1)\nloss cross_entropy(h, y)\n"
+        ).encode(),
+    )
+    yield (
+        "entries",
+        (
+            f"{data}input a: csr f32[N, N] entries 3 * 7\nloss cross_entropy(spmm(a, l: linear(x, 4)), y)\n"
+        ).encode(),
+    )
+    yield "mistake", f'{data}h = con2d(x, [1, none, "a"])\n'.encode()
 
 
 def device_toml():
@@ -122,7 +174,13 @@ def device_toml():
     least = 'name = "x"\ntitle = "X"\n[compute]\nf32_flops = 1e12\n[on_chip]\nbytes = 1e9\n[host_link]\n'
     least += 'to_device_bytes_per_second = 1e9\nfrom_device_bytes_per_second = 1e9\n[stacks.pytorch]\noperators = ["*"]\n'
     yield "least", (least + '[placement]\ntensors = "on-chip"\n').encode()
-    yield "strange", (least.replace("1e12", '{ value = nan, origin = "guessed" }') + "[placement]\ntensors = 3\n").encode()
+    yield (
+        "strange",
+        (
+            least.replace("1e12", '{ value = nan, origin = "guessed" }')
+            + "[placement]\ntensors = 3\n"
+        ).encode(),
+    )
     yield "nested", b"name = " + b"[" * 300 + b"]" * 300
 
 

@@ -25,10 +25,17 @@ from ._reader import Reader
 
 PIECE = 60000  # strings in a stream have at most 65535 bytes
 TYPES = {
-    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
-    "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
-    "f32": "float32", "f64": "float64",
-}  # fmt: skip
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "f32": "float32",
+    "f64": "float64",
+}
 # Attributes that are numbers of the variable's own type, and those that speak of packed numbers.
 NUMBERS = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")

@@ -70,7 +70,9 @@ class Filter(h5py.filters.FilterRefBase):
         given |= {"transform": transform, "coefficients": coefficients}
         values = (absolute, relative, pointwise_relative, psnr)
         bounds = {name: value for name, value in zip(_BOUNDS, values) if value is not None}
-        chop = any(given[name] is not None for name in ("cf", "layout", "transform", "coefficients"))
+        chop = any(
+            given[name] is not None for name in ("cf", "layout", "transform", "coefficients")
+        )
         name = codec or ("dct-chop" if chop else "dense")
         if name not in _CODECS:
             raise ValueError(f"codec {name!r} is not one of {', '.join(_CODECS)}")
@@ -78,7 +80,9 @@ class Filter(h5py.filters.FilterRefBase):
             1,
             _CODECS.index(name) + 1,
             *_bound_words(name, bounds),
-            _parameter_word(name, {key: value for key, value in given.items() if value is not None}),
+            _parameter_word(
+                name, {key: value for key, value in given.items() if value is not None}
+            ),
             _checked(threads, "threads", 0, 1024),
             *_fill_words(fill_values),
         )
@@ -90,7 +94,9 @@ def _bound_words(codec: str, bounds: dict[str, float]) -> tuple[int, int, int]:
             raise ValueError("codec dct-chop has a fixed rate and takes no bound")
         return (0, 0, 0)
     if len(bounds) != 1:
-        raise ValueError(f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; got {', '.join(bounds) or 'none'}")
+        raise ValueError(
+            f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; got {', '.join(bounds) or 'none'}"
+        )
     ((name, value),) = bounds.items()
     if not (np.isfinite(value) and value >= 0):
         raise ValueError(f"{name}={value} is not a finite number from 0 on")
@@ -127,7 +133,9 @@ def _parameter_word(codec: str, given: dict[str, object]) -> int:
 
 def _fill_words(fill_values: Sequence[float]) -> list[int]:
     if len(fill_values) > _MAX_FILL_VALUES:
-        raise ValueError(f"{len(fill_values)} fill values; the filter takes at most {_MAX_FILL_VALUES}")
+        raise ValueError(
+            f"{len(fill_values)} fill values; the filter takes at most {_MAX_FILL_VALUES}"
+        )
     return [len(fill_values), *itertools.chain.from_iterable(map(_words_of, fill_values))]
 
 
@@ -151,7 +159,9 @@ def _find_plugin() -> pathlib.Path:
     here = pathlib.Path(__file__).resolve().parent
     candidates = [pathlib.Path(named)] if named else []
     candidates += [here / "plugins" / _LIBRARY, here / _LIBRARY]
-    candidates += [folder / "build" / "lib" / "hdf5" / "plugin" / _LIBRARY for folder in here.parents[1:2]]
+    candidates += [
+        folder / "build" / "lib" / "hdf5" / "plugin" / _LIBRARY for folder in here.parents[1:2]
+    ]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
@@ -163,7 +173,12 @@ def _open_plugin() -> ctypes.CDLL:
     library = ctypes.CDLL(str(_find_plugin()))
     library.H5PLget_plugin_info.restype = ctypes.c_void_p
     coder = [ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
-    coder += [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.c_char_p, ctypes.c_size_t]
+    coder += [
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+    ]
     library.tensorpress_hdf5_encode.argtypes = coder
     library.tensorpress_hdf5_decode.argtypes = coder
     library.tensorpress_hdf5_free.argtypes = [ctypes.c_void_p]
@@ -195,7 +210,11 @@ class _ChunkCoder:
 
     def __init__(self, dataset: h5py.Dataset) -> None:
         creation = dataset.id.get_create_plist()
-        if dataset.chunks is None or creation.get_nfilters() != 1 or creation.get_filter(0)[0] != FILTER_ID:
+        if (
+            dataset.chunks is None
+            or creation.get_nfilters() != 1
+            or creation.get_filter(0)[0] != FILTER_ID
+        ):
             raise ValueError(f"{dataset.name} is not a dataset whose only filter is tensorpress")
         values = creation.get_filter(0)[2]
         self.values = (ctypes.c_uint * len(values))(*values)
@@ -210,7 +229,14 @@ class _ChunkCoder:
         result, count = ctypes.c_void_p(), ctypes.c_size_t()
         message = ctypes.create_string_buffer(512)
         status = function(  # type: ignore[operator]
-            self.values, len(self.values), data, size, ctypes.byref(result), ctypes.byref(count), message, 512
+            self.values,
+            len(self.values),
+            data,
+            size,
+            ctypes.byref(result),
+            ctypes.byref(count),
+            message,
+            512,
         )
         if status != 0:
             raise OSError(message.value.decode(errors="replace"))
@@ -254,7 +280,9 @@ def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None
     dataset_type, fill = dataset.dtype, dataset.fillvalue
     origins = itertools.product(*(range(0, n, extent) for n, extent in zip(dataset.shape, extents)))
     with ThreadPoolExecutor(threads) as executor:
-        for origin, stream in _in_order(executor, 2 * threads, ((encode, origin) for origin in origins)):
+        for origin, stream in _in_order(
+            executor, 2 * threads, ((encode, origin) for origin in origins)
+        ):
             dataset.id.write_direct_chunk(origin, stream)
 
 
@@ -265,7 +293,9 @@ def read_parallel(dataset: h5py.Dataset, threads: int | None = None) -> np.ndarr
     array = np.full(dataset.shape, dataset.fillvalue, dtype=dtype)
 
     def decode(origin: tuple[int, ...], mask: int, stored: bytes) -> None:
-        chunk = np.frombuffer(stored if mask & 1 else coder.decode(stored), dtype=dtype).reshape(extents)
+        chunk = np.frombuffer(stored if mask & 1 else coder.decode(stored), dtype=dtype).reshape(
+            extents
+        )
         place = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents))]
         place[...] = chunk[tuple(slice(extent) for extent in place.shape)]
 

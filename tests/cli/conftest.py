@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")).absolute()
+PROGRAM = pathlib.Path(
+    os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")
+).absolute()
 
 
 @dataclass

@@ -15,7 +15,16 @@ needs_xxh3 = pytest.mark.skipif(not tpz_bytes.xxh3_available(), reason="libxxhas
 def stream(tensorpress, smooth):
     """The bytes of a good x.tpz with four chunks; x.npy lies beside it."""
     np.save(tensorpress.directory / "x.npy", smooth((4, 32, 32)))
-    tensorpress("compress", "--codec", "dct-chop", "x.npy", "--chunk-shape", "1x32x32", "--attr", "unit=kelvin")
+    tensorpress(
+        "compress",
+        "--codec",
+        "dct-chop",
+        "x.npy",
+        "--chunk-shape",
+        "1x32x32",
+        "--attr",
+        "unit=kelvin",
+    )
     return (tensorpress.directory / "x.tpz").read_bytes()
 
 
@@ -70,7 +79,9 @@ def test_the_format_is_what_its_document_says(tensorpress):
     good = opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk))
     (tensorpress.directory / "zeros.tpz").write_bytes(good)
     tensorpress("decompress", "zeros.tpz")
-    np.testing.assert_array_equal(np.load(tensorpress.directory / "zeros.npy"), np.zeros((8, 8), "f4"))
+    np.testing.assert_array_equal(
+        np.load(tensorpress.directory / "zeros.npy"), np.zeros((8, 8), "f4")
+    )
 
 
 LYING_HEADS = {
@@ -89,7 +100,9 @@ LYING_HEADS = {
 def test_absurd_shapes_are_refused(tensorpress, stream, shape, chunk_shape):
     opening = tpz_bytes.prologue() + tpz_bytes.head(shape, chunk_shape)
     chunk = tpz_bytes.section(b"CHNK", bytes(64))
-    refuses_stream(tensorpress, opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk)))
+    refuses_stream(
+        tensorpress, opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk))
+    )
 
 
 @needs_xxh3
@@ -114,9 +127,13 @@ def test_claims_of_more_bytes_than_there_are_are_refused(tensorpress, stream, cl
     ids=["codec", "value", "parameter"],
 )
 def test_unknown_codecs_and_parameters_are_refused(tensorpress, stream, codec, parameters):
-    opening = tpz_bytes.prologue() + tpz_bytes.head([8, 8], [8, 8], codec=codec, parameters=parameters)
+    opening = tpz_bytes.prologue() + tpz_bytes.head(
+        [8, 8], [8, 8], codec=codec, parameters=parameters
+    )
     chunk = tpz_bytes.section(b"CHNK", bytes(64))
-    refuses_stream(tensorpress, opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk)))
+    refuses_stream(
+        tensorpress, opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk))
+    )
 
 
 def test_skip_corrupt_saves_the_other_chunks(tensorpress, stream):
@@ -128,7 +145,16 @@ def test_skip_corrupt_saves_the_other_chunks(tensorpress, stream):
     sentence = tensorpress.refuses("decompress", "bad.tpz", "-o", "rest.npy")
     assert "chunk 1" in sentence and "--skip-corrupt" in sentence
     for source, stdin in (("bad.tpz", b""), ("-", bytes(damaged))):
-        outcome = tensorpress("decompress", source, "--skip-corrupt", "-o", "rest.npy", "--json", status=1, stdin=stdin)
+        outcome = tensorpress(
+            "decompress",
+            source,
+            "--skip-corrupt",
+            "-o",
+            "rest.npy",
+            "--json",
+            status=1,
+            stdin=stdin,
+        )
         assert outcome.json["skipped_chunks"] == 1
         assert "chunk 1" in outcome.err and outcome.err.count("\n") == 1
         whole, rest = (np.load(tensorpress.directory / name) for name in ("whole.npy", "rest.npy"))
@@ -175,42 +201,81 @@ def test_a_full_device_is_reported(tensorpress, stream, verb, source):
     assert b"No space left" in done.stderr and done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["info"], ["info", "x.tpz", "--json"], ["verify", "x.npy", "x.tpz"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["info"], ["info", "x.tpz", "--json"], ["verify", "x.npy", "x.tpz"]],
+    ids=" ".join,
+)
 def test_a_report_that_cannot_be_written_is_an_error(tensorpress, stream, arguments):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([tensorpress.path, *arguments], cwd=tensorpress.directory, stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [tensorpress.path, *arguments],
+            cwd=tensorpress.directory,
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
     assert done.returncode == 2 and done.stderr.count(b"\n") == 1
 
 
 def test_a_full_disk_keeps_the_old_file(tensorpress, stream, smooth, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True
+    ).returncode:
         pytest.skip("no right to mount a small file system")
     try:
         (disk / "x.tpz").write_bytes(b"a good file")
         (disk / "x.npy").write_bytes(b"a good file")
         np.save(tensorpress.directory / "large.npy", smooth((64, 64, 64)))
         tensorpress("compress", "--codec", "dct-chop", "large.npy", "-o", "large.tpz")
-        assert "No space left" in tensorpress.refuses("compress", "--codec", "dct-chop", "large.npy", "-o", disk / "x.tpz")
-        assert "No space left" in tensorpress.refuses("decompress", "large.tpz", "-o", disk / "x.npy")
+        assert "No space left" in tensorpress.refuses(
+            "compress", "--codec", "dct-chop", "large.npy", "-o", disk / "x.tpz"
+        )
+        assert "No space left" in tensorpress.refuses(
+            "decompress", "large.tpz", "-o", disk / "x.npy"
+        )
         assert sorted(os.listdir(disk)) == ["x.npy", "x.tpz"]
         assert (disk / "x.tpz").read_bytes() == (disk / "x.npy").read_bytes() == b"a good file"
     finally:
         subprocess.run(["umount", disk], check=True)
 
 
-@pytest.mark.parametrize("shape, dtype", [("4x32x33", "f32"), ("4x32x32", "f64"), ("4x32x31", "f32"), ("", "u8")])
+@pytest.mark.parametrize(
+    "shape, dtype", [("4x32x33", "f32"), ("4x32x32", "f64"), ("4x32x31", "f32"), ("", "u8")]
+)
 def test_a_raw_file_must_have_the_size_of_its_shape(tensorpress, smooth, shape, dtype):
     smooth((4, 32, 32)).tofile(tensorpress.directory / "x.raw")
-    sentence = tensorpress.refuses("compress", "--codec", "dct-chop", "x.raw", f"--shape={shape or 'scalar'}", "--dtype", dtype)
+    sentence = tensorpress.refuses(
+        "compress", "--codec", "dct-chop", "x.raw", f"--shape={shape or 'scalar'}", "--dtype", dtype
+    )
     assert "x.raw" in sentence and str(4 * 32 * 32 * 4) in sentence
-    tensorpress.refuses("compress", "--codec", "dct-chop", "-", f"--shape={shape or 'scalar'}", "--dtype", dtype, "-o", "y.tpz",
-                        stdin=(tensorpress.directory / "x.raw").read_bytes())
+    tensorpress.refuses(
+        "compress",
+        "--codec",
+        "dct-chop",
+        "-",
+        f"--shape={shape or 'scalar'}",
+        "--dtype",
+        dtype,
+        "-o",
+        "y.tpz",
+        stdin=(tensorpress.directory / "x.raw").read_bytes(),
+    )
     assert os.listdir(tensorpress.directory) == ["x.raw"]
 
 
-@pytest.mark.parametrize("flags", [["--cf", "0"], ["--cf", "9"], ["--cf", "-1"], ["--cf", "four"], ["--transform", "zfp", "--cf", "5"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--cf", "0"],
+        ["--cf", "9"],
+        ["--cf", "-1"],
+        ["--cf", "four"],
+        ["--transform", "zfp", "--cf", "5"],
+    ],
+    ids=" ".join,
+)
 def test_chop_factors_out_of_range_are_refused(tensorpress, stream, flags):
     sentence = tensorpress.refuses("compress", "--codec", "dct-chop", "x.npy", *flags)
     assert flags[-1] in sentence
@@ -225,7 +290,13 @@ def test_nan_and_infinity_are_refused_with_their_position(tensorpress, smooth, v
     np.save(tensorpress.directory / "x.npy", array)
     sentence = tensorpress.refuses("compress", "x.npy", "--cf", 4)
     assert name in sentence.lower() and "x.npy" in sentence
-    position = sentence.replace(",", " ").replace("[", " ").replace("]", " ").replace("(", " ").replace(")", " ")
+    position = (
+        sentence.replace(",", " ")
+        .replace("[", " ")
+        .replace("]", " ")
+        .replace("(", " ")
+        .replace(")", " ")
+    )
     assert " 1  17  33 " in position or " 1 17 33 " in " ".join(position.split()) + " "
     assert os.listdir(tensorpress.directory) == ["x.npy"]
 
@@ -236,11 +307,13 @@ NPY = {
     "no header": b"\x93NUMPY\x01\x00",
     "no dict": b"\x93NUMPY\x01\x00\x10\x00hello, numpy    ",
     "objects": b"\x93NUMPY\x01\x00\x36\x00{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
-    "complex": b"\x93NUMPY\x01\x00\x37\x00{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}" + bytes(24),
+    "complex": b"\x93NUMPY\x01\x00\x37\x00{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}"
+    + bytes(24),
     "huge header": b"\x93NUMPY\x02\x00\xff\xff\xff\x7f{",
     "absurd shape": b"\x93NUMPY\x01\x00\x4f\x00{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808, 4)}   ",
     "negative shape": b"\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
-    "cut off": b"\x93NUMPY\x01\x00\x39\x00{'descr': '<f4', 'fortran_order': False, 'shape': (300,)}" + bytes(24),
+    "cut off": b"\x93NUMPY\x01\x00\x39\x00{'descr': '<f4', 'fortran_order': False, 'shape': (300,)}"
+    + bytes(24),
 }
 
 

@@ -25,7 +25,9 @@ def largest_error(a, b):
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-def test_absolute_and_relative_bounds_hold_in_the_type_of_the_file(tensorpress, field, codec, dtype):
+def test_absolute_and_relative_bounds_hold_in_the_type_of_the_file(
+    tensorpress, field, codec, dtype
+):
     field = field.astype(dtype)
     width = float(field.max()) - float(field.min())
     copy, report = round_trip(tensorpress, field, "--codec", codec, "--rel", "1e-2")
@@ -39,7 +41,9 @@ def test_absolute_and_relative_bounds_hold_in_the_type_of_the_file(tensorpress, 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_point_wise_bound_holds_for_tiny_and_for_huge_values(tensorpress, codec):
     generator = np.random.default_rng(3)
-    values = (10.0 ** generator.uniform(-30, 30, 4000) * generator.choice([-1, 1], 4000)).astype("f4")
+    values = (10.0 ** generator.uniform(-30, 30, 4000) * generator.choice([-1, 1], 4000)).astype(
+        "f4"
+    )
     values[::17] = 0
     copy, _ = round_trip(tensorpress, values, "--codec", codec, "--pw-rel", "1e-3")
     assert np.all(np.abs(copy.astype("f8") - values) <= 1e-3 * np.abs(values.astype("f8")))
@@ -69,7 +73,9 @@ def test_fill_values_are_exact_cheap_and_not_in_the_range(tensorpress, field, co
     land = (rows - 15) ** 2 + (columns - 20) ** 2 < 120
     masked[:, land] = -1e34
     width = float(field[:, ~land].max()) - float(field[:, ~land].min())
-    copy, report = round_trip(tensorpress, masked, "--codec", codec, "--rel", "1e-3", "--fill", "-1e34")
+    copy, report = round_trip(
+        tensorpress, masked, "--codec", codec, "--rel", "1e-3", "--fill", "-1e34"
+    )
     assert np.array_equal(copy[:, land].view("u4"), masked[:, land].view("u4"))
     assert largest_error(copy[:, ~land], masked[:, ~land]) <= 1e-3 * width
     _, whole = round_trip(tensorpress, field, "--codec", codec, "--rel", "1e-3")
@@ -147,7 +153,9 @@ def test_a_relative_bound_from_a_pipe_is_that_of_the_file(tensorpress, field):
     piped = tensorpress("compress", "-", "--rel", "1e-3", "-o", "-", stdin=data).out
     assert piped == (tensorpress.directory / "x.tpz").read_bytes()
     told = f"{float(field.min())!r}:{float(field.max())!r}"
-    piped = tensorpress("compress", "-", "--rel", "1e-3", "--range", told, "-o", "-", stdin=data).out
+    piped = tensorpress(
+        "compress", "-", "--rel", "1e-3", "--range", told, "-o", "-", stdin=data
+    ).out
     assert piped == (tensorpress.directory / "x.tpz").read_bytes()
 
 
@@ -182,7 +190,17 @@ def test_integers_are_refused_with_what_is_supported(tensorpress):
     assert "f32" in sentence and "dct-chop" in sentence
 
 
-SLICES = ["0:10,:,50:100", "3", "-1", ":,5", "2:4,10:20,30:40", ":,:,-5:", "5:5", "::,1:2", "100:200"]
+SLICES = [
+    "0:10,:,50:100",
+    "3",
+    "-1",
+    ":,5",
+    "2:4,10:20,30:40",
+    ":,:,-5:",
+    "5:5",
+    "::,1:2",
+    "100:200",
+]
 
 
 @pytest.mark.parametrize("text", SLICES)

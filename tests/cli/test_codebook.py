@@ -19,7 +19,18 @@ def sets(tensorpress, smooth):
 
 
 def test_a_codebook_is_built_and_shown(tensorpress, sets):
-    tensorpress("codebook", "build", "--codec", "ceresz2", "a.npy,b.npy", "c.npy", "--rel", "1e-4", "-o", "book.json")
+    tensorpress(
+        "codebook",
+        "build",
+        "--codec",
+        "ceresz2",
+        "a.npy,b.npy",
+        "c.npy",
+        "--rel",
+        "1e-4",
+        "-o",
+        "book.json",
+    )
     book = json.loads((tensorpress.directory / "book.json").read_text())
     assert book["codec"] == "ceresz2"
     assert book["symbols"] == len(book["lengths"]) == 2000
@@ -38,16 +49,22 @@ def test_fill_values_do_not_count(tensorpress, smooth):
     values[::7] = -1e34
     np.save(tensorpress.directory / "y.npy", values)
     rough = tensorpress("codebook", "study", "y.npy", "--rel", "1e-4", "--json").json["sets"][0]
-    fine = tensorpress("codebook", "study", "y.npy", "--rel", "1e-4", "--fill=-1e34", "--json").json["sets"][0]
+    fine = tensorpress(
+        "codebook", "study", "y.npy", "--rel", "1e-4", "--fill=-1e34", "--json"
+    ).json["sets"][0]
     assert fine["dynamic_ratio"] < rough["dynamic_ratio"]  # one huge range makes everything zero
 
 
 def test_the_study_prints_figures_6_and_7_and_table_1(tensorpress, sets):
-    study = tensorpress("codebook", "study", *sets, "--rel", "1e-4", "--html", "study.html", "--json").json
+    study = tensorpress(
+        "codebook", "study", *sets, "--rel", "1e-4", "--html", "study.html", "--json"
+    ).json
     assert [each["name"] for each in study["sets"]] == ["a", "b", "c", "d"]
     assert [size["symbols"] for size in study["sets"][0]["sizes"]][::4] == [50, 1000, 5000]
     assert all(each["static_ratio"] <= each["dynamic_ratio"] * 1.001 for each in study["sets"])
-    assert all(len(draw["trained_on"]) == 3 and len(draw["held_out"]) == 1 for draw in study["draws"])
+    assert all(
+        len(draw["trained_on"]) == 3 and len(draw["held_out"]) == 1 for draw in study["draws"]
+    )
     assert "<svg" in (tensorpress.directory / "study.html").read_text()
     again = tensorpress("codebook", "study", *sets, "--rel", "1e-4").out.decode()
     assert "Table I" in again and "trained on" in again
@@ -70,8 +87,12 @@ def test_a_bad_codebook_is_refused(tensorpress, content, words):
 
 
 def test_bad_options_are_refused(tensorpress, sets):
-    assert "65536" in tensorpress.refuses("codebook", "build", "a.npy", "--symbols", "65536", "-o", "x.json")
-    assert "bound" in tensorpress.refuses("codebook", "build", "a.npy", "--rel", "-1", "-o", "x.json")
+    assert "65536" in tensorpress.refuses(
+        "codebook", "build", "a.npy", "--symbols", "65536", "-o", "x.json"
+    )
+    assert "bound" in tensorpress.refuses(
+        "codebook", "build", "a.npy", "--rel", "-1", "-o", "x.json"
+    )
     assert "-o" in tensorpress.refuses("codebook", "build", "a.npy", "--rel", "1e-4")
     np.save(tensorpress.directory / "i.npy", np.arange(100, dtype=np.uint8))
     assert "u8" in tensorpress.refuses("codebook", "build", "i.npy", "-o", "x.json")

@@ -70,7 +70,9 @@ def test_report_has_tables_plots_and_pictures(tensorpress, data):
 
     text = (tensorpress.directory / "out/demo/report.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert "Waves & <noise>" in page.text and "Made for a test." in page.text and "images" in page.text
+    assert (
+        "Waves & <noise>" in page.text and "Made for a test." in page.text and "images" in page.text
+    )
     assert page.tags["table"] == 3 and page.tags["svg"] == 2
     # The summary; for each data set CF 1 to 8 in two layouts and 1 to 4 with ZFP's transform; three bounds of two codecs for floats.
     assert page.tags["tr"] == (1 + 2) + 2 * (1 + 20) + 6
@@ -79,7 +81,15 @@ def test_report_has_tables_plots_and_pictures(tensorpress, data):
         kind, _, content = picture.partition(",")
         assert kind == "data:image/png;base64"
         assert base64.b64decode(content, validate=True).startswith(b"\x89PNG\r\n\x1a\n")
-    for name in ("ratio", "payload_ratio", "bits_per_value", "max_rel_error", "psnr_db", "nrmse", "ssim"):
+    for name in (
+        "ratio",
+        "payload_ratio",
+        "bits_per_value",
+        "max_rel_error",
+        "psnr_db",
+        "nrmse",
+        "ssim",
+    ):
         assert f">{name}</th>" in text.replace("<wbr />", "")
     assert "measured on this machine" in text
 
@@ -109,7 +119,11 @@ def test_json_has_every_row_with_the_papers_ratios(tensorpress, data):
             assert row["payload_ratio"] == pytest.approx(70 * 90 / (blocks * kept), rel=1e-12)
         assert row["ratio"] <= row["payload_ratio"]
         assert row["compress_gb_per_s"] > 0 and row["decompress_gb_per_s"] > 0
-    square = [row for row in chopped if row["parameters"]["layout"] == "square" and row["parameters"]["transform"] == "dct"]
+    square = [
+        row
+        for row in chopped
+        if row["parameters"]["layout"] == "square" and row["parameters"]["transform"] == "dct"
+    ]
     errors = [row["nrmse"] for row in square]
     assert errors == sorted(errors, reverse=True)  # Parseval: a larger square drops less
 
@@ -168,7 +182,13 @@ def test_unwritable_output_is_one_sentence(tensorpress):
 
 def extract(directory, *arguments):
     script = ROOT / "examples" / "demo" / "extract_data.py"
-    return subprocess.run([sys.executable, script, *arguments], cwd=directory, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, script, *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_extraction_explains_itself_and_wants_one_directory(tmp_path):
@@ -179,7 +199,14 @@ def test_extraction_explains_itself_and_wants_one_directory(tmp_path):
 
 
 def test_extraction_leaves_finished_files_alone(tmp_path):
-    for name in ("relief", "zonal_wind", "sea_temperature", "sea_temperature_by_month", "fashion_mnist", "fashion_mnist_bytes"):
+    for name in (
+        "relief",
+        "zonal_wind",
+        "sea_temperature",
+        "sea_temperature_by_month",
+        "fashion_mnist",
+        "fashion_mnist_bytes",
+    ):
         (tmp_path / f"{name}.npy").write_text("done")
     done = extract(tmp_path, ".")
     assert done.returncode == 0 and done.stdout == ""

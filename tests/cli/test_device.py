@@ -23,7 +23,12 @@ def test_the_devices_are_listed_and_shown_with_sources(tensorpress):
     shown = tensorpress("device", "show", "sn30", "--json").json
     assert shown["numbers"]["on_chip.unit_bytes"]["value"] == 524288
     assert all(number["source"] for number in shown["numbers"].values())
-    assert {number["origin"] for number in shown["numbers"].values()} == {"fact", "derived", "inferred", "fitted"}
+    assert {number["origin"] for number in shown["numbers"].values()} == {
+        "fact",
+        "derived",
+        "inferred",
+        "fitted",
+    }
     assert "gather" in tensorpress("device", "show", "ipu").out.decode()
 
 
@@ -38,7 +43,9 @@ def test_512_fails_on_sn30_and_two_parts_fit(tensorpress):
 
 
 def test_all_devices_at_once(tensorpress):
-    outcomes = check(tensorpress, "--device", "all", "--layout", "triangle", "--decompress", status=1)
+    outcomes = check(
+        tensorpress, "--device", "all", "--layout", "triangle", "--decompress", status=1
+    )
     assert {each["device"] for each in outcomes if each["fits"]} == {"a100", "ipu"}
     some = check(tensorpress, "--device", "ipu", "--device", "cs2", "--shape", "100x3x512x512")
     assert [each["fits"] for each in some] == [True, True]
@@ -48,14 +55,19 @@ def test_dense_graphs_exhaust_the_cs2(tensorpress):
     gcn = ["--device", "cs2", "--network", "gcn"]
     assert not check(tensorpress, *gcn, "--nodes", "100000", status=1)["fits"]
     assert check(tensorpress, *gcn, "--nodes", "90000")["fits"]
-    assert check(tensorpress, *gcn, "--nodes", "1000000", "--adjacency", "csr", "--stack", "csl")["fits"]
+    assert check(tensorpress, *gcn, "--nodes", "1000000", "--adjacency", "csr", "--stack", "csl")[
+        "fits"
+    ]
 
 
 def test_times_have_units_a_breakdown_and_the_training_rate(tensorpress):
     task = ["--device", "sn30", "--shape", "100x3x32x32", "--decompress"]
     time = tensorpress("device", "time", *task, "--json").json
     terms = time["seconds_by_term"]
-    body = max(terms["to_device"] + terms["from_device"], max(terms["compute"], terms["memory"]) + terms["gather"])
+    body = max(
+        terms["to_device"] + terms["from_device"],
+        max(terms["compute"], terms["memory"]) + terms["gather"],
+    )
     assert time["seconds"] == pytest.approx(terms["launch"] + terms["steps"] + body + terms["fill"])
     assert time["samples_per_second"] == pytest.approx(220_000, rel=0.01)
     assert time["training_samples_per_second"] == 570 and time["hides_behind_training"] is True
@@ -85,14 +97,34 @@ def test_figures_of_the_paper_are_tables_json_and_plots(tensorpress):
 
 
 def test_sweeps_heed_how_many_devices_there_are_and_how_many_parts(tensorpress):
-    sweep = ["device", "time", "--device", "groqchip", "--sweep", "batch", "--shape", "100x3x64x64", "--json"]
+    sweep = [
+        "device",
+        "time",
+        "--device",
+        "groqchip",
+        "--sweep",
+        "batch",
+        "--shape",
+        "100x3x64x64",
+        "--json",
+    ]
     one, node = (tensorpress(*sweep, "--count", count).json[0] for count in ("1", "8"))
     for alone, together in zip(one["series"][0]["points"], node["series"][0]["points"]):
         assert alone["fits"] == together["fits"]
         if alone["fits"]:
             assert together["gb_per_s"] == pytest.approx(8 * alone["gb_per_s"])
     assert node["title"].startswith("8 x ")
-    parts = ["device", "time", "--device", "sn30", "--sweep", "serialize", "--shape", "100x3x512x512", "--json"]
+    parts = [
+        "device",
+        "time",
+        "--device",
+        "sn30",
+        "--sweep",
+        "serialize",
+        "--shape",
+        "100x3x512x512",
+        "--json",
+    ]
     points = tensorpress(*parts).json[0]["series"][0]["points"]
     assert [point["x"] for point in points] == [1, 2, 4, 8]
     assert [point["fits"] for point in points[:2]] == [False, True]
@@ -101,16 +133,24 @@ def test_sweeps_heed_how_many_devices_there_are_and_how_many_parts(tensorpress):
 def test_ceresz2_is_predicted_where_bits_can_be_shifted(tensorpress):
     ipu = tensorpress("device", "time", "--codec", "ceresz2", "--device", "ipu", "--json").json
     assert ipu["gb_per_s"] == pytest.approx(1472 * 1.85 * 128 / 33454)
-    assert "bit shifts" in tensorpress.refuses("device", "time", "--codec", "ceresz2", "--device", "groqchip")
+    assert "bit shifts" in tensorpress.refuses(
+        "device", "time", "--codec", "ceresz2", "--device", "groqchip"
+    )
 
 
 @pytest.mark.parametrize(
     "options, words",
     [
-        (["--device", "ipu", "--units", "4"], "--units has no place here: it is of --codec ceresz2"),
+        (
+            ["--device", "ipu", "--units", "4"],
+            "--units has no place here: it is of --codec ceresz2",
+        ),
         (["--device", "ipu", "--ratio", "4"], "--ratio"),
         (["--device", "ipu", "--codec", "ceresz2", "--cf", "3"], "takes --units and --ratio only"),
-        (["--device", "ipu", "--sweep", "batch", "--cf", "3"], "a sweep goes over all chop factors"),
+        (
+            ["--device", "ipu", "--sweep", "batch", "--cf", "3"],
+            "a sweep goes over all chop factors",
+        ),
         (["--device", "ipu", "--sweep", "serialize", "--serialize", "2"], "the sweep goes over it"),
         (["--figure", "11", "--cf", "3"], "--figure is as the paper has it"),
     ],
@@ -120,17 +160,28 @@ def test_options_that_would_be_ignored_are_refused(tensorpress, options, words):
 
 
 def test_training_is_predicted_and_searched(tensorpress):
-    two = tensorpress("device", "train", "resnet34", "--stages", "2", "--micro-batches", "4", "--json").json
+    two = tensorpress(
+        "device", "train", "resnet34", "--stages", "2", "--micro-batches", "4", "--json"
+    ).json
     assert 17 <= two["speedup"] <= 20 and len(two["by_stage"]) == 2
     best = tensorpress("device", "train", "resnet34", "--search", "--count", "16", "--json").json
     assert best["stages"] * best["replicas"] == 16 and best["speedup"] > two["speedup"]
-    assert "samples/s" in tensorpress("device", "train", "unet", "--batch", "16", "--micro-batches", "4").out.decode()
+    assert (
+        "samples/s"
+        in tensorpress(
+            "device", "train", "unet", "--batch", "16", "--micro-batches", "4"
+        ).out.decode()
+    )
     assert "only" in tensorpress.refuses("device", "train", "encoder", "--stages", "100")
 
 
 def test_a_device_of_ones_own_is_a_copied_file(tensorpress):
     text = tensorpress("device", "show", "sn30", "--toml").out.decode()
-    mine = text.replace('name = "sn30"', 'name = "sn60"').replace("524288", "1048576").replace("640e6", "1280e6")
+    mine = (
+        text.replace('name = "sn30"', 'name = "sn60"')
+        .replace("524288", "1048576")
+        .replace("640e6", "1280e6")
+    )
     (tensorpress.directory / "sn60.toml").write_text(mine)
     assert check(tensorpress, "--device", "sn60.toml", "--shape", "100x3x512x512")["fits"]
 
@@ -168,9 +219,15 @@ def test_impossible_devices_are_refused_with_their_line(tensorpress, change, wor
         (["time", "--device", "ipu", "--count", "0"], "--count 0"),
         (["time", "--device", "ipu", "--html", "x.html"], "--figure or --sweep"),
         (["time", "--figure", "16"], "shows no times"),
-        (["time", "--figure", "15", "--count", "8"], "--count has no place here: --figure is as the paper has it"),
+        (
+            ["time", "--figure", "15", "--count", "8"],
+            "--count has no place here: --figure is as the paper has it",
+        ),
         (["time", "--device", "ipu", "--sweep", "layout"], "resolution, batch, cf, serialize"),
-        (["check", "--device", "ipu", "--batch", "5"], "--batch is of a model's training step: name a MODEL.tpm"),
+        (
+            ["check", "--device", "ipu", "--batch", "5"],
+            "--batch is of a model's training step: name a MODEL.tpm",
+        ),
         (["check", "--device", "ipu", "--size", "E=5"], "--size is of a model's training step"),
         (["check", "--device", "ipu", "--plan", "max"], "--plan is of a model's training step"),
         (["check", "--device", "ipu", "--nodes", "5"], "--nodes is of --network gcn: add it"),
@@ -201,7 +258,9 @@ def test_a_graph_is_read_and_damage_is_told(tensorpress):
     assert [each["device"] for each in outcomes if each["fits"]] == ["a100"]
     graph["operators"][0]["inputs"] = [5]
     (tensorpress.directory / "g.json").write_text(json.dumps(graph))
-    assert "names tensor 5 of 2" in tensorpress.refuses("device", "check", "g.json", "--device", "ipu")
+    assert "names tensor 5 of 2" in tensorpress.refuses(
+        "device", "check", "g.json", "--device", "ipu"
+    )
 
 
 def test_a_model_s_training_step_is_checked_and_the_largest_batch_told(tensorpress):
@@ -212,8 +271,12 @@ def test_a_model_s_training_step_is_checked_and_the_largest_batch_told(tensorpre
     assert "backward pass" in outcome["reasons"][0]
     batch = int(re.match(r"a batch of (\d+) fits", outcome["way_out"])[1])
     assert check(tensorpress, "--device", "ipu", model, "--batch", str(batch))["fits"]
-    assert not check(tensorpress, "--device", "ipu", model, "--batch", str(batch + 1), status=1)["fits"]
-    assert "--batch is 0" in tensorpress.refuses("device", "check", "--device", "ipu", model, "--batch", "0")
+    assert not check(tensorpress, "--device", "ipu", model, "--batch", str(batch + 1), status=1)[
+        "fits"
+    ]
+    assert "--batch is 0" in tensorpress.refuses(
+        "device", "check", "--device", "ipu", model, "--batch", "0"
+    )
     assert "missing.tpm" in tensorpress.refuses("device", "check", "--device", "ipu", "missing.tpm")
 
 
@@ -245,7 +308,9 @@ def examples():
 def test_the_guide_s_examples_print_what_it_says(tmp_path, command, expected):
     path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert done.stdout + done.stderr == expected
 
 

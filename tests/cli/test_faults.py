@@ -21,7 +21,10 @@ COMPILER = shutil.which("cc") or shutil.which("gcc")
 def failing_io(tmp_path_factory):
     library = tmp_path_factory.mktemp("faults") / "failing_io.so"
     source = ROOT / "tests" / "faults" / "failing_io.c"
-    subprocess.run([COMPILER, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    subprocess.run(
+        [COMPILER, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"],
+        check=True,
+    )
     return library
 
 
@@ -42,13 +45,17 @@ class Faulty:
     def run(self, how, *arguments, stdin=b"", count=None):
         argv = [self.path, *map(str, arguments)]
         environment = self.environment(how, count)
-        return subprocess.run(argv, cwd=self.directory, env=environment, input=stdin, capture_output=True, timeout=60)
+        return subprocess.run(
+            argv, cwd=self.directory, env=environment, input=stdin, capture_output=True, timeout=60
+        )
 
     def calls(self, *arguments):
         """How many calls of each kind the program makes when nothing fails."""
         count = self.directory.parent / "calls.txt"
         assert self.run("", *arguments, count=count).returncode == 0
-        numbers = {kind: int(number) for kind, number in map(str.split, count.read_text().splitlines())}
+        numbers = {
+            kind: int(number) for kind, number in map(str.split, count.read_text().splitlines())
+        }
         count.unlink()
         return numbers
 
@@ -67,7 +74,9 @@ def faulty(tensorpress, failing_io, smooth):
 COMPRESS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-o", "out"]
 DECOMPRESS = ["decompress", "x.tpz", "-o", "out.npy"]
 ACROSS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "2x40x25", "-o", "out"]
-JOBS = pytest.mark.parametrize("job", [COMPRESS, DECOMPRESS, ACROSS], ids=["compress", "decompress", "compress across"])
+JOBS = pytest.mark.parametrize(
+    "job", [COMPRESS, DECOMPRESS, ACROSS], ids=["compress", "decompress", "compress across"]
+)
 
 
 @pytest.mark.parametrize("how", ["short", "interrupt"])
@@ -92,25 +101,35 @@ def test_a_pipe_that_is_kept_in_a_failing_temporary_file(faulty):
     assert done.returncode == 2 and b"No space left" in done.stderr and b"TMPDIR" in done.stderr
 
 
-KINDS = [("write", "ENOSPC", "No space left"), ("read", "EIO", "Input/output error"), ("sync", "EIO", "Input/output error"),
-         ("name", "EDQUOT", "quota")]  # fmt: skip
+KINDS = [
+    ("write", "ENOSPC", "No space left"),
+    ("read", "EIO", "Input/output error"),
+    ("sync", "EIO", "Input/output error"),
+    ("name", "EDQUOT", "quota"),
+]
 
 
 @pytest.mark.parametrize("kind, error, words", KINDS)
 @JOBS
-def test_whichever_call_fails_it_is_one_sentence_and_the_old_file_stays(faulty, job, kind, error, words):
+def test_whichever_call_fails_it_is_one_sentence_and_the_old_file_stays(
+    faulty, job, kind, error, words
+):
     output = faulty.directory / job[-1]
     output.write_bytes(OLD)
     before = sorted(os.listdir(faulty.directory))
     calls = faulty.calls(*job)[kind]
     complete = output.read_bytes()
-    assert calls >= (2 if kind == "sync" else 1)  # the file before it has its name, the folder after it
+    assert calls >= (
+        2 if kind == "sync" else 1
+    )  # the file before it has its name, the folder after it
     refused = 0
     for number in range(1, calls + 1):
         output.write_bytes(OLD)
         done = faulty.run(f"{kind}:{number}:{error}", *job)
         assert sorted(os.listdir(faulty.directory)) == before
-        if kind == "read" and done.returncode == 0:  # looking for HDF5's signature, which need not be there
+        if (
+            kind == "read" and done.returncode == 0
+        ):  # looking for HDF5's signature, which need not be there
             assert output.read_bytes() == complete
             continue
         refused += 1
@@ -119,7 +138,9 @@ def test_whichever_call_fails_it_is_one_sentence_and_the_old_file_stays(faulty, 
         assert words in sentence and sentence.count("\n") == 1, sentence
         # The folder is synced after the new name is there: its failure is told, and the new file is complete.
         after_rename = kind == "sync" and number == calls
-        assert output.read_bytes() == (complete if after_rename else OLD), f"{kind} {number} of {calls}"
+        assert output.read_bytes() == (complete if after_rename else OLD), (
+            f"{kind} {number} of {calls}"
+        )
     assert refused == calls if kind != "read" else refused > 0
 
 
@@ -145,7 +166,19 @@ def test_killed_at_a_random_moment_the_name_shows_the_old_file_or_the_new_one(te
     """Real time, real signals: whatever the moment, decompress never meets half a file."""
     folder = tensorpress.directory
     np.random.default_rng(3).standard_normal((20, 128, 128), dtype="f4").tofile(folder / "x.raw")
-    job = [tensorpress.path, "compress", "x.raw", "--shape", "20x128x128", "--dtype", "f32", "--abs", "1e-6", "-o", "x.tpz"]
+    job = [
+        tensorpress.path,
+        "compress",
+        "x.raw",
+        "--shape",
+        "20x128x128",
+        "--dtype",
+        "f32",
+        "--abs",
+        "1e-6",
+        "-o",
+        "x.tpz",
+    ]
     began = time.monotonic()
     subprocess.run(job, cwd=folder, check=True, capture_output=True)
     duration = time.monotonic() - began
@@ -153,8 +186,12 @@ def test_killed_at_a_random_moment_the_name_shows_the_old_file_or_the_new_one(te
     generator = random.Random(20)
     for _ in range(10):
         (folder / "x.tpz").write_bytes(OLD)
-        process = subprocess.Popen(job, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(generator.uniform(0, 1.2 * duration))  # the moment is the test; nothing is waited for
+        process = subprocess.Popen(
+            job, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(
+            generator.uniform(0, 1.2 * duration)
+        )  # the moment is the test; nothing is waited for
         process.kill()
         process.wait()
         assert (folder / "x.tpz").read_bytes() in (OLD, complete)
@@ -163,8 +200,12 @@ def test_killed_at_a_random_moment_the_name_shows_the_old_file_or_the_new_one(te
 def test_a_file_size_limit_is_an_error_and_not_a_signal(faulty):
     (faulty.directory / "out").write_bytes(OLD)
     limited = 'ulimit -f 1; exec "$0" "$@"'
-    done = subprocess.run(["bash", "-c", limited, faulty.path, *COMPRESS], cwd=faulty.directory, capture_output=True)
-    assert done.returncode == 2 and b"File too large" in done.stderr and done.stderr.count(b"\n") == 1, done
+    done = subprocess.run(
+        ["bash", "-c", limited, faulty.path, *COMPRESS], cwd=faulty.directory, capture_output=True
+    )
+    assert (
+        done.returncode == 2 and b"File too large" in done.stderr and done.stderr.count(b"\n") == 1
+    ), done
     assert (faulty.directory / "out").read_bytes() == OLD
 
 
@@ -176,27 +217,50 @@ def small_disk(tmp_path):
     ways = [["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"]]
     probe = tmp_path / "probe"
     probe.mkdir()
-    ways = [way for way in ways if shutil.which("unshare") and subprocess.run([*way, "sh", "-c", mount, probe]).returncode == 0]
+    ways = [
+        way
+        for way in ways
+        if shutil.which("unshare")
+        and subprocess.run([*way, "sh", "-c", mount, probe]).returncode == 0
+    ]
     if not ways:
-        pytest.skip("mounting is not allowed here; a limit on file sizes and failing calls stand in for it")
+        pytest.skip(
+            "mounting is not allowed here; a limit on file sizes and failing calls stand in for it"
+        )
 
     def run(argv, folder):
-        script = f'''{mount}; printf '{OLD.decode()}' >"$0/out"; "$@"; status=$?
-cp "$0/out" "$0.out"; ls -A "$0" >"$0.names"; exit $status'''
-        done = subprocess.run([*ways[0], "sh", "-c", script, folder, *map(str, argv)], cwd=folder.parent, capture_output=True)
-        return done, (folder.parent / f"{folder.name}.out").read_bytes(), (folder.parent / f"{folder.name}.names").read_text()
+        script = f"""{mount}; printf '{OLD.decode()}' >"$0/out"; "$@"; status=$?
+cp "$0/out" "$0.out"; ls -A "$0" >"$0.names"; exit $status"""
+        done = subprocess.run(
+            [*ways[0], "sh", "-c", script, folder, *map(str, argv)],
+            cwd=folder.parent,
+            capture_output=True,
+        )
+        return (
+            done,
+            (folder.parent / f"{folder.name}.out").read_bytes(),
+            (folder.parent / f"{folder.name}.names").read_text(),
+        )
 
     return run
 
 
 @pytest.mark.parametrize("verb", ["compress", "decompress"])
-def test_on_a_disk_that_is_full_the_old_file_stays_and_nothing_is_left_behind(tensorpress, small_disk, verb):
+def test_on_a_disk_that_is_full_the_old_file_stays_and_nothing_is_left_behind(
+    tensorpress, small_disk, verb
+):
     folder = tensorpress.directory / "disk"
     folder.mkdir()
-    noise = np.random.default_rng(4).standard_normal(100_000, dtype="f4")  # 400 kB that do not become small
+    noise = np.random.default_rng(4).standard_normal(
+        100_000, dtype="f4"
+    )  # 400 kB that do not become small
     np.save(tensorpress.directory / "x.npy", noise)
     tensorpress("compress", "x.npy", "--abs", "1e-6", "-o", "x.tpz")
     jobs = {"compress": ["x.npy", "--abs", "1e-6"], "decompress": ["x.tpz", "--raw"]}
-    done, content, names = small_disk([tensorpress.path, verb, *jobs[verb], "-o", "disk/out"], folder)
-    assert done.returncode == 2 and b"No space left" in done.stderr and done.stderr.count(b"\n") == 1, done
+    done, content, names = small_disk(
+        [tensorpress.path, verb, *jobs[verb], "-o", "disk/out"], folder
+    )
+    assert (
+        done.returncode == 2 and b"No space left" in done.stderr and done.stderr.count(b"\n") == 1
+    ), done
     assert content == OLD and names == "out\n"

@@ -14,10 +14,15 @@ GOLDEN = ROOT / "tests" / "golden"
 
 @pytest.mark.parametrize("stream", sorted(GOLDEN.glob("*.tpz")), ids=lambda path: path.stem)
 def test_golden_streams_decode_to_the_same_bits(stream):
-    assert tpz_reader.read(stream.read_bytes()).elements.tobytes() == stream.with_suffix(".raw").read_bytes()
+    assert (
+        tpz_reader.read(stream.read_bytes()).elements.tobytes()
+        == stream.with_suffix(".raw").read_bytes()
+    )
 
 
-@pytest.mark.parametrize("stream", sorted(GOLDEN.glob("must-fail/*.tpz")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "stream", sorted(GOLDEN.glob("must-fail/*.tpz")), ids=lambda path: path.stem
+)
 def test_streams_that_must_fail_are_refused_by_this_reader_too(stream):
     with pytest.raises(Exception):  # noqa: B017  whatever it stumbles over first
         tpz_reader.read(stream.read_bytes())
@@ -27,7 +32,9 @@ def field(shape, dtype, kind="waves"):
     """Waves with noise; with land, zeros and holes; steep; or spikes that no predictor meets."""
     generator = np.random.default_rng(sum(shape) + len(kind))
     grids = np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
-    values = sum(np.sin(grid * 0.21 / (axis + 1) + axis) for axis, grid in enumerate(grids)) * 40 + 3
+    values = (
+        sum(np.sin(grid * 0.21 / (axis + 1) + axis) for axis, grid in enumerate(grids)) * 40 + 3
+    )
     values = values + 0.02 * generator.standard_normal(shape)
     if kind == "land":
         values[values < -20] = 0
@@ -59,8 +66,13 @@ FRESH = [
     ((), "f4", "waves", ["--abs", "0.1"]),
     ((0, 4), "f4", "waves", ["--abs", "0.1"]),
 ]
-CODERS = [["--codec", "ceresz"], ["--codec", "ceresz2"], ["--codec", "ceresz2", "--codebook", "dynamic"],
-          ["--codec", "dense"], ["--codec", "dense", "--effort", "fast"]]  # fmt: skip
+CODERS = [
+    ["--codec", "ceresz"],
+    ["--codec", "ceresz2"],
+    ["--codec", "ceresz2", "--codebook", "dynamic"],
+    ["--codec", "dense"],
+    ["--codec", "dense", "--effort", "fast"],
+]
 
 
 @pytest.mark.parametrize("coder", CODERS, ids=lambda words: " ".join(words[1:]).replace("--", ""))
@@ -70,22 +82,49 @@ def test_fresh_streams_with_a_bound_decode_to_the_programs_bits(tensorpress, cod
         tensorpress("compress", "x.npy", "-o", "x.tpz", *coder, *bound)
         tensorpress("decompress", "x.tpz", "-o", "y.npy")
         tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
-        assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (shape, dtype, kind, bound)
+        assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (
+            shape,
+            dtype,
+            kind,
+            bound,
+        )
 
 
-CHOPPED = [[], ["--cf", 1], ["--cf", 3], ["--cf", 6], ["--cf", 7, "--layout", "triangle"], ["--cf", 8],
-           ["--cf", 8, "--layout", "triangle"], ["--cf", 2, "--transform", "zfp"], ["--cf", 5, "--coefficients", "bf16"],
-           ["--cf", 4, "--transform", "zfp", "--layout", "triangle", "--coefficients", "f16"]]  # fmt: skip
+CHOPPED = [
+    [],
+    ["--cf", 1],
+    ["--cf", 3],
+    ["--cf", 6],
+    ["--cf", 7, "--layout", "triangle"],
+    ["--cf", 8],
+    ["--cf", 8, "--layout", "triangle"],
+    ["--cf", 2, "--transform", "zfp"],
+    ["--cf", 5, "--coefficients", "bf16"],
+    ["--cf", 4, "--transform", "zfp", "--layout", "triangle", "--coefficients", "f16"],
+]
 
 
-@pytest.mark.parametrize("flags", CHOPPED, ids=lambda words: " ".join(map(str, words)).replace("--", ""))
+@pytest.mark.parametrize(
+    "flags", CHOPPED, ids=lambda words: " ".join(map(str, words)).replace("--", "")
+)
 def test_fresh_chopped_streams_decode_to_the_programs_bits(tensorpress, smooth, flags):
-    for shape, dtype in [((3, 30, 41), "f4"), ((2, 2, 16, 20), "f8"), ((19, 23), "u1"), ((77,), "i2"), ((9, 9), "f2")]:
+    for shape, dtype in [
+        ((3, 30, 41), "f4"),
+        ((2, 2, 16, 20), "f8"),
+        ((19, 23), "u1"),
+        ((77,), "i2"),
+        ((9, 9), "f2"),
+    ]:
         np.save(tensorpress.directory / "x.npy", smooth(shape, dtype))
-        tensorpress("compress", "--codec", "dct-chop", "x.npy", "-o", "x.tpz", "--attr", "unit=K", *flags)
+        tensorpress(
+            "compress", "--codec", "dct-chop", "x.npy", "-o", "x.tpz", "--attr", "unit=K", *flags
+        )
         tensorpress("decompress", "x.tpz", "-o", "y.npy")
         tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
-        assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (shape, dtype)
+        assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (
+            shape,
+            dtype,
+        )
         assert tensor.attributes == {"unit": "K"}
 
 
@@ -104,7 +143,11 @@ PACKED = [
 ]
 
 
-@pytest.mark.parametrize("dtype, flags", PACKED, ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else value)
+@pytest.mark.parametrize(
+    "dtype, flags",
+    PACKED,
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else value,
+)
 def test_packed_codecs_decode_to_the_programs_bits(tensorpress, smooth, dtype, flags):
     original = smooth((3, 30, 41), dtype)
     if "mask" in flags:
@@ -134,8 +177,22 @@ def test_the_roundings_on_the_format_page_are_what_the_program_does(tensorpress)
     bits, group, seed, rows, width = 2, 128, 12345678901234567890, 4, 300
     original = np.random.default_rng(5).standard_normal((rows, width)).astype("f4")
     np.save(tensorpress.directory / "x.npy", original)
-    tensorpress("compress", "x.npy", "-o", "x.tpz", "--bits", bits, "--group", group, "--rounding", "stochastic",
-                "--seed", seed, "--chunk-shape", f"2x{width}")  # fmt: skip
+    tensorpress(
+        "compress",
+        "x.npy",
+        "-o",
+        "x.tpz",
+        "--bits",
+        bits,
+        "--group",
+        group,
+        "--rounding",
+        "stochastic",
+        "--seed",
+        seed,
+        "--chunk-shape",
+        f"2x{width}",
+    )
     word = 2**64 - 1
 
     def mix(z):
@@ -163,13 +220,20 @@ def test_the_roundings_on_the_format_page_are_what_the_program_does(tensorpress)
             minimum = np.array(raw >> 13 << 13, "u4").view("f4")
             exact = int(((part.max() - minimum) / np.float32(3)).view("u4"))
             scale = np.array((exact + 0x3FFFF) >> 18 << 18, "u4").view("f4")
-            t = np.rint(np.minimum((part - minimum) * (np.float32(1) / scale * np.float32(2**14)), np.float32(3 * 2**14)))
+            t = np.rint(
+                np.minimum(
+                    (part - minimum) * (np.float32(1) / scale * np.float32(2**14)),
+                    np.float32(3 * 2**14),
+                )
+            )
             codes = [int(t[i]) + fraction(g + i, key) >> 14 for i in range(part.size)]
             assert np.array_equal(np.array(codes, "f4") * scale + minimum, decoded[g : g + group])
 
 
 def test_the_stream_on_the_format_page_is_what_the_program_writes(tensorpress):
-    lines = re.findall(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} ?){1,16})", FORMAT_PAGE.read_text(), re.MULTILINE)
+    lines = re.findall(
+        r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} ?){1,16})", FORMAT_PAGE.read_text(), re.MULTILINE
+    )
     printed = bytes.fromhex(" ".join(lines))
     np.save(tensorpress.directory / "tiny.npy", np.arange(64, dtype="f4").reshape(8, 8))
     tensorpress("compress", "tiny.npy", "--cf", 1, "--attr", "unit=K")

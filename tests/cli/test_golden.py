@@ -15,7 +15,9 @@ def test_there_are_golden_streams():
 @pytest.mark.parametrize("isa", ["scalar", "sse4", "avx2", "avx512"])
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_golden_streams_decode_to_the_same_bits(tensorpress, stream, isa):
-    tensorpress("decompress", stream, "--raw", "-o", "x.raw", environment={"TENSORPRESS_MAX_ISA": isa})
+    tensorpress(
+        "decompress", stream, "--raw", "-o", "x.raw", environment={"TENSORPRESS_MAX_ISA": isa}
+    )
     assert (tensorpress.directory / "x.raw").read_bytes() == stream.with_suffix(".raw").read_bytes()
 
 

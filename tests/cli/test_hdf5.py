@@ -31,7 +31,10 @@ def test_args_names_one_variable_and_makes_the_filter_mandatory(tensorpress):
     [
         (["--rel", "1e-4", "--effort", "fast"], {"codec": "dense", "bound": "rel 1e-04"}),
         (["--codec", "ceresz", "--pw-rel", "0.01"], {"codec": "ceresz", "bound": "pw-rel 0.01"}),
-        (["--psnr", "60", "--fill", "-1e34", "--fill", "0"], {"bound": "psnr 60", "fill_values": "-1e+34 0"}),
+        (
+            ["--psnr", "60", "--fill", "-1e34", "--fill", "0"],
+            {"bound": "psnr 60", "fill_values": "-1e+34 0"},
+        ),
         (["--cf", "3", "--layout", "triangle"], {"codec": "dct-chop"}),
         (["--abs", "1", "--filter-threads", "7"], {"threads": 7}),
     ],

@@ -12,7 +12,10 @@ def peak_bytes(tensorpress, *arguments):
     """Runs the program and returns the most memory it held at any time, or this Python if that is more."""
     argv = [tensorpress.path, *map(str, arguments)]
     pid = os.posix_spawn(
-        argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+        argv[0],
+        argv,
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)],
     )
     _, status, usage = os.wait4(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -31,15 +34,23 @@ def source(tensorpress):
 def test_large_files_need_little_memory(tensorpress, source, shape):
     stream = tensorpress.directory / "x.tpz"
     raw = ["--shape", shape, "--dtype", "f32"]
-    assert peak_bytes(tensorpress, "compress", source, "-o", stream, "--cf", 1, "--threads", 4, *raw) < 256 * MIB
-    assert peak_bytes(tensorpress, "decompress", stream, "-o", "/dev/null", "--threads", 4) < 256 * MIB
+    assert (
+        peak_bytes(tensorpress, "compress", source, "-o", stream, "--cf", 1, "--threads", 4, *raw)
+        < 256 * MIB
+    )
+    assert (
+        peak_bytes(tensorpress, "decompress", stream, "-o", "/dev/null", "--threads", 4) < 256 * MIB
+    )
     assert peak_bytes(tensorpress, "verify", source, stream, "--threads", 4, *raw) < 256 * MIB
 
 
 def test_chunks_that_cut_across_a_large_file_need_little_memory(tensorpress, source):
     stream, copy = (tensorpress.directory / name for name in ("x.tpz", "y.raw"))
     flags = ["--shape", "12800x12288", "--dtype", "f32", "--chunk-shape", "2048x1024", "--cf", 1]
-    assert peak_bytes(tensorpress, "compress", "--codec", "dct-chop", source, "-o", stream, *flags) < 256 * MIB
+    assert (
+        peak_bytes(tensorpress, "compress", "--codec", "dct-chop", source, "-o", stream, *flags)
+        < 256 * MIB
+    )
     assert peak_bytes(tensorpress, "decompress", stream, "-o", copy) < 256 * MIB
     assert copy.stat().st_size == BYTES
     copy.unlink()

@@ -20,7 +20,9 @@ def ledger(tmp_path):
     def run(speeds, *arguments):
         program, turn = tmp_path / "tensorpress", tmp_path / "turn"
         for number, speed in enumerate(speeds, 1):
-            (tmp_path / f"answer-{number}").write_text(json.dumps([ROW | {"compress_gb_per_s": speed}]))
+            (tmp_path / f"answer-{number}").write_text(
+                json.dumps([ROW | {"compress_gb_per_s": speed}])
+            )
         turn.write_text("0")
         program.write_text(
             f"""#!/bin/sh
@@ -30,8 +32,18 @@ cat {tmp_path}/answer-$turn 2>/dev/null || cat {tmp_path}/answer-{len(speeds)}
 """
         )
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        argv = [sys.executable, ROOT / "bench" / "ledger.py", "--ledger", tmp_path / "ledger.json", "--planes", "1", *arguments]
-        return subprocess.run(argv, env={**os.environ, "TENSORPRESS": str(program)}, capture_output=True, text=True)
+        argv = [
+            sys.executable,
+            ROOT / "bench" / "ledger.py",
+            "--ledger",
+            tmp_path / "ledger.json",
+            "--planes",
+            "1",
+            *arguments,
+        ]
+        return subprocess.run(
+            argv, env={**os.environ, "TENSORPRESS": str(program)}, capture_output=True, text=True
+        )
 
     return run
 
@@ -42,7 +54,9 @@ def test_a_loss_of_more_than_a_tenth_is_flagged_and_a_smaller_one_is_not(ledger)
     done = ledger([8.9])
     assert done.returncode == 1
     flagged = [line for line in done.stdout.splitlines() if "LOST" in line]
-    assert flagged and all("compress / memcpy" in line and "decompress" not in line for line in flagged)
+    assert flagged and all(
+        "compress / memcpy" in line and "decompress" not in line for line in flagged
+    )
 
 
 def test_a_slow_round_is_no_loss(ledger):

@@ -27,7 +27,9 @@ def all_verbs(tensorpress):
 def test_the_manual_page_has_every_verb_and_every_option(tensorpress):
     page = tensorpress("--man").out.decode().replace("\\-", "-")
     verbs = list(all_verbs(tensorpress))
-    assert {("wafer", "heatmap"), ("device", "train"), ("model", "plan"), ("reproduce",)} <= set(verbs)
+    assert {("wafer", "heatmap"), ("device", "train"), ("model", "plan"), ("reproduce",)} <= set(
+        verbs
+    )
     for verb in verbs:
         part = re.search(rf"\n\.SS {' '.join(verb)}\n(.*?)(?=\n\.SS |\n\.SH |\Z)", page, re.DOTALL)
         assert part, verb
@@ -37,7 +39,11 @@ def test_the_manual_page_has_every_verb_and_every_option(tensorpress):
 
 def test_examples_stand_in_the_manual_once(tensorpress):
     page = tensorpress("--man").out.decode().replace("\\-", "-")
-    for example in ("wafer offsets --mesh 100x50", "device check --device sn30 --codec dct-chop", "model check resnet18.tpm"):
+    for example in (
+        "wafer offsets --mesh 100x50",
+        "device check --device sn30 --codec dct-chop",
+        "model check resnet18.tpm",
+    ):
         assert page.count(f"tensorpress {example}") == 1
 
 
@@ -53,7 +59,12 @@ def test_completion_offers_every_option_of_every_verb(tensorpress, complete):
 def test_the_manual_page_is_set_without_a_warning(tensorpress):
     (tensorpress.directory / "tensorpress.1").write_bytes(tensorpress("--man").out)
     argv = ["man", "--warnings", "-l", "tensorpress.1"]
-    done = subprocess.run(argv, cwd=tensorpress.directory, capture_output=True, env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"})
+    done = subprocess.run(
+        argv,
+        cwd=tensorpress.directory,
+        capture_output=True,
+        env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+    )
     assert done.returncode == 0 and done.stderr == b"", done.stderr
     assert b"SYNOPSIS" in done.stdout
 

@@ -27,8 +27,12 @@ def test_parameters_and_flops_are_those_of_the_model(tensorpress, cost, tmp_path
     one = cost("--batch", "100")
     weights = 3 * 32 * 9 + 32 + 32 * 32 * 9 + 32 + 32 * 32 * 32 * 10 + 10
     # Weights, gradients and one value of momentum.
-    assert sum(stage["parameter_bytes"] for stage in one["by_stage"]) == pytest.approx(3 * 4 * weights)
-    flops = tensorpress("model", "check", tmp_path / "small.tpm", "--json", "--batch", "100").json["forward_flops"]
+    assert sum(stage["parameter_bytes"] for stage in one["by_stage"]) == pytest.approx(
+        3 * 4 * weights
+    )
+    flops = tensorpress("model", "check", tmp_path / "small.tpm", "--json", "--batch", "100").json[
+        "forward_flops"
+    ]
     # Forward and at most twice that backward, at the peak or slower where memory is.
     assert one["by_stage"][0]["compute_seconds"] >= 2 * flops / 87.1e12
 
@@ -61,9 +65,9 @@ def test_impossible_splits_are_refused(tensorpress, cost, tmp_path):
     assert "operators to put into them" in refuse("--ipus", "64", "--parallel", "pipeline")
     assert "none of pipeline" in refuse("--parallel", "tensor")
     assert "several replicas" in refuse("--ipus", "3", "--parallel", "mixed")
-    assert "does not fit" in refuse("--batch", "100000", "--micro-batches", "1") and "would fit" in refuse(
+    assert "does not fit" in refuse(
         "--batch", "100000", "--micro-batches", "1"
-    )
+    ) and "would fit" in refuse("--batch", "100000", "--micro-batches", "1")
     assert "did you mean 'ipu'" in refuse("--device", "ipv")
 
 
@@ -72,7 +76,9 @@ def test_what_fits_only_packed_is_told_so(tensorpress, tmp_path):
     ipu = tensorpress("device", "show", "ipu", "--toml").out.decode()
     assert "value = 64e9, origin" in ipu
     # An IPU with next to no memory beside it.
-    (tmp_path / "alone.toml").write_text(ipu.replace("value = 64e9, origin", "value = 1e6, origin", 1))
+    (tmp_path / "alone.toml").write_text(
+        ipu.replace("value = 64e9, origin", "value = 1e6, origin", 1)
+    )
     options = ["--device", tmp_path / "alone.toml", "--micro-batches", "1", "--batch", "2000"]
     sentence = tensorpress.refuses("model", "cost", tmp_path / "small.tpm", *options)
     assert "would fit; with --plan max this batch would fit" in sentence

@@ -90,7 +90,9 @@ def check_same_bytes(tensorpress, mpi, ranks, name, options):
     for output in "npy", "raw":
         tensorpress("decompress", "one.tpz", "-o", f"one.{output}")
         mpi(ranks, "decompress", "many.tpz", "-o", f"many.{output}")
-        assert (directory / f"many.{output}").read_bytes() == (directory / f"one.{output}").read_bytes()
+        assert (directory / f"many.{output}").read_bytes() == (
+            directory / f"one.{output}"
+        ).read_bytes()
     assert mpi.unfinished_files() == []
 
 
@@ -205,7 +207,9 @@ def test_a_write_error_of_one_rank_stops_all_and_keeps_the_old_file(mpi, failing
     arguments = noise(mpi)
     (mpi.directory / "x.tpz").write_bytes(b"old")
     plain = ["-n", "1", MPI_PROGRAM, *arguments]
-    limited = f"trap '' XFSZ; ulimit -f 8192; exec {shlex.join(map(str, [MPI_PROGRAM, *arguments]))}"
+    limited = (
+        f"trap '' XFSZ; ulimit -f 8192; exec {shlex.join(map(str, [MPI_PROGRAM, *arguments]))}"
+    )
     ranks = [plain, plain]
     ranks[failing] = ["-n", "1", "bash", "-c", limited]
     outcome = mpi.finish(mpi.start(*ranks[0], ":", *ranks[1]))

@@ -16,7 +16,8 @@ import pytest  # noqa: E402
 
 # A build under sanitizers has no plugin, and what our program wrote is then read by others after ./dev build only.
 needs_plugin = pytest.mark.skipif(
-    not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")), reason="the plugin is not built"
+    not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")),
+    reason="the plugin is not built",
 )
 
 FERRET = pathlib.Path("/usr/share/ferret-vis/data")
@@ -61,9 +62,13 @@ def test_attributes_and_coordinates_come_back(tensorpress, path, variable, name)
     with netCDF4.Dataset(path) as old, netCDF4.Dataset(back) as new:
         assert new[variable].dimensions == old[variable].dimensions
         assert new[variable].dtype == old[variable].dtype
-        assert {a: new.getncattr(a) for a in new.ncattrs()} == {a: old.getncattr(a) for a in old.ncattrs()}
+        assert {a: new.getncattr(a) for a in new.ncattrs()} == {
+            a: old.getncattr(a) for a in old.ncattrs()
+        }
         for dimension in old[variable].dimensions:
-            assert new.dimensions[dimension].isunlimited() == old.dimensions[dimension].isunlimited()
+            assert (
+                new.dimensions[dimension].isunlimited() == old.dimensions[dimension].isunlimited()
+            )
             assert np.array_equal(raw(back, dimension), raw(path, dimension))
             assert attributes(back, dimension) == attributes(path, dimension)
     assert attributes(back, variable) == attributes(path, variable)
@@ -76,26 +81,55 @@ def test_a_slice_takes_its_part_of_the_coordinates(tensorpress):
     with netCDF4.Dataset(tensorpress.directory / "part.nc") as part:
         assert part["TEMP"].shape == (10, 2)
         assert part["TEMP"].dimensions == ("YAXLEVITR", "XAXLEVITR")
-    assert np.array_equal(raw(tensorpress.directory / "part.nc", "YAXLEVITR"), raw(LEVITUS, "YAXLEVITR")[10:20])
+    assert np.array_equal(
+        raw(tensorpress.directory / "part.nc", "YAXLEVITR"), raw(LEVITUS, "YAXLEVITR")[10:20]
+    )
 
 
 def test_all_variables_become_a_stream_each_and_a_table(tensorpress):
     shutil.copy(COADS, tensorpress.directory / "run.cdf")
-    table = tensorpress("compress", "run.cdf", "--var", "*", "--rel", "1e-3").out.decode().splitlines()
+    table = (
+        tensorpress("compress", "run.cdf", "--var", "*", "--rel", "1e-3").out.decode().splitlines()
+    )
     with netCDF4.Dataset(COADS) as file:
         data = [name for name, variable in file.variables.items() if variable.ndim == 3]
     assert [line.split()[0] for line in table] == ["variable", *data, "all"]
     for name in data:
         assert (tensorpress.directory / f"run.{name}.tpz").is_file()
     (tensorpress.directory / "out").mkdir()
-    told = tensorpress("compress", "run.cdf", "--var", "SST", "--var", "SLP", "--rel", "1e-3", "-o", "out", "--json").json
+    told = tensorpress(
+        "compress",
+        "run.cdf",
+        "--var",
+        "SST",
+        "--var",
+        "SLP",
+        "--rel",
+        "1e-3",
+        "-o",
+        "out",
+        "--json",
+    ).json
     assert [each["output"] for each in told["variables"]] == ["out/run.SST.tpz", "out/run.SLP.tpz"]
 
 
 def test_bytes_do_not_depend_on_the_threads(tensorpress):
     for threads in (1, 3):
-        tensorpress("compress", ATLAS, "--var", "TEMP", "--rel", "1e-3", "-o", f"{threads}.tpz", "--threads", threads)
-    assert (tensorpress.directory / "1.tpz").read_bytes() == (tensorpress.directory / "3.tpz").read_bytes()
+        tensorpress(
+            "compress",
+            ATLAS,
+            "--var",
+            "TEMP",
+            "--rel",
+            "1e-3",
+            "-o",
+            f"{threads}.tpz",
+            "--threads",
+            threads,
+        )
+    assert (tensorpress.directory / "1.tpz").read_bytes() == (
+        tensorpress.directory / "3.tpz"
+    ).read_bytes()
 
 
 def test_verify_finds_the_variable_by_itself(tensorpress):
@@ -127,7 +161,12 @@ def test_packed_numbers_are_data_in_their_own_unit(tensorpress, packed_file):
     assert back.dtype == np.float32
     assert np.array_equal(np.isnan(back), values == -32768)
     there = values != -32768
-    assert np.abs(back[there] - (values[there] * np.float64(np.float32(0.01)) + np.float32(273.15))).max() <= 0.05 + 1e-4
+    assert (
+        np.abs(
+            back[there] - (values[there] * np.float64(np.float32(0.01)) + np.float32(273.15))
+        ).max()
+        <= 0.05 + 1e-4
+    )
 
 
 def test_packed_numbers_are_packed_again_and_exact_below_half_a_step(tensorpress, packed_file):
@@ -151,9 +190,13 @@ def test_a_whole_file_is_rewritten_and_only_its_data_differ(tensorpress, path, f
                 new.createDimension(name, None if dimension.isunlimited() else dimension.size)
             for name, variable in old.variables.items():
                 fill = getattr(variable, "_FillValue", None)
-                made = new.createVariable(name, variable.dtype, variable.dimensions, fill_value=fill, zlib=True)
+                made = new.createVariable(
+                    name, variable.dtype, variable.dimensions, fill_value=fill, zlib=True
+                )
                 made.set_auto_maskandscale(False)
-                made.setncatts({a: variable.getncattr(a) for a in variable.ncattrs() if a != "_FillValue"})
+                made.setncatts(
+                    {a: variable.getncattr(a) for a in variable.ncattrs() if a != "_FillValue"}
+                )
                 made[...] = raw(path, name)
             group = new.createGroup("more")
             group.createDimension("n", 5)
@@ -165,7 +208,9 @@ def test_a_whole_file_is_rewritten_and_only_its_data_differ(tensorpress, path, f
     bounds = {each["variable"]: each["bound"] for each in told["variables"]}
     with netCDF4.Dataset(source) as old, netCDF4.Dataset(small) as new:
         assert list(new.variables) == list(old.variables)
-        assert {a: new.getncattr(a) for a in new.ncattrs()} == {a: old.getncattr(a) for a in old.ncattrs()}
+        assert {a: new.getncattr(a) for a in new.ncattrs()} == {
+            a: old.getncattr(a) for a in old.ncattrs()
+        }
         for name, dimension in old.dimensions.items():
             assert new.dimensions[name].isunlimited() == dimension.isunlimited()
             assert new.dimensions[name].size == dimension.size
@@ -181,7 +226,16 @@ def test_a_whole_file_is_rewritten_and_only_its_data_differ(tensorpress, path, f
         if form == "netcdf4":
             assert new["more"].note == "kept" and list(new["more/numbers"][:]) == list(range(5))
     # Our own program reads it without any plugin path.
-    tensorpress("compress", "small.nc", "--var", list(bounds)[-2 if form == "netcdf4" else -1], "--abs", "1", "-o", "x.tpz")
+    tensorpress(
+        "compress",
+        "small.nc",
+        "--var",
+        list(bounds)[-2 if form == "netcdf4" else -1],
+        "--abs",
+        "1",
+        "-o",
+        "x.tpz",
+    )
 
 
 @needs_plugin
@@ -189,7 +243,9 @@ def test_an_hdf5_file_with_everything_in_it_is_rewritten(tensorpress, smooth):
     data = smooth((120, 90))
     with h5py.File(tensorpress.directory / "in.h5", "w", track_order=True) as file:
         file.attrs["title"] = "a title"
-        field = file.create_dataset("z/field", data=data.astype(">f4"), chunks=(50, 50), compression="gzip")
+        field = file.create_dataset(
+            "z/field", data=data.astype(">f4"), chunks=(50, 50), compression="gzip"
+        )
         field.attrs["names"] = ["one", "two"]
         file["a_scale"] = np.arange(120.0)
         file["a_scale"].make_scale("rows")
@@ -203,7 +259,10 @@ def test_an_hdf5_file_with_everything_in_it_is_rewritten(tensorpress, smooth):
         file["nothing"] = np.zeros((0, 4), "f4")
         file.attrs["best"] = field.ref
     tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
-    with h5py.File(tensorpress.directory / "in.h5") as old, h5py.File(tensorpress.directory / "out.h5") as new:
+    with (
+        h5py.File(tensorpress.directory / "in.h5") as old,
+        h5py.File(tensorpress.directory / "out.h5") as new,
+    ):
         assert list(new) == list(old)
         assert new.attrs["title"] == "a title" and new[new.attrs["best"]] == new["z/field"]
         assert new["z/field"].dims[0][0] == new["a_scale"]
@@ -265,9 +324,13 @@ def odd_file(tensorpress):
     ],
 )
 def test_what_is_no_data_is_refused_by_name(tensorpress, odd_file, variable, sentence):
-    assert sentence in tensorpress.refuses("compress", odd_file, "--var", variable, "--abs", "1", "-o", "x.tpz")
+    assert sentence in tensorpress.refuses(
+        "compress", odd_file, "--var", variable, "--abs", "1", "-o", "x.tpz"
+    )
     assert not (tensorpress.directory / "x.tpz").exists()
-    assert "no variable can be compressed" in tensorpress.refuses("compress", odd_file, "--abs", "1")
+    assert "no variable can be compressed" in tensorpress.refuses(
+        "compress", odd_file, "--abs", "1"
+    )
 
 
 def test_a_missing_variable_lists_what_there_is(tensorpress):
@@ -297,7 +360,12 @@ def test_a_damaged_netcdf4_file_is_refused_and_the_old_output_stays(tensorpress)
     (tensorpress.directory / "flipped.nc").write_bytes(damaged)
     tensorpress.refuses("compress", "flipped.nc", "--rel", "1e-3", "-o", "out.nc")
     assert (tensorpress.directory / "out.nc").read_bytes() == b"precious"
-    assert sorted(p.name for p in tensorpress.directory.iterdir()) == ["cut.nc", "flipped.nc", "out.nc", "small.nc"]
+    assert sorted(p.name for p in tensorpress.directory.iterdir()) == [
+        "cut.nc",
+        "flipped.nc",
+        "out.nc",
+        "small.nc",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +395,9 @@ def test_a_tensor_without_notes_becomes_a_plain_variable(tensorpress, smooth):
         assert file["data"].dimensions == ("dim_0", "dim_1", "dim_2")
 
 
-@pytest.mark.parametrize("notes", ["{", "[]", '{"variable": 5}', '{"variable":"a","type":"f32","dimensions":["x"]}'])
+@pytest.mark.parametrize(
+    "notes", ["{", "[]", '{"variable": 5}', '{"variable":"a","type":"f32","dimensions":["x"]}']
+)
 def test_damaged_notes_are_told_and_npy_still_works(tensorpress, notes):
     np.save(tensorpress.directory / "x.npy", np.ones((4, 4), "f4"))
     tensorpress("compress", "x.npy", "--abs", "0.1", "--attr", f"netcdf={notes}")

@@ -17,7 +17,9 @@ EXTENTS = ["-3", "30", "18", "5"]
 
 
 def test_zfp_compresses_and_decompresses_in_one_go(tensorpress, tmp_path, raw):
-    done = tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz", "-o", "g.raw", "-s")
+    done = tensorpress(
+        "zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz", "-o", "g.raw", "-s"
+    )
     copy = np.fromfile(tmp_path / "g.raw", "<f4").reshape(raw.shape)
     assert np.abs(copy.astype("f8") - raw).max() <= 1e-3
     assert b"ok               yes" in done.out
@@ -44,7 +46,9 @@ def test_zfp_keeps_no_compressed_file_that_nobody_named(tensorpress, tmp_path, r
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-@pytest.mark.parametrize("mode", [["-M", "REL", "1e-3"], ["-M", "REL", "-R", "1e-3"], ["-R", "1e-3"]])
+@pytest.mark.parametrize(
+    "mode", [["-M", "REL", "1e-3"], ["-M", "REL", "-R", "1e-3"], ["-R", "1e-3"]]
+)
 def test_sz3_takes_a_bound_in_every_way_sz3_does(tensorpress, tmp_path, raw, mode):
     tensorpress("sz3", "-f", "-i", "f.raw", *EXTENTS, *mode, "-a")
     tensorpress("sz3", "-f", "-z", "f.raw.sz", *EXTENTS, *mode)
@@ -55,10 +59,16 @@ def test_sz3_takes_a_bound_in_every_way_sz3_does(tensorpress, tmp_path, raw, mod
 
 def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_path, raw):
     raw.astype("<f8").tofile(tmp_path / "d.raw")
-    tensorpress("sz3", "-d", "-i", "d.raw", "-z", "d.sz", "-o", "e.raw", *EXTENTS, "-M", "ABS", "1e-5")
+    tensorpress(
+        "sz3", "-d", "-i", "d.raw", "-z", "d.sz", "-o", "e.raw", *EXTENTS, "-M", "ABS", "1e-5"
+    )
     assert np.abs(np.fromfile(tmp_path / "e.raw", "<f8") - raw.ravel()).max() <= 1e-5
     done = tensorpress("sz3", "-d", "-i", "d.raw", "-z", "d.sz", *EXTENTS, "-M", "PSNR", "80", "-a")
-    psnr = next(float(line.split()[1]) for line in done.out.decode().splitlines() if line.startswith("psnr_db"))
+    psnr = next(
+        float(line.split()[1])
+        for line in done.out.decode().splitlines()
+        if line.startswith("psnr_db")
+    )
     assert psnr >= 80
 
 
@@ -71,7 +81,10 @@ def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_pat
         (["zfp", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "type is missing"),
         (["zfp", "-f", "-d", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "-f and -d"),
         (["zfp", "-f", *EXTENTS, "-1", "7", "-i", "f.raw", "-z", "x", "-a", "1"], "more than once"),
-        (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x"], "how close the copy must be is missing"),
+        (
+            ["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x"],
+            "how close the copy must be is missing",
+        ),
         (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x", "-p", "12"], "bit planes"),
         (["zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "x", "-r", "0"], "more than 0"),
         (["zfp", "-t", "i32", *EXTENTS, "-i", "f.raw", "-z", "x", "-a", "1"], "integers"),
@@ -86,7 +99,9 @@ def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_pat
         (["sz3", "-I", "32", *EXTENTS, "-i", "f.raw", "-M", "ABS", "1"], "integers"),
     ],
 )
-def test_what_has_no_counterpart_is_said_in_a_sentence(tensorpress, tmp_path, raw, arguments, words):
+def test_what_has_no_counterpart_is_said_in_a_sentence(
+    tensorpress, tmp_path, raw, arguments, words
+):
     before = (tmp_path / "f.raw").read_bytes()
     assert words in tensorpress.refuses(*arguments)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.raw"]

@@ -16,10 +16,16 @@ def compressed(tensorpress, array, *flags):
     return np.load(tensorpress.directory / "y.npy"), outcome
 
 
-@pytest.mark.parametrize("bits, ratio", [(8, 1024 / 260), (4, 1024 / 132), (2, 1024 / 68), (1, 1024 / 36)])
+@pytest.mark.parametrize(
+    "bits, ratio", [(8, 1024 / 260), (4, 1024 / 132), (2, 1024 / 68), (1, 1024 / 36)]
+)
 @pytest.mark.parametrize("rounding", ["nearest", "stochastic"])
-def test_the_ratio_of_a_group_of_256_is_known_beforehand(tensorpress, activations, bits, ratio, rounding):
-    back, _ = compressed(tensorpress, activations, "--codec", "quantize", "--bits", bits, "--rounding", rounding)
+def test_the_ratio_of_a_group_of_256_is_known_beforehand(
+    tensorpress, activations, bits, ratio, rounding
+):
+    back, _ = compressed(
+        tensorpress, activations, "--codec", "quantize", "--bits", bits, "--rounding", rounding
+    )
     info = tensorpress("info", "x.tpz", "--json").json
     assert info["payload_ratio"] == pytest.approx(ratio, rel=1e-6)
     assert back.shape == activations.shape and np.abs(back - activations).max() < 20 / 2**bits
@@ -33,7 +39,9 @@ def test_a_flag_is_enough_to_choose_the_codec(tensorpress, activations):
     assert tensorpress("info", "z.tpz", "--json").json["codec"] == "cast"
 
 
-@pytest.mark.parametrize("flags", [["--bits", 4], ["--bits", 1], ["--to", "e4m3"], ["--to", "f16"]], ids=str)
+@pytest.mark.parametrize(
+    "flags", [["--bits", 4], ["--bits", 1], ["--to", "e4m3"], ["--to", "f16"]], ids=str
+)
 def test_chunks_with_nan_come_back_bit_for_bit_and_are_counted(tensorpress, activations, flags):
     activations[3, 1, 2, 3] = np.nan
     activations[3, 1, 2, 4] = -np.inf
@@ -46,7 +54,9 @@ def test_chunks_with_nan_come_back_bit_for_bit_and_are_counted(tensorpress, acti
 
 def test_values_beyond_a_type_are_stored_raw_and_never_become_infinite(tensorpress, activations):
     activations[0, 0, 0, 0] = 70000
-    back, outcome = compressed(tensorpress, activations, "--to", "f16", "--chunk-shape", "1x64x32x32")
+    back, outcome = compressed(
+        tensorpress, activations, "--to", "f16", "--chunk-shape", "1x64x32x32"
+    )
     assert np.isfinite(back).all() and back[0, 0, 0, 0] == 70000
     assert "stored raw" in outcome.err
 
@@ -62,15 +72,29 @@ def test_seeds_give_other_roundings_and_the_same_seed_the_same_bytes(tensorpress
     np.save(tensorpress.directory / "x.npy", activations)
     streams = []
     for seed, threads in ((1, 1), (1, 2), (2, 1)):
-        tensorpress("compress", "x.npy", "-o", f"{seed}{threads}.tpz", "--bits", 2, "--rounding", "stochastic",
-                    "--seed", seed, "--threads", threads)  # fmt: skip
+        tensorpress(
+            "compress",
+            "x.npy",
+            "-o",
+            f"{seed}{threads}.tpz",
+            "--bits",
+            2,
+            "--rounding",
+            "stochastic",
+            "--seed",
+            seed,
+            "--threads",
+            threads,
+        )
         streams.append((tensorpress.directory / f"{seed}{threads}.tpz").read_bytes())
     assert streams[0] == streams[1] != streams[2]
 
 
 def test_chunks_do_not_repeat_the_roundings_of_the_first(tensorpress):
     same = np.tile(np.random.default_rng(1).standard_normal(4096).astype("f4"), (4, 1))
-    back, _ = compressed(tensorpress, same, "--bits", 2, "--rounding", "stochastic", "--chunk-shape", "1x4096")
+    back, _ = compressed(
+        tensorpress, same, "--bits", 2, "--rounding", "stochastic", "--chunk-shape", "1x4096"
+    )
     assert len({row.tobytes() for row in back}) == 4
 
 
@@ -113,7 +137,18 @@ def test_types_that_a_codec_does_not_take_are_named(tensorpress):
 
 
 def test_the_study_of_packing_names_every_case_with_memcpy_beside_it(tensorpress):
-    rows = tensorpress("bench", "--study", "pack", "--megabytes", 1, "--repetitions", 1, "--json").json
-    assert {"quantize 4 bits nearest", "quantize 4 bits stochastic", "cast e4m3", "mask", "signs"} <= {row["what"] for row in rows}
-    assert all(row["memcpy_gb_per_s"] > 0 and row["pack_gb_per_s"] > 0 and row["unpack_gb_per_s"] > 0 for row in rows)
+    rows = tensorpress(
+        "bench", "--study", "pack", "--megabytes", 1, "--repetitions", 1, "--json"
+    ).json
+    assert {
+        "quantize 4 bits nearest",
+        "quantize 4 bits stochastic",
+        "cast e4m3",
+        "mask",
+        "signs",
+    } <= {row["what"] for row in rows}
+    assert all(
+        row["memcpy_gb_per_s"] > 0 and row["pack_gb_per_s"] > 0 and row["unpack_gb_per_s"] > 0
+        for row in rows
+    )
     assert "pack" in tensorpress.refuses("bench", "--study", "packing")

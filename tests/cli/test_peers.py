@@ -9,8 +9,19 @@ import pytest
 from conftest import PROGRAM
 
 ROW = {"field", "codec", "bound", "absolute_bound", "threads", "lossless", "bytes_in"}
-FIGURES = {"bytes_out", "ratio", "bits_per_value", "max_abs_error", "max_rel_error", "psnr_db", "nrmse",
-           "compress_gb_per_s", "decompress_gb_per_s", "memcpy_gb_per_s", "kept_bound"}
+FIGURES = {
+    "bytes_out",
+    "ratio",
+    "bits_per_value",
+    "max_abs_error",
+    "max_rel_error",
+    "psnr_db",
+    "nrmse",
+    "compress_gb_per_s",
+    "decompress_gb_per_s",
+    "memcpy_gb_per_s",
+    "kept_bound",
+}
 PEERS = ["sz", "sz3", "sperr", "zfp-hdf5", "blosc2-zstd", "zfp", "hdf5-uncompressed"]
 
 
@@ -28,13 +39,17 @@ def bench(tensorpress, *arguments, **options):
 
 
 def test_rows_of_our_own_codecs_agree_with_numpy(tensorpress, wave):
-    rows = bench(tensorpress, "wave_12x40x50.f32", "--codec", "ceresz", "--rel", "1e-2,1e-4", "--json").json
+    rows = bench(
+        tensorpress, "wave_12x40x50.f32", "--codec", "ceresz", "--rel", "1e-2,1e-4", "--json"
+    ).json
     assert [row["bound"] for row in rows] == ["rel 0.01", "rel 1e-04"]
     for row, rel in zip(rows, (1e-2, 1e-4)):
         assert set(row) == ROW | FIGURES
         assert row["field"] == "wave" and row["codec"] == "ceresz" and row["threads"] == 1
         assert row["bytes_in"] == wave.nbytes
-        assert row["absolute_bound"] == pytest.approx(rel * (float(wave.max()) - float(wave.min())), rel=1e-12)
+        assert row["absolute_bound"] == pytest.approx(
+            rel * (float(wave.max()) - float(wave.min())), rel=1e-12
+        )
         assert row["kept_bound"] is True and row["max_abs_error"] <= row["absolute_bound"]
         assert row["ratio"] == pytest.approx(row["bytes_in"] / row["bytes_out"])
         assert row["bits_per_value"] == pytest.approx(8 * row["bytes_out"] / wave.size)
@@ -51,12 +66,16 @@ def test_fill_values_do_not_count_in_the_range(tensorpress):
     values = np.linspace(0, 1, 1000, dtype="f8")
     values[10:50] = -1e34
     np.save(tensorpress.directory / "fill.npy", values)
-    (row,) = bench(tensorpress, "fill.npy", "--codec", "ceresz", "--rel", "0.01", "--fill", "-1e34", "--json").json
+    (row,) = bench(
+        tensorpress, "fill.npy", "--codec", "ceresz", "--rel", "0.01", "--fill", "-1e34", "--json"
+    ).json
     assert row["absolute_bound"] == pytest.approx(0.01) and row["kept_bound"] is True
 
 
 def test_the_table_and_the_page_name_field_and_codec(tensorpress, wave):
-    text = bench(tensorpress, "wave_12x40x50.f32", "--codec", "ceresz", "--html", "page.html").out.decode()
+    text = bench(
+        tensorpress, "wave_12x40x50.f32", "--codec", "ceresz", "--html", "page.html"
+    ).out.decode()
     assert "wave" in text and "Geometric means" in text and "page.html" in text
     page = (tensorpress.directory / "page.html").read_text()
     assert page.count("<svg") == 6 and "PSNR" in page and "ceresz" in page
@@ -67,7 +86,10 @@ WRONG = {
     "unknown codec": (["x.npy", "--peers", "--codec", "ceresz,zip"], "'zip'"),
     "page alone": (["x.npy", "--html", "p.html"], "--peers"),
     "negative bound": (["x.npy", "--peers", "--codec", "ceresz", "--rel", "-1"], "-1"),
-    "both bounds": (["x.npy", "--peers", "--codec", "ceresz", "--rel", "1e-2", "--abs", "1"], "--abs"),
+    "both bounds": (
+        ["x.npy", "--peers", "--codec", "ceresz", "--rel", "1e-2", "--abs", "1"],
+        "--abs",
+    ),
     "no shape in the name": (["x.raw", "--peers", "--codec", "ceresz"], "x.raw"),
     "integers": (["i.npy", "--peers", "--codec", "ceresz"], "u8"),
 }
@@ -78,15 +100,34 @@ def test_wrong_comparisons_are_one_sentence(tensorpress, arguments, word):
     np.save(tensorpress.directory / "x.npy", np.zeros(10, "f4"))
     np.save(tensorpress.directory / "i.npy", np.zeros(10, "u1"))
     (tensorpress.directory / "x.raw").write_bytes(b"12345678")
-    done = subprocess.run([PROGRAM, "bench", *arguments], cwd=tensorpress.directory, capture_output=True, text=True)
+    done = subprocess.run(
+        [PROGRAM, "bench", *arguments], cwd=tensorpress.directory, capture_output=True, text=True
+    )
     assert done.returncode == 2
-    assert done.stderr.startswith("tensorpress: ") and done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
+    assert (
+        done.stderr.startswith("tensorpress: ")
+        and done.stderr.count("\n") == 1
+        and word in done.stderr
+    ), done.stderr
 
 
 def test_a_peer_that_is_missing_is_named_with_the_way_to_get_it(tensorpress, wave):
-    done = subprocess.run([PROGRAM, "bench", "wave_12x40x50.f32", "--peers", "--codec", "sz3", "--plugin-path", "nowhere"],
-                          cwd=tensorpress.directory, capture_output=True, text=True,
-                          env={k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"})
+    done = subprocess.run(
+        [
+            PROGRAM,
+            "bench",
+            "wave_12x40x50.f32",
+            "--peers",
+            "--codec",
+            "sz3",
+            "--plugin-path",
+            "nowhere",
+        ],
+        cwd=tensorpress.directory,
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"},
+    )
     if done.returncode == 0:
         pytest.skip("HDF5 finds SZ3 by itself")
     assert done.returncode == 2
@@ -94,8 +135,22 @@ def test_a_peer_that_is_missing_is_named_with_the_way_to_get_it(tensorpress, wav
 
 
 def test_every_peer_that_is_here_keeps_the_bound(tensorpress, wave):
-    done = subprocess.run([PROGRAM, "bench", "wave_12x40x50.f32", "--peers", "--rel", "1e-3", "--repetitions", "1", "--json"],
-                          cwd=tensorpress.directory, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            PROGRAM,
+            "bench",
+            "wave_12x40x50.f32",
+            "--peers",
+            "--rel",
+            "1e-3",
+            "--repetitions",
+            "1",
+            "--json",
+        ],
+        cwd=tensorpress.directory,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode == 2 and "install" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
@@ -131,8 +186,20 @@ def test_table4_puts_measured_beside_published(tensorpress, wave):
         assert row["relative_error"] == pytest.approx(row["ours"] / row["published"] - 1)
         if codec != "ceresz" or statistic != "avg":
             continue
-        tensorpress("compress", folder / "wave_12x40x50.f32", "--shape", "12x40x50", "--dtype", "f32",
-                    "--codec", "ceresz", "--rel", bound, "-o", "w.tpz")
+        tensorpress(
+            "compress",
+            folder / "wave_12x40x50.f32",
+            "--shape",
+            "12x40x50",
+            "--dtype",
+            "f32",
+            "--codec",
+            "ceresz",
+            "--rel",
+            bound,
+            "-o",
+            "w.tpz",
+        )
         size = (tensorpress.directory / "w.tpz").stat().st_size
         assert row["ours"] == pytest.approx(wave.nbytes / size, rel=1e-3)
     table = tensorpress("reproduce", "table4", "--data", "sdrbench").out.decode()

@@ -32,6 +32,10 @@ def test_the_readme_s_examples_print_what_it_says(tmp_path):
         if "tensorpress bench" in command:
             continue  # nothing but speeds
         done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
         )
         assert SPEED.sub("", done.stdout + done.stderr) == SPEED.sub("", expected), command

@@ -29,7 +29,9 @@ def test_payload_ratio_is_the_papers_formula(tensorpress, smooth, transform, lay
     values = cf * cf if layout == "square" else cf * (cf + 1) // 2
     for coefficients, bytes_per_value in (("f32", 4), ("bf16", 2), ("f16", 2)):
         report = compressed(tensorpress, array, *flags, "--coefficients", coefficients)
-        assert report["payload_ratio"] == pytest.approx(BLOCK_VALUES[transform] * 4 / (values * bytes_per_value), rel=1e-15)
+        assert report["payload_ratio"] == pytest.approx(
+            BLOCK_VALUES[transform] * 4 / (values * bytes_per_value), rel=1e-15
+        )
 
 
 def test_a_full_square_is_never_larger_than_raw(tensorpress, smooth):
@@ -43,11 +45,24 @@ def test_one_dimension_keeps_cf_of_eight(tensorpress, smooth):
 
 def test_compress_reports_every_statistic_under_its_name(tensorpress, smooth):
     array = smooth((5, 48, 80))
-    report = compressed(tensorpress, array, "--cf", 3, "--layout", "triangle", "--attr", "unit=kelvin", "--attr", "note=a=b")
+    report = compressed(
+        tensorpress,
+        array,
+        "--cf",
+        3,
+        "--layout",
+        "triangle",
+        "--attr",
+        "unit=kelvin",
+        "--attr",
+        "note=a=b",
+    )
     size = (tensorpress.directory / "x.tpz").stat().st_size
     assert report["codec"] == "dct-chop"
     assert report["parameters"]["cf"] == 3 and report["parameters"]["layout"] == "triangle"
-    assert report["parameters"]["transform"] == "dct" and report["parameters"]["coefficients"] == "f32"
+    assert (
+        report["parameters"]["transform"] == "dct" and report["parameters"]["coefficients"] == "f32"
+    )
     assert report["dtype"] == "f32" and report["shape"] == [5, 48, 80]
     assert len(report["chunk_shape"]) == 3 and report["chunks"] >= 1 and report["raw_chunks"] == 0
     assert report["bytes_in"] == array.nbytes and report["bytes_out"] == size
@@ -71,7 +86,9 @@ def test_info_repeats_what_compress_said(tensorpress, smooth):
 def test_info_prints_a_line_a_field(tensorpress, smooth):
     report = compressed(tensorpress, smooth((5, 48, 80)), "--attr", "evil=\x1b[2J")
     lines = tensorpress("info", "x.tpz").out.decode().splitlines()
-    assert [line.split()[0] for line in lines] == [name for name in report if name not in ("seconds", "compress_gb_per_s")]
+    assert [line.split()[0] for line in lines] == [
+        name for name in report if name not in ("seconds", "compress_gb_per_s")
+    ]
     assert ["shape", "5x48x80"] in [line.split() for line in lines]
     assert not any("\x1b" in line for line in lines)
 
@@ -83,7 +100,9 @@ def test_info_shows_the_matrix_form_s_cost(tensorpress, smooth):
     m = cf * n // 8
     assert report["flops_compress"] == planes * (m * n * (2 * n - 1) + m * m * (2 * n - 1))
     assert report["flops_decompress"] == planes * (n * m * (2 * m - 1) + n * n * (2 * m - 1))
-    parts = compressed(tensorpress, smooth((planes, n, n)), "--cf", cf, "--form", "matmul", "--serialize", 2)
+    parts = compressed(
+        tensorpress, smooth((planes, n, n)), "--cf", cf, "--form", "matmul", "--serialize", 2
+    )
     assert parts["matrix_bytes"] * 4 == report["matrix_bytes"]
 
 
@@ -113,7 +132,9 @@ def test_stored_error_is_the_dropped_energy(tensorpress, smooth):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i2"])
-@pytest.mark.parametrize("flags", [["--cf", "3"], ["--cf", "8"], ["--transform", "zfp", "--cf", "2"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags", [["--cf", "3"], ["--cf", "8"], ["--transform", "zfp", "--cf", "2"]], ids=" ".join
+)
 def test_verify_measures_what_numpy_measures(tensorpress, smooth, dtype, flags):
     array = smooth((2, 50, 67), dtype)
     np.save(tensorpress.directory / "x.npy", array)
@@ -170,7 +191,10 @@ def test_a_person_gets_one_line_with_the_ratio(tensorpress, smooth):
     array = smooth((8, 64, 64))
     np.save(tensorpress.directory / "x.npy", array)
     outcome = tensorpress("compress", "x.npy", "--cf", 4)
-    assert outcome.out.decode().startswith("x.npy: 128 KiB -> x.tpz: ") and ", ratio 3.9" in outcome.out.decode()
+    assert (
+        outcome.out.decode().startswith("x.npy: 128 KiB -> x.tpz: ")
+        and ", ratio 3.9" in outcome.out.decode()
+    )
     assert outcome.out.count(b"\n") == 1 and outcome.err == ""
 
 
@@ -186,7 +210,12 @@ def test_reports_leave_stdout_to_the_data(tensorpress, smooth):
 
 
 def test_raw_chunks_are_explained(tensorpress, smooth):
-    np.save(tensorpress.directory / "x.npy", smooth((3, 3)))  # one block of 16 values would be larger than 9
+    np.save(
+        tensorpress.directory / "x.npy", smooth((3, 3))
+    )  # one block of 16 values would be larger than 9
     outcome = tensorpress("compress", "x.npy", "--cf", 4, "--json")
     assert outcome.json["raw_chunks"] == 1 and outcome.json["l2_error"] == 0
-    assert outcome.err.startswith("tensorpress: stored raw: 1 of 1 chunks, exact") and outcome.err.count("\n") == 1
+    assert (
+        outcome.err.startswith("tensorpress: stored raw: 1 of 1 chunks, exact")
+        and outcome.err.count("\n") == 1
+    )

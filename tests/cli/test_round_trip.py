@@ -36,7 +36,9 @@ def test_values_equal_the_paper_s_formula(tensorpress, smooth, transform, layout
     np.testing.assert_allclose(copy, expected, rtol=0, atol=255 * 2e-6)
 
 
-@pytest.mark.parametrize("form", [["--form", "matmul"], ["--form", "matmul", "--serialize", "2"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "form", [["--form", "matmul"], ["--form", "matmul", "--serialize", "2"]], ids=" ".join
+)
 def test_the_matrix_form_gives_the_same_values(tensorpress, smooth, form):
     array = smooth((2, 64, 96))
     copy = round_trip(tensorpress, array, "--cf", 3, *form)
@@ -109,7 +111,9 @@ def test_the_way_an_npy_file_is_written_does_not_change_the_stream(tensorpress, 
     assert plain == (tensorpress.directory / "other.tpz").read_bytes()
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (0, 8), (3, 0, 5), (1,), (1, 1), (2, 1, 1, 1, 1, 1, 1, 3)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (0, 8), (3, 0, 5), (1,), (1, 1), (2, 1, 1, 1, 1, 1, 1, 3)], ids=str
+)
 def test_tiny_and_empty_tensors_come_back(tensorpress, shape):
     array = np.full(shape, 2.5, "f4")
     copy = round_trip(tensorpress, array)
@@ -135,8 +139,21 @@ def test_raw_files_carry_the_same_elements_as_npy(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", array)
     array.tofile(tensorpress.directory / "x.bin")
     tensorpress("compress", "--codec", "dct-chop", "x.npy", "-o", "a.tpz")
-    tensorpress("compress", "--codec", "dct-chop", "x.bin", "--shape", "20x18x36", "--dtype", "f32", "-o", "b.tpz")
-    assert (tensorpress.directory / "a.tpz").read_bytes() == (tensorpress.directory / "b.tpz").read_bytes()
+    tensorpress(
+        "compress",
+        "--codec",
+        "dct-chop",
+        "x.bin",
+        "--shape",
+        "20x18x36",
+        "--dtype",
+        "f32",
+        "-o",
+        "b.tpz",
+    )
+    assert (tensorpress.directory / "a.tpz").read_bytes() == (
+        tensorpress.directory / "b.tpz"
+    ).read_bytes()
     tensorpress("decompress", "a.tpz", "-o", "y.npy")
     tensorpress("decompress", "a.tpz", "--raw", "-o", "y.raw")
     raw = np.fromfile(tensorpress.directory / "y.raw", "<f4").reshape(array.shape)
@@ -166,7 +183,9 @@ def test_the_matrix_form_decompresses_to_the_same_values(tensorpress, smooth):
     tensorpress("decompress", "x.tpz", "-o", "block.npy")
     block = np.load(tensorpress.directory / "block.npy")
     for serialize in (1, 2, 3):
-        tensorpress("decompress", "x.tpz", "--form", "matmul", "--serialize", serialize, "-o", "matmul.npy")
+        tensorpress(
+            "decompress", "x.tpz", "--form", "matmul", "--serialize", serialize, "-o", "matmul.npy"
+        )
         matmul = np.load(tensorpress.directory / "matmul.npy")
         np.testing.assert_allclose(matmul, block, rtol=0, atol=255 * 1e-5)
     assert "block|matmul" in tensorpress.refuses("decompress", "x.tpz", "--form", "fast")

@@ -3,14 +3,29 @@
 import numpy as np
 import pytest
 
-SETTINGS = [["--cf", "4"], ["--cf", "7", "--layout", "triangle"], ["--transform", "zfp", "--cf", "3"], ["--coefficients", "f16"]]
+SETTINGS = [
+    ["--cf", "4"],
+    ["--cf", "7", "--layout", "triangle"],
+    ["--transform", "zfp", "--cf", "3"],
+    ["--coefficients", "f16"],
+]
 
 
 def streams(tensorpress, flags, variants):
     """One compressed file and one decompressed file a variant; a variant is (flags, environment)."""
     made = []
     for extra, environment in variants:
-        tensorpress("compress", "--codec", "dct-chop", "x.npy", "-o", "x.tpz", *flags, *extra, environment=environment)
+        tensorpress(
+            "compress",
+            "--codec",
+            "dct-chop",
+            "x.npy",
+            "-o",
+            "x.tpz",
+            *flags,
+            *extra,
+            environment=environment,
+        )
         tensorpress("decompress", "x.tpz", "-o", "y.npy", *extra, environment=environment)
         made.append([(tensorpress.directory / name).read_bytes() for name in ("x.tpz", "y.npy")])
     return made

@@ -13,10 +13,25 @@ SHAPE = "100000x1024x1024"  # 400 GB: nobody waits for the end of it
 
 
 def start(tensorpress, stderr, *arguments):
-    command = [tensorpress.path, "compress", "--codec", "dct-chop", "-", "--shape", SHAPE, "--dtype", "f32", "-o", "x.tpz", *arguments]
+    command = [
+        tensorpress.path,
+        "compress",
+        "--codec",
+        "dct-chop",
+        "-",
+        "--shape",
+        SHAPE,
+        "--dtype",
+        "f32",
+        "-o",
+        "x.tpz",
+        *arguments,
+    ]
     # Whoever runs the tests in the background ignores SIGINT, and children inherit that.
     heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, cwd=tensorpress.directory, stdin=subprocess.PIPE, stderr=stderr, preexec_fn=heed)
+    return subprocess.Popen(
+        command, cwd=tensorpress.directory, stdin=subprocess.PIPE, stderr=stderr, preexec_fn=heed
+    )
 
 
 def feed_until(process, enough):
@@ -75,7 +90,10 @@ def test_binary_data_does_not_go_to_a_terminal(tensorpress, smooth):
     for arguments in (["compress", "x.npy", "--cf", "4"], ["decompress", "x.tpz"]):
         ours, theirs = pty.openpty()
         done = subprocess.run(
-            [tensorpress.path, *arguments, "-o", "-"], cwd=tensorpress.directory, stdout=theirs, stderr=subprocess.PIPE
+            [tensorpress.path, *arguments, "-o", "-"],
+            cwd=tensorpress.directory,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
         )
         os.close(theirs)
         os.close(ours)

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+
 def listed_verbs(tensorpress):
     lines = tensorpress("--help").out.decode().split("Verbs:\n")[1].split("\n\n")[0].splitlines()
     return [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
@@ -33,7 +34,11 @@ def test_codec_flags_come_with_choices_and_defaults(tensorpress):
         assert flag in text
     for flag in ("--coefficients", "--form", "--serialize"):
         assert flag in text
-    for flag in ("--bits 1|2|4|8 (4)", "--rounding nearest|stochastic (nearest)", "--to bf16|f16|e4m3|e5m2 (bf16)"):
+    for flag in (
+        "--bits 1|2|4|8 (4)",
+        "--rounding nearest|stochastic (nearest)",
+        "--to bf16|f16|e4m3|e5m2 (bf16)",
+    ):
         assert flag in text
 
 
@@ -76,7 +81,9 @@ def test_the_input_is_never_overwritten(tensorpress, smooth):
     before = path.read_bytes()
     (tensorpress.directory / "link.npy").symlink_to("x.npy")
     for output in ("x.npy", "./x.npy", path, "link.npy"):
-        assert "is the input" in tensorpress.refuses("compress", "--codec", "dct-chop", "x.npy", "-o", output)
+        assert "is the input" in tensorpress.refuses(
+            "compress", "--codec", "dct-chop", "x.npy", "-o", output
+        )
     tensorpress("compress", "--codec", "dct-chop", "x.npy", "-o", "x.tpz")
     assert "is the input" in tensorpress.refuses("decompress", "x.tpz", "-o", "x.tpz")
     (tensorpress.directory / "y.tpz").write_bytes(before)

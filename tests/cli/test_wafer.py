@@ -9,8 +9,14 @@ import pytest
 from conftest import ROOT
 
 # CereSZ-II, Table II: width x height, column-major, row-major.
-TABLE_2 = {"50x50": (384, 482), "50x100": (731, 485), "100x50": (384, 963),
-           "100x100": (736, 965), "50x200": (1433, 480), "200x50": (401, 1924)}
+TABLE_2 = {
+    "50x50": (384, 482),
+    "50x100": (731, 485),
+    "100x50": (384, 963),
+    "100x100": (736, 965),
+    "50x200": (1433, 480),
+    "200x50": (401, 1924),
+}
 
 
 @pytest.fixture
@@ -36,7 +42,9 @@ def test_offsets_take_the_cycles_of_table_2_by_one_pes_counter(tensorpress, mesh
 def test_the_papers_rule_chooses_the_order(tensorpress):
     for mesh, order in (("60x20", "column"), ("20x20", "column"), ("20x60", "row")):
         assert tensorpress("wafer", "offsets", "--mesh", mesh, "--json").json["order"] == order
-    told = tensorpress("wafer", "offsets", "--mesh", "20x60", "--observer", "makespan", "--json").json
+    told = tensorpress(
+        "wafer", "offsets", "--mesh", "20x60", "--observer", "makespan", "--json"
+    ).json
     assert told["cycles"] == told["makespan_cycles"]
     text = tensorpress("wafer", "offsets", "--mesh", "20x60").out.decode()
     assert "origin" in text and "makespan" in text
@@ -44,8 +52,20 @@ def test_the_papers_rule_chooses_the_order(tensorpress):
 
 @pytest.mark.parametrize("codec", ["ceresz2", "ceresz", "ceresz-3"])
 def test_a_field_gives_the_hosts_bytes_and_an_ordinary_stream(tensorpress, wind, codec):
-    told = run(tensorpress, "wind.npy", "--codec", codec, "--rel", "1e-4", "--mesh", "60x30",
-               "--verify", "--decompress", "-o", "wind.tpz")
+    told = run(
+        tensorpress,
+        "wind.npy",
+        "--codec",
+        codec,
+        "--rel",
+        "1e-4",
+        "--mesh",
+        "60x30",
+        "--verify",
+        "--decompress",
+        "-o",
+        "wind.tpz",
+    )
     assert told["same_as_host"] is True and told["decompression"]["same_as_host"] is True
     assert told["cycles"] >= told["kernel_cycles"] >= told["coding_cycles"] > 10000
     assert told["coding_gb_per_s"] == pytest.approx(wind.nbytes / told["coding_cycles"] * 0.85)
@@ -58,13 +78,17 @@ def test_a_field_gives_the_hosts_bytes_and_an_ordinary_stream(tensorpress, wind,
 def test_threads_and_io_change_no_byte(tensorpress, wind):
     outcomes = []
     for threads in (1, 2):
-        told = run(tensorpress, "wind.npy", "--abs", "0.01", "--threads", threads, "-o", f"{threads}.tpz")
+        told = run(
+            tensorpress, "wind.npy", "--abs", "0.01", "--threads", threads, "-o", f"{threads}.tpz"
+        )
         for simulator in ("events", "seconds"):  # its own work, not the wafer's
             told.pop(simulator)
         outcomes.append(told)
     assert outcomes[0] == outcomes[1]
     run(tensorpress, "wind.npy", "--abs", "0.01", "--io", "sram", "-o", "sram.tpz")
-    first, second, sram = ((tensorpress.directory / name).read_bytes() for name in ("1.tpz", "2.tpz", "sram.tpz"))
+    first, second, sram = (
+        (tensorpress.directory / name).read_bytes() for name in ("1.tpz", "2.tpz", "sram.tpz")
+    )
     assert first == second == sram
 
 
@@ -80,7 +104,16 @@ def test_adversarial_fields_give_the_hosts_bytes(tensorpress):
     for name, field in fields.items():
         np.save(tensorpress.directory / f"{name}.npy", field)
         for mesh in ("7x3", "3x7"):
-            told = run(tensorpress, f"{name}.npy", "--rel", "1e-5", "--mesh", mesh, "--whole-mesh", "--verify")
+            told = run(
+                tensorpress,
+                f"{name}.npy",
+                "--rel",
+                "1e-5",
+                "--mesh",
+                mesh,
+                "--whole-mesh",
+                "--verify",
+            )
             assert told["same_as_host"] is True, name
     np.save(tensorpress.directory / "flat.npy", np.full(1000, 7, "f4"))
     assert run(tensorpress, "flat.npy", "--abs", "1e-3")["same_as_host"] is None
@@ -88,7 +121,9 @@ def test_adversarial_fields_give_the_hosts_bytes(tensorpress):
 
 def test_more_blocks_than_pes_are_shared_out_or_refused_with_what_fits(tensorpress, wind):
     told = run(tensorpress, "wind.npy", "--rel", "1e-3", "--mesh", "20x10", "--verify")
-    assert told["blocks"] == -(-wind.size // 32) and told["blocks_per_pe"] == -(-told["blocks"] // 200)
+    assert told["blocks"] == -(-wind.size // 32) and told["blocks_per_pe"] == -(
+        -told["blocks"] // 200
+    )
     sentence = tensorpress.refuses("wafer", "run", "wind.npy", "--rel", "1e-3", "--mesh", "2x2")
     assert "1938 blocks" in sentence and "values fit" in sentence
 
@@ -96,12 +131,30 @@ def test_more_blocks_than_pes_are_shared_out_or_refused_with_what_fits(tensorpre
 def test_other_designs_are_told_beside_the_run(tensorpress, wind):
     told = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram")
     other = told["what_if_kernel_cycles"]
-    assert other["look_back"] > told["kernel_cycles"] and other["offsets_on_host"] > told["kernel_cycles"]
+    assert (
+        other["look_back"] > told["kernel_cycles"]
+        and other["offsets_on_host"] > told["kernel_cycles"]
+    )
     assert told["kernel_cycles"] < other["transposed"]
-    looked = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--offsets", "look-back", "--verify")
-    assert looked["same_as_host"] and looked["kernel_cycles"] == pytest.approx(other["look_back"], rel=0.01)
+    looked = run(
+        tensorpress,
+        "wind.npy",
+        "--rel",
+        "1e-4",
+        "--io",
+        "sram",
+        "--offsets",
+        "look-back",
+        "--verify",
+    )
+    assert looked["same_as_host"] and looked["kernel_cycles"] == pytest.approx(
+        other["look_back"], rel=0.01
+    )
     text = tensorpress("wafer", "run", "wind.npy", "--rel", "1e-4").out.decode()
-    assert "closed form of --offsets look-back" in text and "a model of the transfer, not simulated" in text
+    assert (
+        "closed form of --offsets look-back" in text
+        and "a model of the transfer, not simulated" in text
+    )
     transposed = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--transpose")
     # The paper: omitting transposition gains 80.45 %.
     assert transposed["coding_cycles"] / told["coding_cycles"] == pytest.approx(1.8045, rel=1e-3)
@@ -112,12 +165,28 @@ def test_idle_neighbours_take_blocks_of_slow_pes(tensorpress):
     calm, wild = generator.standard_normal((2, 40, 8, 32)).astype("f4")  # 8 blocks a PE, by turns
     field = np.stack([calm, wild * 1e4], axis=1).reshape(-1)
     np.save(tensorpress.directory / "uneven.npy", field)
-    arguments = ("uneven.npy", "--codec", "ceresz", "--abs", "0.5", "--mesh", "10x8", "--order", "row", "--verify")
+    arguments = (
+        "uneven.npy",
+        "--codec",
+        "ceresz",
+        "--abs",
+        "0.5",
+        "--mesh",
+        "10x8",
+        "--order",
+        "row",
+        "--verify",
+    )
     alone, shared = (run(tensorpress, *arguments, *more) for more in ((), ("--share-work",)))
     assert alone["shared_blocks"] == 0 < shared["shared_blocks"] and shared["same_as_host"]
     assert shared["kernel_cycles"] < 0.9 * alone["kernel_cycles"]
-    assert "coded by a neighbour" in tensorpress("wafer", "run", *arguments, "--share-work").out.decode()
-    assert "three" in tensorpress.refuses("wafer", "run", "uneven.npy", "--codec", "ceresz-3", "--abs", "1", "--share-work")
+    assert (
+        "coded by a neighbour"
+        in tensorpress("wafer", "run", *arguments, "--share-work").out.decode()
+    )
+    assert "three" in tensorpress.refuses(
+        "wafer", "run", "uneven.npy", "--codec", "ceresz-3", "--abs", "1", "--share-work"
+    )
 
 
 def test_heat_maps_are_pictures_and_a_page(tensorpress, wind):
@@ -131,7 +200,9 @@ def test_heat_maps_are_pictures_and_a_page(tensorpress, wind):
     assert (tensorpress.directory / "heat.png").read_bytes().startswith(b"\x89PNG")
     tensorpress(*arguments, "-o", "heat.svg")
     assert (tensorpress.directory / "heat.svg").read_text().startswith("<svg xmlns=")
-    assert "heat.txt" in tensorpress.refuses("wafer", "heatmap", "wind.npy", "--rel", "1e-3", "-o", "heat.txt")
+    assert "heat.txt" in tensorpress.refuses(
+        "wafer", "heatmap", "wind.npy", "--rel", "1e-3", "-o", "heat.txt"
+    )
 
 
 def test_a_trace_has_every_task_and_wavelet(tensorpress):
@@ -147,10 +218,15 @@ def test_a_trace_has_every_task_and_wavelet(tensorpress):
 
 @pytest.mark.parametrize("program", ["ceresz2", "ceresz", "ceresz-3", "look-back"])
 def test_a_trace_of_a_codec_has_its_stages_and_its_words(tensorpress, program):
-    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "-o", "t.json", "--json").json
+    told = tensorpress(
+        "wafer", "trace", "--program", program, "--mesh", "6x2", "-o", "t.json", "--json"
+    ).json
     trace = json.loads((tensorpress.directory / "t.json").read_text())
     events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    assert len(events) == told["events"] and max(event["ts"] + event["dur"] for event in events) == told["cycles"]
+    assert (
+        len(events) == told["events"]
+        and max(event["ts"] + event["dur"] for event in events) == told["cycles"]
+    )
     names = {event["name"] for event in events}
     if program == "look-back":
         assert "states even to the south" in names
@@ -158,18 +234,39 @@ def test_a_trace_of_a_codec_has_its_stages_and_its_words(tensorpress, program):
     assert {"prequantization", "Lorenzo prediction", "encoding", "words in to the east"} <= names
     places = 4 if program == "ceresz-3" else 12
     assert sum(event["name"] == "encoding" for event in events) == places
-    told = tensorpress("wafer", "trace", "--program", program, "--mesh", "6x2", "--decode", "-o", "d.json", "--json").json
-    assert sum('"decoding"' in line for line in (tensorpress.directory / "d.json").read_text().splitlines()) == places
+    told = tensorpress(
+        "wafer",
+        "trace",
+        "--program",
+        program,
+        "--mesh",
+        "6x2",
+        "--decode",
+        "-o",
+        "d.json",
+        "--json",
+    ).json
+    assert (
+        sum(
+            '"decoding"' in line
+            for line in (tensorpress.directory / "d.json").read_text().splitlines()
+        )
+        == places
+    )
 
 
 def test_traces_that_cannot_be_are_refused(tensorpress):
     assert "ceresz-3" in tensorpress.refuses("wafer", "trace", "--program", "dense")
     assert "--decode" in tensorpress.refuses("wafer", "trace", "--decode")
     assert "1..64" in tensorpress.refuses("wafer", "trace", "--program", "ceresz2", "--blocks", "0")
-    assert "three PEs" in tensorpress.refuses("wafer", "trace", "--program", "ceresz-3", "--mesh", "2x2")
+    assert "three PEs" in tensorpress.refuses(
+        "wafer", "trace", "--program", "ceresz-3", "--mesh", "2x2"
+    )
 
 
-@pytest.mark.parametrize("mesh", ["0x5", "5x0", "751x10", "10x995", "5", "axb", "5x5x5", "-1x4", "99999999999x1"])
+@pytest.mark.parametrize(
+    "mesh", ["0x5", "5x0", "751x10", "10x995", "5", "axb", "5x5x5", "-1x4", "99999999999x1"]
+)
 def test_meshes_that_cannot_be_are_refused(tensorpress, mesh):
     sentence = tensorpress.refuses("wafer", "offsets", f"--mesh={mesh}")
     assert mesh in sentence and ("750x994" in sentence or "100x50" in sentence)
@@ -180,28 +277,42 @@ def test_bad_arguments_are_one_sentence(tensorpress, wind):
     assert "makespan" in tensorpress.refuses("wafer", "offsets", "--observer", "everybody")
     assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "magic")
     assert "look-back" in tensorpress.refuses("wafer", "offsets", "--by", "host")
-    assert "10000 PEs" in tensorpress.refuses("wafer", "offsets", "--by", "look-back", "--mesh", "101x100")
+    assert "10000 PEs" in tensorpress.refuses(
+        "wafer", "offsets", "--by", "look-back", "--mesh", "101x100"
+    )
     np.save(tensorpress.directory / "f64.npy", np.arange(100.0))
     assert "f32" in tensorpress.refuses("wafer", "run", "f64.npy", "--rel", "1e-3")
-    assert "edge or sram" in tensorpress.refuses("wafer", "run", "wind.npy", "--rel", "1e-3", "--io", "air")
-    assert "ceresz2" in tensorpress.refuses("wafer", "run", "wind.npy", "--rel", "1e-3", "--codec", "dense")
+    assert "edge or sram" in tensorpress.refuses(
+        "wafer", "run", "wind.npy", "--rel", "1e-3", "--io", "air"
+    )
+    assert "ceresz2" in tensorpress.refuses(
+        "wafer", "run", "wind.npy", "--rel", "1e-3", "--codec", "dense"
+    )
     assert "--abs or --rel" in tensorpress.refuses("wafer", "run", "wind.npy", "--psnr", "60")
     assert "nowhere.npy" in tensorpress.refuses("wafer", "run", "nowhere.npy", "--rel", "1e-3")
-    (tensorpress.directory / "bad.json").write_text('{"constants": [{"name": "hop", "kind": "fact"}]}')
+    (tensorpress.directory / "bad.json").write_text(
+        '{"constants": [{"name": "hop", "kind": "fact"}]}'
+    )
     assert "hop" in tensorpress.refuses("wafer", "offsets", "--calibration", "bad.json")
 
 
 def test_a_slower_hop_makes_a_slower_mesh(tensorpress):
     (tensorpress.directory / "slow.json").write_text(
-        '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", "kind": "assumed", "source": "a test"}]}')
+        '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", "kind": "assumed", "source": "a test"}]}'
+    )
     usual = tensorpress("wafer", "offsets", "--mesh", "10x10", "--json").json["cycles"]
-    slow = tensorpress("wafer", "offsets", "--mesh", "10x10", "--calibration", "slow.json", "--json").json["cycles"]
+    slow = tensorpress(
+        "wafer", "offsets", "--mesh", "10x10", "--calibration", "slow.json", "--json"
+    ).json["cycles"]
     assert slow == usual + 2 * 9
 
 
 def test_reproduce_prints_fitted_and_predicted_errors_apart(tensorpress):
     tables = tensorpress("reproduce", "ceresz2", "--json").json["tables"]
-    assert tables[0]["errors"]["calibrated"]["largest"] <= 0.041 and "predicted" not in tables[0]["errors"]
+    assert (
+        tables[0]["errors"]["calibrated"]["largest"] <= 0.041
+        and "predicted" not in tables[0]["errors"]
+    )
     assert tables[1]["errors"]["predicted"]["largest"] <= 0.05
     assert tables[2]["errors"]["predicted"]["largest"] <= 0.055
     text = tensorpress("reproduce", "ceresz2").out.decode()

@@ -28,7 +28,9 @@ def section(kind, payload, flags=0, number=0, claimed_bytes=None):
     """A frame, the payload and its padding; the frame may claim another number of bytes."""
     size = len(payload) if claimed_bytes is None else claimed_bytes
     fields = kind + struct.pack("<IQQ", flags, number, size)
-    return fields + struct.pack("<Q", xxh3(fields, xxh3(payload))) + payload + bytes(-len(payload) % 8)
+    return (
+        fields + struct.pack("<Q", xxh3(fields, xxh3(payload))) + payload + bytes(-len(payload) % 8)
+    )
 
 
 def text(value):

@@ -50,7 +50,10 @@ class House:
         self.tool("apt-get")
         self.tool("sudo", "exit 1")
         self.tool("id", "echo ${USER_ID:-0}")
-        self.tool("cmake", 'case $2 in release) f=build ;; *) f=build/$2 ;; esac; mkdir -p $f; touch $f/build.ninja')
+        self.tool(
+            "cmake",
+            "case $2 in release) f=build ;; *) f=build/$2 ;; esac; mkdir -p $f; touch $f/build.ninja",
+        )
         self.tool("ninja", NINJA)
         self.tool("ctest", TEST_RUNNER)
         python = folder / ".venv" / "bin" / "python"
@@ -58,7 +61,9 @@ class House:
         shutil.copy(self.tool("pytest", TEST_RUNNER), python)
         (folder / ".venv" / "pyvenv.cfg").write_text("")
         for name in ("test", "demo", "bench", "peers", "python", "python-test", "hdf5", "training"):
-            checksum = hashlib.sha256((folder / "requirements" / f"{name}.txt").read_bytes()).hexdigest()
+            checksum = hashlib.sha256(
+                (folder / "requirements" / f"{name}.txt").read_bytes()
+            ).hexdigest()
             (folder / ".venv" / f"installed-{name}").write_text(f"{checksum}  -\n")
 
     def tool(self, name, body=""):
@@ -70,8 +75,14 @@ class House:
     def run(self, *arguments, **environment):
         self.log.write_text("")
         path = f"{self.folder / 'tools'}:{os.environ['PATH']}"
-        return subprocess.run([self.folder / "dev", *arguments], env=os.environ | {"PATH": path} | environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [self.folder / "dev", *arguments],
+            env=os.environ | {"PATH": path} | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def calls(self, tool):
         return [line for line in self.log.read_text().splitlines() if line.startswith(tool + " ")]
@@ -85,15 +96,20 @@ def house(tmp_path):
 def test_without_rights_the_missing_packages_are_one_line_and_the_status_is_2(house):
     result = house.run("build", MISSING="libpng-dev ccache", USER_ID="1000")
     assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == "apt-get install --no-install-recommends ccache libpng-dev"
+    assert (
+        result.stderr.splitlines()[-1]
+        == "apt-get install --no-install-recommends ccache libpng-dev"
+    )
     assert house.calls("apt-get") == [] and house.calls("cmake") == []
 
 
 def test_root_installs_only_what_is_missing_in_one_call(house):
     result = house.run("build", MISSING="libpng-dev ccache")
     assert result.returncode == 0, result.stderr
-    assert house.calls("apt-get") == ["apt-get update -qq",
-                                      "apt-get install -y -qq --no-install-recommends ccache libpng-dev"]
+    assert house.calls("apt-get") == [
+        "apt-get update -qq",
+        "apt-get install -y -qq --no-install-recommends ccache libpng-dev",
+    ]
 
 
 def test_a_failed_installation_stops_with_status_2_and_names_the_packages(house):
@@ -136,18 +152,26 @@ def test_other_presets_need_no_python(house):
 def test_bench_installs_zfp_only_for_peers_and_configures_a_build_that_lacked_them(house):
     house.run("bench", "x.npy", MISSING="libzfp-dev")
     assert house.calls("apt-get") == [] and len(house.calls("cmake")) == 1
-    (house.folder / "build" / "CMakeCache.txt").write_text("TENSORPRESS_ZFP_INCLUDE_DIR:PATH=TENSORPRESS_ZFP_INCLUDE_DIR-NOTFOUND\n")
+    (house.folder / "build" / "CMakeCache.txt").write_text(
+        "TENSORPRESS_ZFP_INCLUDE_DIR:PATH=TENSORPRESS_ZFP_INCLUDE_DIR-NOTFOUND\n"
+    )
     result = house.run("bench", "x.npy", "--peers", MISSING="libzfp-dev")
     assert result.returncode == 0, result.stderr
     assert house.calls("apt-get")[-1].endswith(" libzfp-dev") and len(house.calls("cmake")) == 1
 
 
-@pytest.mark.parametrize("arguments, explanation", [
-    ([], "usage: ./dev VERB"),
-    (["bild"], "'bild' is not a verb"),
-    (["build", "relase"], "'relase' is not a preset; use release, dev, asan, ubsan or tsan"),
-    (["test", "--fast"], "'--fast' is not an option of test; use --full, --asan, --ubsan or --tsan"),
-])
+@pytest.mark.parametrize(
+    "arguments, explanation",
+    [
+        ([], "usage: ./dev VERB"),
+        (["bild"], "'bild' is not a verb"),
+        (["build", "relase"], "'relase' is not a preset; use release, dev, asan, ubsan or tsan"),
+        (
+            ["test", "--fast"],
+            "'--fast' is not an option of test; use --full, --asan, --ubsan or --tsan",
+        ),
+    ],
+)
 def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explanation):
     result = house.run(*arguments)
     assert result.returncode == 2
@@ -158,7 +182,9 @@ def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explan
 def test_the_last_line_of_test_adds_up_all_runners(house):
     result = house.run("test", MISSING="")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.splitlines()[-1] == "54 passed, 0 failed, 6 skipped"  # six runners with 9 + 1 each
+    assert (
+        result.stdout.splitlines()[-1] == "54 passed, 0 failed, 6 skipped"
+    )  # six runners with 9 + 1 each
 
 
 def test_failed_tests_are_counted_and_make_the_status_1(house):

@@ -7,7 +7,9 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")).absolute()
+PROGRAM = pathlib.Path(
+    os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress")
+).absolute()
 MIB = 1 << 20
 ELEMENTS = (1 << 32) + 4096 * 3
 
@@ -37,12 +39,21 @@ def source(tmp_path):
 def test_more_than_2_to_the_32_elements_in_little_memory(source, tmp_path, shape):
     stream, copy = tmp_path / "x.tpz", tmp_path / "y.raw"
     raw = ["--shape", shape, "--dtype", "u8"]
-    assert peak_bytes("compress", source, "-o", stream, "--codec", "mask", "--threads", 2, *raw) < 256 * MIB
+    assert (
+        peak_bytes("compress", source, "-o", stream, "--codec", "mask", "--threads", 2, *raw)
+        < 256 * MIB
+    )
     assert peak_bytes("decompress", stream, "-o", "/dev/null", "--threads", 2) < 256 * MIB
-    info = subprocess.run([PROGRAM, "info", stream, "--json"], capture_output=True, check=True).stdout
+    info = subprocess.run(
+        [PROGRAM, "info", stream, "--json"], capture_output=True, check=True
+    ).stdout
     assert b"4294979584" in info or shape.encode() in info
     # The far end, through the index.
     rows = ELEMENTS // 4096
     part = f"{rows - 2}:,:" if "x" in shape else f"{ELEMENTS - 8192}:"
-    subprocess.run([PROGRAM, "decompress", stream, "--slice", part, "--raw", "-o", copy], check=True, capture_output=True)
+    subprocess.run(
+        [PROGRAM, "decompress", stream, "--slice", part, "--raw", "-o", copy],
+        check=True,
+        capture_output=True,
+    )
     assert copy.read_bytes() == bytes(8191) + b"\x01"

@@ -13,7 +13,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLUGIN = pathlib.Path(
-    os.environ.setdefault("TENSORPRESS_HDF5_PLUGIN", str(ROOT / "build/lib/hdf5/plugin/libh5tensorpress.so"))
+    os.environ.setdefault(
+        "TENSORPRESS_HDF5_PLUGIN", str(ROOT / "build/lib/hdf5/plugin/libh5tensorpress.so")
+    )
 )
 # netCDF4 has an HDF5 of its own, which looks here; h5py is told by the module itself.
 os.environ["HDF5_PLUGIN_PATH"] = str(PLUGIN.parent)
@@ -28,7 +30,9 @@ def tool(tmp_path):
     def run(*arguments, status=0):
         if shutil.which(arguments[0]) is None:
             pytest.skip(f"{arguments[0]} is not installed")
-        done = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        done = subprocess.run(
+            list(map(str, arguments)), capture_output=True, text=True, cwd=tmp_path, timeout=120
+        )
         assert done.returncode == status, (arguments, done.stdout, done.stderr)
         return done.stdout + done.stderr
 

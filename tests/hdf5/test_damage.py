@@ -44,8 +44,12 @@ def test_the_error_says_what_is_wrong(file_with_chunk, tool):
 
 def test_a_stream_of_another_shape_is_refused(tmp_path, field):
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        small = file.create_dataset("small", data=field((8, 8)), chunks=(8, 8), **Filter(absolute=0.01))
-        large = file.create_dataset("large", (64, 64), "f4", chunks=(64, 64), **Filter(absolute=0.01))
+        small = file.create_dataset(
+            "small", data=field((8, 8)), chunks=(8, 8), **Filter(absolute=0.01)
+        )
+        large = file.create_dataset(
+            "large", (64, 64), "f4", chunks=(64, 64), **Filter(absolute=0.01)
+        )
         large.id.write_direct_chunk((0, 0), small.id.read_direct_chunk((0, 0))[1])
     with h5py.File(tmp_path / "x.h5") as file:
         with pytest.raises(OSError):
@@ -80,8 +84,17 @@ HOSTILE_VALUES = [
 
 @pytest.mark.parametrize("values", HOSTILE_VALUES)
 def test_hostile_values_do_not_make_a_dataset(tmp_path, values):
-    with h5py.File(tmp_path / "x.h5", "w") as file, pytest.raises((ValueError, OSError, AssertionError)):
-        file.create_dataset("x", data=np.ones((8, 8)), chunks=(8, 8), compression=hdf5.FILTER_ID, compression_opts=values)
+    with (
+        h5py.File(tmp_path / "x.h5", "w") as file,
+        pytest.raises((ValueError, OSError, AssertionError)),
+    ):
+        file.create_dataset(
+            "x",
+            data=np.ones((8, 8)),
+            chunks=(8, 8),
+            compression=hdf5.FILTER_ID,
+            compression_opts=values,
+        )
 
 
 def test_hostile_values_in_a_file_are_an_error(file_with_chunk):

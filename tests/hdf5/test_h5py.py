@@ -53,7 +53,9 @@ def test_relative_bound_is_of_each_chunk_without_the_padding(tmp_path, field, co
     data = field((50, 40))
     data[:25] *= 100
     back = read(write(tmp_path / "x.h5", data, (25, 27), Filter(codec, relative=1e-2)))
-    for rows, columns in itertools.product((slice(0, 25), slice(25, 50)), (slice(0, 27), slice(27, 40))):
+    for rows, columns in itertools.product(
+        (slice(0, 25), slice(25, 50)), (slice(0, 27), slice(27, 40))
+    ):
         part = data[rows, columns]
         assert largest_error(part, back[rows, columns]) <= 1e-2 * np.ptp(part.astype(np.float64))
 
@@ -115,8 +117,12 @@ def test_a_fill_value_is_taken_from_the_dataset(tmp_path, field):
 def test_filter_works_as_compression_argument_and_says_what_it_is(tmp_path, field):
     data = field((32, 32))
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        dataset = file.create_dataset("x", data=data, chunks=(16, 16), compression=Filter(absolute=0.1))
-        assert dataset._filters == {str(hdf5.FILTER_ID): dataset.id.get_create_plist().get_filter(0)[2]}
+        dataset = file.create_dataset(
+            "x", data=data, chunks=(16, 16), compression=Filter(absolute=0.1)
+        )
+        assert dataset._filters == {
+            str(hdf5.FILTER_ID): dataset.id.get_create_plist().get_filter(0)[2]
+        }
     assert largest_error(data, read(tmp_path / "x.h5")) <= 0.1
 
 
@@ -124,7 +130,13 @@ def test_datasets_grow_and_unwritten_chunks_are_the_fill_value(tmp_path, field):
     data = field((20, 30))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         dataset = file.create_dataset(
-            "x", (10, 30), "f4", chunks=(7, 11), maxshape=(None, 30), fillvalue=-5, **Filter(absolute=0.01)
+            "x",
+            (10, 30),
+            "f4",
+            chunks=(7, 11),
+            maxshape=(None, 30),
+            fillvalue=-5,
+            **Filter(absolute=0.01),
         )
         dataset[...] = data[:10]
         dataset.resize((40, 30))
@@ -135,7 +147,14 @@ def test_datasets_grow_and_unwritten_chunks_are_the_fill_value(tmp_path, field):
 
 
 @pytest.mark.parametrize(
-    "data", [np.arange(9), np.array([b"ab"] * 9), np.zeros(9, [("a", "f4")]), np.zeros(9, "c8"), np.zeros(9, bool)]
+    "data",
+    [
+        np.arange(9),
+        np.array([b"ab"] * 9),
+        np.zeros(9, [("a", "f4")]),
+        np.zeros(9, "c8"),
+        np.zeros(9, bool),
+    ],
 )
 def test_what_is_no_float_is_refused_by_name(tmp_path, data):
     with pytest.raises((ValueError, OSError), match="tensorpress filter takes"):

@@ -39,7 +39,13 @@ def words(filter_options):
 @pytest.mark.parametrize("name", FILES)
 def test_nccopy_compresses_real_files_and_ncdump_reads_them(tmp_path, tool, name):
     values = words(Filter(relative=1e-3).filter_options)
-    tool("nccopy", "-4", *[x for v in FILES[name] for x in ("-F", f"{v},{hdf5.FILTER_ID},{values}")], FERRET / name, "out.nc")
+    tool(
+        "nccopy",
+        "-4",
+        *[x for v in FILES[name] for x in ("-F", f"{v},{hdf5.FILTER_ID},{values}")],
+        FERRET / name,
+        "out.nc",
+    )
     assert f"{hdf5.FILTER_ID},1,1,2," in tool("ncdump", "-hs", "out.nc")
     assert (tmp_path / "out.nc").stat().st_size < (FERRET / name).stat().st_size
     for variable in FILES[name]:
@@ -53,7 +59,13 @@ def test_h5repack_compresses_floats_and_leaves_the_rest(tmp_path, tool):
     with h5py.File(tmp_path / "plain.nc", "a") as file:
         file["whole_numbers"] = np.arange(5000)
     options = Filter(relative=1e-3, fill_values=[-1e10]).filter_options
-    tool("h5repack", "-f", f"TEMP,SALT:UD={hdf5.FILTER_ID},0,{len(options)},{words(options)}", "plain.nc", "packed.nc")
+    tool(
+        "h5repack",
+        "-f",
+        f"TEMP,SALT:UD={hdf5.FILTER_ID},0,{len(options)},{words(options)}",
+        "plain.nc",
+        "packed.nc",
+    )
     for variable in ("TEMP", "SALT"):
         original, fill = raw(tmp_path / "plain.nc", variable)
         check_bound(original, fill, raw(tmp_path / "packed.nc", variable)[0], 1e-3)
@@ -68,7 +80,13 @@ def test_h5repack_takes_an_optional_filter_for_a_whole_file(tmp_path, tool, fiel
         file.create_dataset("floats", data=field((100, 100)), chunks=(50, 50))
         file.create_dataset("whole", data=np.arange(10000), chunks=(100,))
     options = Filter(absolute=0.01).filter_options
-    tool("h5repack", "-f", f"UD={hdf5.FILTER_ID},1,{len(options)},{words(options)}", "plain.h5", "packed.h5")
+    tool(
+        "h5repack",
+        "-f",
+        f"UD={hdf5.FILTER_ID},1,{len(options)},{words(options)}",
+        "plain.h5",
+        "packed.h5",
+    )
     with h5py.File(tmp_path / "packed.h5") as file:
         assert np.abs(file["floats"][...] - field((100, 100))).max() <= 0.01
         assert file["floats"].id.get_create_plist().get_nfilters() == 1
@@ -77,7 +95,9 @@ def test_h5repack_takes_an_optional_filter_for_a_whole_file(tmp_path, tool, fiel
 
 def test_a_copy_of_a_compressed_dataset_keeps_its_settings(tmp_path, tool, field):
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("x", data=field((64, 64)), chunks=(32, 32), fillvalue=-1, **Filter(relative=1e-2))
+        file.create_dataset(
+            "x", data=field((64, 64)), chunks=(32, 32), fillvalue=-1, **Filter(relative=1e-2)
+        )
     tool("h5repack", "a.h5", "b.h5")
     with h5py.File(tmp_path / "a.h5") as a, h5py.File(tmp_path / "b.h5") as b:
         settings = [file["x"].id.get_create_plist().get_filter(0) for file in (a, b)]
@@ -100,7 +120,13 @@ def test_a_missing_plugin_is_told_by_hdf5(tmp_path, tool, monkeypatch, field):
 def test_xarray_writes_and_reads_through_h5netcdf(tmp_path):
     with xarray.open_dataset(FERRET / "levitus_climatology.cdf", engine="netcdf4") as original:
         temperature = original["TEMP"].load()
-    encoding = {"TEMP": {**Filter(absolute=0.01), "chunksizes": (1, 90, 100), "_FillValue": np.float32(-1e10)}}
+    encoding = {
+        "TEMP": {
+            **Filter(absolute=0.01),
+            "chunksizes": (1, 90, 100),
+            "_FillValue": np.float32(-1e10),
+        }
+    }
     temperature.to_dataset().to_netcdf(tmp_path / "x.nc", engine="h5netcdf", encoding=encoding)
     with xarray.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
         assert back["TEMP"].attrs["units"] == "DEG C"

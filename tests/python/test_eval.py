@@ -170,7 +170,10 @@ def test_a_seed_without_a_baseline_is_not_compared():
         return {"config": config, "final": {"test_loss": value, "train_loss": 1}, "loader": None}
 
     runs = [run("baseline", 0, 2.0), run("cf4", 0, 3.0), run("cf4", 1, 9.0)]
-    assert comparison.compare(runs, "test_loss")[1]["percent_difference"] == {"mean": 50, "half_width": None}
+    assert comparison.compare(runs, "test_loss")[1]["percent_difference"] == {
+        "mean": 50,
+        "half_width": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,9 @@ def test_chopped_values_are_those_of_the_compressor(tmp_path):
     compressor = tensorpress.torch.ChopCompressor((20, 16), 4)
     kept = compressor(x)
     torch.testing.assert_close(module.pack_chop(x, 4), kept)
-    torch.testing.assert_close(module.unpack_chop(kept, 4, x.shape), compressor.decompressor()(kept))
+    torch.testing.assert_close(
+        module.unpack_chop(kept, 4, x.shape), compressor.decompressor()(kept)
+    )
 
 
 def test_dct_chop_of_small_planes_is_refused(tmp_path):

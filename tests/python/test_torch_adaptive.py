@@ -162,9 +162,7 @@ def test_an_emitted_step_is_stored_in_fewer_bits_where_the_score_allows(tmp_path
 
 
 def test_an_emitted_step_falls_back_when_its_loss_is_judged_too_high(tmp_path):
-    _, optimizer, adaptive = adaptive_step(
-        tmp_path, target=0.2, least=0.0, every=6, guard_steps=3
-    )
+    _, optimizer, adaptive = adaptive_step(tmp_path, target=0.2, least=0.0, every=6, guard_steps=3)
     adaptive.tolerance = -1.0  # no loss is low enough
     for x, y in batches(3):
         adaptive.step(optimizer, x, y)

@@ -89,7 +89,9 @@ def test_an_emitted_step_is_measured_and_left_as_it_was(tmp_path):
         assert scores[0] > 0.999 and 0.5 < scores[-1] < 1
     assert 0.3 < activations["relu"]["zeros"] < 0.7
     # The definition, by hand: only the weight gradient of conv2 reads the packed relu.
-    values = torch.relu(torch.nn.functional.conv2d(x, step.conv1.weight, step.conv1.bias, padding=1))
+    values = torch.relu(
+        torch.nn.functional.conv2d(x, step.conv1.weight, step.conv1.bias, padding=1)
+    )
     assert activations["relu"]["zeros"] == pytest.approx(float((values == 0).double().mean()))
 
 

@@ -168,10 +168,18 @@ def test_unpacked_numbers_are_not_unpacked_again(tmp_path):
 
 @pytest.mark.parametrize(
     "notes",
-    ["", "{", "[]", "null", '{"variable": 5}', json.dumps({**NOTES, "attributes": [1]}),
-     json.dumps({**NOTES, "attributes": {"a": {"i16": [99999]}}}), "[" * 5000,
-     json.dumps({**NOTES, "coordinates": {"lat": 7}})],
-)  # fmt: skip
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"variable": 5}',
+        json.dumps({**NOTES, "attributes": [1]}),
+        json.dumps({**NOTES, "attributes": {"a": {"i16": [99999]}}}),
+        "[" * 5000,
+        json.dumps({**NOTES, "coordinates": {"lat": 7}}),
+    ],
+)
 def test_damaged_notes_do_not_keep_the_data_from_being_read(tmp_path, notes):
     path = write(tmp_path / "x.tpz", waves((10, 40)), netcdf=notes)
     with xarray.open_dataset(path) as dataset:

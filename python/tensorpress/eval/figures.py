@@ -42,9 +42,7 @@ def write_figures(
     return files
 
 
-def _curves(
-    results: Sequence[Mapping[str, Any]], metric: str
-) -> tuple[Curves, Curves]:
+def _curves(results: Sequence[Mapping[str, Any]], metric: str) -> tuple[Curves, Curves]:
     """By series, epoch by epoch, means over seeds: the training loss, and the percent difference
     of the metric from the baseline of the same seed."""
     base = {r["config"]["seed"]: r for r in results if r["config"]["series"] == "baseline"}

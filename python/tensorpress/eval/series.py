@@ -60,9 +60,7 @@ class CompressedBatches:
     ) -> None:
         self.data = CompressedDataset(TensorDataset(inputs, targets), codec)
         self.sampler = _GivenOrder(len(self.data))
-        self.loader = CompressedLoader(
-            self.data, batch, sampler=self.sampler, num_workers=workers
-        )
+        self.loader = CompressedLoader(self.data, batch, sampler=self.sampler, num_workers=workers)
 
     def epoch(self, order: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         self.sampler.order = order.tolist()

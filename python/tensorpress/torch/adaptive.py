@@ -243,7 +243,9 @@ class AdaptiveStep(Adaptive):
         statistics = measure_activations(self.model, *closure, names=names)
         torch.set_rng_state(random)
         self.scores = {
-            name: dict(zip((c.describe() for c in LADDER[1:]), each["scores"].values(), strict=True))
+            name: dict(
+                zip((c.describe() for c in LADDER[1:]), each["scores"].values(), strict=True)
+            )
             for name, each in statistics["activations"].items()
         }
         self.sizes = {name: self.sizes[name] for name in self.scores}

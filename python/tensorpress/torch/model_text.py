@@ -62,8 +62,12 @@ def to_text(
     it. `loss` names the operator between the module's result and a target; None: the module
     returns the loss itself. Operators that have no text are all named in one ValueError."""
     if loss is not None and loss not in SAME_SHAPE + CLASSES:
-        raise ValueError(f"loss is {loss!r}; it is one of {', '.join(CLASSES + SAME_SHAPE)} or None")
-    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+        raise ValueError(
+            f"loss is {loss!r}; it is one of {', '.join(CLASSES + SAME_SHAPE)} or None"
+        )
+    inputs = (
+        (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    )
     for i, each in enumerate(inputs):
         if not isinstance(each, torch.Tensor):
             raise TypeError(f"example input {i} is {type(each).__name__}, not a tensor")
@@ -180,7 +184,9 @@ class _Writer:
         elif written is not None:
             line = written.inside.format(self._call(written, node))
             count = written.parts
-            wanted = [f"{node.name}_{i}" if count > 1 else node.name.rstrip("_") for i in range(count)]
+            wanted = [
+                f"{node.name}_{i}" if count > 1 else node.name.rstrip("_") for i in range(count)
+            ]
             self.parts[node] = [self._fresh(each) for each in wanted]
             self.names[node] = self.parts[node][0]
             self.lines.append(f"{', '.join(self.parts[node])} = {line}")
@@ -189,9 +195,8 @@ class _Writer:
     def _counts_batches(self, node: torch.fx.Node) -> bool:
         """The counter of batch norm, which its operator keeps itself."""
         first = node.args[0] if node.args else None
-        return (
-            isinstance(first, torch.fx.Node)
-            and self.buffers.get(first.name, "").endswith("num_batches_tracked")
+        return isinstance(first, torch.fx.Node) and self.buffers.get(first.name, "").endswith(
+            "num_batches_tracked"
         )
 
     def _changed_in_place(self, node: torch.fx.Node) -> None:
@@ -324,7 +329,6 @@ class _Writer:
         at = next((i for i, e in enumerate(self.lines) if not e.startswith("input ")), 0)
         self.lines.insert(at, f"target {target}: {kind}")
         self.lines += [f"output {result}", f"loss {self.loss}({result}, {target})"]
-
 
     def _drop_unused(self) -> None:
         """Lines without parameters whose results no later line reads."""

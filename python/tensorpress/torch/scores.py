@@ -168,7 +168,9 @@ def packed_sizes(
     step.saved = {}  # type: ignore[assignment]
     return {
         name: [
-            saved[name].nbytes if each == 32 else _core.quantize_size(saved[name].numel(), each, 256)
+            saved[name].nbytes
+            if each == 32
+            else _core.quantize_size(saved[name].numel(), each, 256)
             for each in bits
         ]
         for name in names

@@ -8,7 +8,9 @@ from . import ceresz, dense
 from .fields import Fields
 from .rounding import as_elements
 
-CONSTANT, SPECIAL, SIGNS, PATCHES, CODED, LOGARITHMS_F64, HALF_LIMIT = (1 << bit for bit in range(7))
+CONSTANT, SPECIAL, SIGNS, PATCHES, CODED, LOGARITHMS_F64, HALF_LIMIT = (
+    1 << bit for bit in range(7)
+)
 CODERS = {"ceresz": ceresz.decode_ceresz, "ceresz2": ceresz.decode_ceresz2, "dense": dense.decode}
 
 

@@ -8,7 +8,13 @@ import numpy as np
 from .fields import Fields, wrap
 
 BLOCK = 32
-DEFAULT_CODEBOOK = pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs" / "ceresz2" / "default_codebook.cc"
+DEFAULT_CODEBOOK = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / "src"
+    / "codecs"
+    / "ceresz2"
+    / "default_codebook.cc"
+)
 
 
 def step_of(bound: float, slack: int, value_type: type):
@@ -39,7 +45,9 @@ def decode_ceresz(payload: bytes, chunk, shape, value_type: type, bound: float) 
     assert slack <= 7
     blocks = -(-chunk.count // BLOCK)
     step = step_of(bound, slack, value_type)
-    places = np.array([8 * m + 4 * h + c for v in range(BLOCK) for c, m, h in [(v // 8, v % 8 // 2, v % 2)]], "u4")
+    places = np.array(
+        [8 * m + 4 * h + c for v in range(BLOCK) for c, m, h in [(v // 8, v % 8 // 2, v % 2)]], "u4"
+    )
     values = np.empty((blocks, BLOCK), element)
     for number, width in enumerate(fields.array("u1", blocks)):
         if width == 255:
@@ -50,7 +58,9 @@ def decode_ceresz(payload: bytes, chunk, shape, value_type: type, bound: float) 
         codes = np.zeros(BLOCK, word)
         for p, plane in enumerate(planes):
             codes |= (plane >> places & 1).astype(word) << word.type(p)
-        values[number] = values_of_quanta(np.cumsum(from_zigzag(codes), dtype=word), step, value_type)
+        values[number] = values_of_quanta(
+            np.cumsum(from_zigzag(codes), dtype=word), step, value_type
+        )
     fields.end()
     return values.reshape(-1)[: chunk.count]
 

@@ -31,7 +31,12 @@ def inverse_dct(y: list) -> list:
     if kept < 6:
         odd = [y[1] * C[n] for n in (1, 3, 5, 7)]
         if kept > 3:
-            odd = [odd[0] + y[3] * C[3], odd[1] - y[3] * C[7], odd[2] - y[3] * C[1], odd[3] - y[3] * C[5]]
+            odd = [
+                odd[0] + y[3] * C[3],
+                odd[1] - y[3] * C[7],
+                odd[2] - y[3] * C[1],
+                odd[3] - y[3] * C[5],
+            ]
     else:
         m = n = y[1] * H
         if kept == 8:
@@ -89,8 +94,12 @@ def decode(payload: bytes, chunk) -> np.ndarray:
         layout = chunk.parameters.get("layout", "square")
         parts = rows_of_coefficients(stored, planes, rows, columns, cf, layout)
         across = [lines(inverse, part) for part in parts]
-        down = np.stack(inverse(across), axis=-2)  # planes, rows, columns, side (down), side (across)
-        values = down.swapaxes(2, 3).reshape(planes, rows * side, columns * side)[:, :height, :width]
+        down = np.stack(
+            inverse(across), axis=-2
+        )  # planes, rows, columns, side (down), side (across)
+        values = down.swapaxes(2, 3).reshape(planes, rows * side, columns * side)[
+            :, :height, :width
+        ]
     return to_elements(values, chunk.dtype)
 
 
@@ -98,4 +107,6 @@ def to_elements(values: np.ndarray, dtype: str) -> np.ndarray:
     if dtype not in ("u8", "i16"):
         return as_elements(values, dtype)
     low, high = {"u8": (0, 255), "i16": (-32768, 32767)}[dtype]
-    return np.floor(np.clip(values.astype("f8"), low, high) + 0.5).astype({"u8": "<u1", "i16": "<i2"}[dtype])
+    return np.floor(np.clip(values.astype("f8"), low, high) + 0.5).astype(
+        {"u8": "<u1", "i16": "<i2"}[dtype]
+    )

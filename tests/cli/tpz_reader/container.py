@@ -121,7 +121,9 @@ def read(stream: bytes) -> Tensor:
     elements = np.empty(shape, NUMPY_TYPES[dtype])
     grid = itertools.product(*(range(0, extent, step) for extent, step in zip(shape, chunk_shape)))
     corners = list(grid) if elements.size else []
-    for expected, (corner, (_, _, flags, number, payload)) in enumerate(zip(corners, chunks, strict=True)):
+    for expected, (corner, (_, _, flags, number, payload)) in enumerate(
+        zip(corners, chunks, strict=True)
+    ):
         assert number == expected and flags in (0, 1)
         box = tuple(slice(start, start + step) for start, step in zip(corner, chunk_shape))
         chunk = Chunk(codec, parameters, dtype, elements[box].shape)
@@ -132,4 +134,6 @@ def read(stream: bytes) -> Tensor:
             values = DECODERS[codec](payload, chunk)
         elements[box] = values.reshape(chunk.shape)
     attributes = [read_attributes(payload) for _, kind, _, _, payload in found if kind == b"attr"]
-    return Tensor(dtype, elements, codec, parameters, attributes[0] if attributes else {}, statistics)
+    return Tensor(
+        dtype, elements, codec, parameters, attributes[0] if attributes else {}, statistics
+    )

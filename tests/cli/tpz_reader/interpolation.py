@@ -12,10 +12,20 @@ import numpy as np
 from .fields import Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-SHAPES = pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs" / "dense" / "interpolation_tables.cc"
+SHAPES = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / "src"
+    / "codecs"
+    / "dense"
+    / "interpolation_tables.cc"
+)
 F = np.float32
 #: gradient, bend, a, b, floor
-WEIGHTS = [(0.04, 0.1, 0.4, 0.3, 0.004), (0.01, 0.25, 0.4, 0.3, 0.004), (0.12, 0.0, 0.1, 0.1, 0.002)]
+WEIGHTS = [
+    (0.04, 0.1, 0.4, 0.3, 0.004),
+    (0.01, 0.25, 0.4, 0.3, 0.004),
+    (0.12, 0.0, 0.1, 0.1, 0.002),
+]
 GROUPS, CLASSES = 5, 32
 
 
@@ -28,10 +38,14 @@ def tables() -> list[Table]:
         frequencies = [0] * 256
         frequencies[:4] = map(int, escapes.split(","))
         for a, frequency in enumerate(map(int, row.split(","))):
-            frequencies[128 + a] = frequencies[128 + (-1 - a if halved == "true" else -a)] = frequency
+            frequencies[128 + a] = frequencies[128 + (-1 - a if halved == "true" else -a)] = (
+                frequency
+            )
         shapes.append(frequencies)
     assert len(shapes) == 33
-    return [Table(shape) for shape in shapes[:31]] + [Table(shapes[31 + j], k) for k in range(1, 17) for j in range(2)]
+    return [Table(shape) for shape in shapes[:31]] + [
+        Table(shapes[31 + j], k) for k in range(1, 17) for j in range(2)
+    ]
 
 
 class Bits:
@@ -192,7 +206,9 @@ class Level:
 class Pass:
     """Predicts, decodes and reconstructs the rows of one pass."""
 
-    def __init__(self, level: Level, axis: int, group: int, mode: Mode, step, coder: Decoder, table_map):
+    def __init__(
+        self, level: Level, axis: int, group: int, mode: Mode, step, coder: Decoder, table_map
+    ):
         self.level, self.axis, self.group, self.mode = level, axis, group, mode
         self.step, self.coder, self.map = step, coder, table_map[group]
         T = level.type
@@ -309,10 +325,23 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     raised = fields.one("B") if second & 8 else 0
     feedback = list(fields.take("5b")) if second & 2 else [0] * GROUPS
     axes = (bool(first & 1), bool(first & 2), bool(first & 4))
-    mode = Mode(axes, bool(first & 8), first >> 4 & 3, bool(first & 64), bool(first & 128), bool(second & 1), feedback,
-                raised, third & 127)  # fmt: skip
+    mode = Mode(
+        axes,
+        bool(first & 8),
+        first >> 4 & 3,
+        bool(first & 64),
+        bool(first & 128),
+        bool(second & 1),
+        feedback,
+        raised,
+        third & 127,
+    )
     inner, extents = coded_shape(shape)
-    assert any(axes) and all(extents[axis] > 1 for axis in range(3) if axes[axis]) and mode.weights <= 2
+    assert (
+        any(axes)
+        and all(extents[axis] > 1 for axis in range(3) if axes[axis])
+        and mode.weights <= 2
+    )
     longest = max(extents[axis] for axis in range(3) if axes[axis])
     top = min((6, 4, 2, 1)[second >> 6], (longest - 1).bit_length())
 
@@ -337,7 +366,9 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
         for axis in range(3):
             if axes[axis] and finer.shape[axis] > 1:
                 group = {1: done, 2: 3}.get(level, 4)
-                Pass(Level(finer, axes), axis, group, mode, step(level), coder, table_map).run(extents[0] > 1)
+                Pass(Level(finer, axes), axis, group, mode, step(level), coder, table_map).run(
+                    extents[0] > 1
+                )
                 done += 1
         values = finer
     if coder:

@@ -10,7 +10,9 @@ import numpy as np
 from .fields import Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-TABLES = pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs" / "dense" / "lorenzo_tables.cc"
+TABLES = (
+    pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs" / "dense" / "lorenzo_tables.cc"
+)
 CONTEXTS, CLASSES, NO_CONTEXT = 42, 101, 41
 
 
@@ -72,7 +74,9 @@ def read_classes(coder: Decoder, blocks: int, size: int, shape3) -> list[int]:
             if i >= blocks:
                 tables.append(always_zero())
             else:
-                tables.append(class_tables()[NO_CONTEXT if before is None else context_of(classes[before])])
+                tables.append(
+                    class_tables()[NO_CONTEXT if before is None else context_of(classes[before])]
+                )
         for i, value in zip(lanes, coder.group(tables)):
             if i < blocks:
                 assert 0 <= value < CLASSES
@@ -93,7 +97,9 @@ def read_differences(data: bytes, ways: int, count: int, size: int, shape3) -> n
 
 
 def low_bits_of(data: bytes, count: int, bits: int) -> np.ndarray:
-    all_bits = np.unpackbits(np.frombuffer(data, "u1"), bitorder="little")[: count * bits].reshape(count, bits)
+    all_bits = np.unpackbits(np.frombuffer(data, "u1"), bitorder="little")[: count * bits].reshape(
+        count, bits
+    )
     return (all_bits.astype("u8") << np.arange(bits, dtype="u8")).sum(axis=1, dtype="u8").view("i8")
 
 
@@ -111,7 +117,9 @@ def sum_row(differences: np.ndarray, order: int, first: int, integer: type) -> n
     return np.cumsum(slopes, dtype=integer)
 
 
-def sum_rows(differences: np.ndarray, order: int, use_y: bool, use_z: bool, integer: type) -> np.ndarray:
+def sum_rows(
+    differences: np.ndarray, order: int, use_y: bool, use_z: bool, integer: type
+) -> np.ndarray:
     nz, ny, _ = differences.shape
     quanta = np.empty_like(differences)
     first_before = 0

@@ -19,7 +19,9 @@ def decode_quantize(payload: bytes, chunk) -> np.ndarray:
         minimum = np.array(header >> 13 << 13, "<u4").view("<f4")
         scale = np.array((header & 0x1FFF) << 18, "<u4").view("<f4")
         words = np.frombuffer(payload, "<u4", 8 * blocks, at + 4).reshape(blocks, 1, 8)
-        codes = (words >> (bits * np.arange(32 // bits, dtype="<u4").reshape(1, -1, 1)) & (2**bits - 1)).reshape(-1)
+        codes = (
+            words >> (bits * np.arange(32 // bits, dtype="<u4").reshape(1, -1, 1)) & (2**bits - 1)
+        ).reshape(-1)
         assert not codes[size:].any()
         values.append((codes[:size].astype("<f4") * scale).astype("<f4") + minimum)
         at += 4 + 32 * blocks
@@ -42,7 +44,9 @@ def decode_cast(payload: bytes, chunk) -> np.ndarray:
         codes = np.frombuffer(payload, "u1")
         exponent, fraction = (codes >> 3 & 15).astype("f8"), (codes & 7).astype("f8")
         assert not np.any((exponent == 15) & (fraction == 7))
-        magnitude = np.where(exponent > 0, (8 + fraction) * 2.0 ** (exponent - 10), fraction * 2.0**-9)
+        magnitude = np.where(
+            exponent > 0, (8 + fraction) * 2.0 ** (exponent - 10), fraction * 2.0**-9
+        )
         values = np.where(codes >= 128, -magnitude, magnitude).astype("<f4")
     assert values.size == chunk.count
     return as_elements(values, chunk.dtype)

@@ -57,7 +57,9 @@ class Decoder:
             state = self.states[base + lane]
             slot = state % 4096
             number = table.number_of_slot[slot]
-            self.states[base + lane] = (state >> 12) * table.frequencies[number] + slot - table.starts[number]
+            self.states[base + lane] = (
+                (state >> 12) * table.frequencies[number] + slot - table.starts[number]
+            )
             lows.append(self.take(base + lane, min(table.low_bits, 4)))
             numbers.append(number)
             values.append(number - 128)

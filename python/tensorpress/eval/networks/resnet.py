@@ -93,9 +93,7 @@ def resnet18(classes: int = 10, channels: int = 3, width: int = 64) -> ResNet:
     return ResNet((2, 2, 2, 2), [width << stage for stage in range(4)], classes, channels)
 
 
-def resnet34(
-    classes: int = 10, channels: int = 3, width: int = 64, stem_stride: int = 1
-) -> ResNet:
+def resnet34(classes: int = 10, channels: int = 3, width: int = 64, stem_stride: int = 1) -> ResNet:
     """The network of the paper's classify benchmark: 21.3 million parameters at width 64."""
     widths = [width << stage for stage in range(4)]
     return ResNet((3, 4, 6, 3), widths, classes, channels, stem_stride)
