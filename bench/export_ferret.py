@@ -3,10 +3,10 @@
 
     export_ferret.py OUTPUT_DIRECTORY [SOURCE_DIRECTORY]
 
-One file a variable, its shape in the name: coads_climatology.SST_12x90x180.f32. Axes of length one are
-dropped; variables of fewer than 4000 values (axes, edges) are left out. Missing values take the value
-before them in C order (the first valid one at the start), as the codecs fill them, so that every
-compressor gets the same field. Needs SciPy (requirements/bench.txt).
+One file a variable, its shape in the name: coads_climatology.SST_12x90x180.f32. Axes of length one
+are dropped; variables of fewer than 4000 values (axes, edges) are left out. Missing values take the
+value before them in C order (the first valid one at the start), as the codecs fill them, so that
+every compressor gets the same field. Needs SciPy (requirements/bench.txt).
 """
 
 import pathlib

@@ -322,8 +322,8 @@ def table(result: dict[str, Any]) -> str:
         "",
         f"`{result['command']}`; tensorpress {result['version']}, torch {result['torch']}, one "
         f"thread. Measured here, beside other load, best of {result['repeat']}: times say the "
-        "order of magnitude and no more, memory is exact. A step runs if its predicted peak is below "
-        f"{result['limit_gib']:g} GiB. Peaks count everything, A and features too. Three "
+        "order of magnitude and no more, memory is exact. A step runs if its predicted peak is "
+        f"below {result['limit_gib']:g} GiB. Peaks count everything, A and features too. Three "
         f"layers of {HIDDEN}; synthetic graphs have degree {DEGREE:g}, {FEATURES} features and "
         f"{CLASSES} classes.",
         "",

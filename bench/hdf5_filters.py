@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Our HDF5 filter beside SZ3's and ZFP's: one h5py process, one thread, the same field, the same absolute bound.
+"""Our HDF5 filter beside SZ3's and ZFP's: one h5py process, one thread, the same field, the same
+absolute bound.
 
-HDF5 in memory (core driver), one chunk. Turns alternate; the best of several counts. Speeds are uncompressed
-1e9 bytes per second. Every copy is compared with the original.
+HDF5 in memory (core driver), one chunk. Turns alternate; the best of several counts. Speeds are
+uncompressed 1e9 bytes per second. Every copy is compared with the original.
 
 usage: hdf5_filters.py [FILE.cdf:VARIABLE ...] [--rel 1e-3 1e-4] [--repeat 7] [--json FILE]
 """
@@ -18,7 +19,7 @@ import hdf5plugin
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tensorpress"))
-import hdf5  # noqa: E402  # the module alone, so that the bench needs no installed package
+import hdf5  # the module alone, so that the bench needs no installed package
 
 FERRET = "/usr/share/ferret-vis/data"
 FIELDS = [
@@ -40,7 +41,8 @@ def contenders(absolute):
 
 
 def load(name):
-    """A variable of a NetCDF file; what is missing becomes the mean, because the others know no fill values."""
+    """A variable of a NetCDF file; what is missing becomes the mean, because the others know no
+    fill values."""
     import netCDF4
 
     path, variable = name.rsplit(":", 1)
@@ -108,7 +110,8 @@ def main():
     arguments = parser.parse_args()
     results = []
     print(
-        f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}, hdf5plugin {hdf5plugin.version}"
+        f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}, "
+        f"hdf5plugin {hdf5plugin.version}"
     )
     for name in arguments.fields:
         field = load(name)
@@ -120,12 +123,13 @@ def main():
                 f"\n{short} {'x'.join(map(str, field.shape))} f32, bound {relative:g} of the range"
             )
             print(
-                f"{'filter':24} {'ratio':>8} {'write GB/s':>11} {'read GB/s':>10} {'max_rel_error':>14}"
+                f"{'filter':24} {'ratio':>8} {'write GB/s':>11} {'read GB/s':>10} "
+                f"{'max_rel_error':>14}"
             )
             for row in rows:
                 print(
-                    f"{row['filter']:24} {row['ratio']:8.2f} {row['write_gb_per_s']:11.3f} {row['read_gb_per_s']:10.3f}"
-                    f" {row['max_rel_error']:14.2e}"
+                    f"{row['filter']:24} {row['ratio']:8.2f} {row['write_gb_per_s']:11.3f} "
+                    f"{row['read_gb_per_s']:10.3f} {row['max_rel_error']:14.2e}"
                 )
             speeds = {row["filter"]: row for row in rows}
             ours = speeds["tensorpress dense"]
@@ -135,7 +139,8 @@ def main():
                     for key in ("write_gb_per_s", "read_gb_per_s", "ratio")
                 ]
                 print(
-                    f"dense beside {peer}: writes {times[0]:.2f}, reads {times[1]:.2f} times as fast, {times[2]:.2f} the ratio"
+                    f"dense beside {peer}: writes {times[0]:.2f}, reads {times[1]:.2f} times as "
+                    f"fast, {times[2]:.2f} the ratio"
                 )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")

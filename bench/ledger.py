@@ -1,13 +1,14 @@
-"""The performance ledger: every figure as a ratio to memcpy in the same run, compared with the committed one.
+"""The performance ledger: figures as ratios to memcpy in the same run, beside the committed ones.
 
-    ./dev bench --ledger              measure, compare with bench/ledger.json, status 1 if something lost over 10 %
-    ./dev bench --ledger --update     ... and write it as the new ledger
+    ./dev bench --ledger            measure, compare with bench/ledger.json, status 1 if one lost
+    ./dev bench --ledger --update   ... and write it as the new ledger
 
-A speed in GB/s says as much about the machine and its other users as about us; a share of memcpy, measured in alternation, says
-less about them. What noise is left goes one way: it slows. So all cases are measured in several rounds, one after the other,
-the best of a figure's rounds is compared, and a figure that seems to have lost is measured again before it is called lost. What
---update writes is the median of the rounds, so that a lucky round does not become the measure of all others. A case is one line in
-CASES.
+A speed in GB/s says as much about the machine and its other users as about us; a share of memcpy,
+measured in alternation, says less about them. What noise is left goes one way: it slows. So all
+cases are measured in several rounds, one after the other, the best of a figure's rounds is
+compared, and a figure that seems to have lost is measured again before it is called lost. What
+--update writes is the median of the rounds, so that a lucky round does not become the measure of
+all others. A case is one line in CASES.
 """
 
 import argparse
@@ -39,36 +40,19 @@ CODECS = {
 }
 #: name -> arguments of `tensorpress bench`; FIELD becomes a path.
 CASES = {f"{name}, field": ["FIELD", "--threads", "1", *flags] for name, flags in CODECS.items()}
-CASES["dct-chop, images"] = [
-    "--planes",
-    "256",
-    "--cfs",
-    "2",
-    "4",
-    "7",
-    "--threads",
-    "1",
-    "--no-matmul",
-    "--megabytes",
-    "64",
-]
+CASES["dct-chop, images"] = (
+    "--planes 256 --cfs 2 4 7 --threads 1 --no-matmul --megabytes 64".split()
+)
 CASES["dct-chop triangle, images"] = [*CASES["dct-chop, images"], "--layout", "triangle"]
-CASES["dct-chop, two threads"] = [
-    "--planes",
-    "256",
-    "--cfs",
-    "4",
-    "--threads",
-    "2",
-    "--no-matmul",
-    "--megabytes",
-    "64",
-]
+CASES["dct-chop, two threads"] = (
+    "--planes 256 --cfs 4 --threads 2 --no-matmul --megabytes 64".split()
+)
 CASES["pack"] = ["--study", "pack", "--megabytes", "16"]
 
 
 def make_field(path: pathlib.Path, planes: int):
-    """A megabyte a plane of waves over noise with a coast, like an ocean model; the same numbers everywhere."""
+    """A megabyte a plane of waves over noise with a coast, like an ocean model; the same numbers
+    everywhere."""
     z, y, x = np.meshgrid(
         np.arange(planes), np.arange(512), np.arange(512), indexing="ij", sparse=True
     )
@@ -200,7 +184,8 @@ def main() -> int:
         options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
     if losses or missing:
         print(
-            f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, {len(missing)} are missing",
+            f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, "
+            f"{len(missing)} are missing",
             file=sys.stderr,
         )
     return 1 if losses or missing else 0

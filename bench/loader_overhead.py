@@ -6,8 +6,8 @@ Three loaders bring the same batches to the same network on one thread, in turn,
 that whatever else the machine does hits all of them: `plain` indexes tensors in memory (the least
 that any loader can do), `worker` decompresses in the training process with the library's kernel,
 `device` with the two matrix products. An epoch is the sum over its batches of fetching and step, in
-CPU time of the process, which other programs disturb least. Nothing is hidden behind the steps here:
-with num_workers the same work moves to another process.
+CPU time of the process, which other programs disturb least. Nothing is hidden behind the steps
+here: with num_workers the same work moves to another process.
 """
 
 import argparse

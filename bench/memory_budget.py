@@ -24,6 +24,7 @@ import torch
 import torch._functorch.config as partitioner
 import torch.nn.functional as F
 from activation_memory import RESULTS, Trainer
+
 from tensorpress.torch.peak_memory import measured_peak
 
 BUDGETS = (1.0, 0.5, 0.0)

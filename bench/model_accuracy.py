@@ -1,6 +1,7 @@
 """Accuracy of emitted training steps against how few bytes they save, in pairs by seed.
 
-    .venv/bin/python bench/model_accuracy.py DATA --runs RUNS [--output OUTPUT] [--epochs 1] [--seeds 10:22]
+    .venv/bin/python bench/model_accuracy.py DATA --runs RUNS [--output OUTPUT]
+        [--epochs 1] [--seeds 10:22]
 
 A very small AlexNet becomes text by to_text, the text a Step by `tensorpress model emit` with one
 plan after the other; each trains on 10,000 images of CIFAR-10 (DATA/cifar10/train_10000.bin) in
@@ -110,7 +111,7 @@ class Plans:
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
         return normalized(self.data.train_inputs[:BATCH]), self.data.train_targets[:BATCH]
 
-    @functools.cache  # noqa: B019  (one object, which lives as long as the program)
+    @functools.cache
     def option(self, plan: str) -> str:
         """What --plan takes."""
         if plan in NAMED:
@@ -121,25 +122,15 @@ class Plans:
             return str(plan_file(self.folder, plan.replace(" ", "-"), rules))
         path = self.folder / f"{plan.replace(' ', '-')}.plan.json"
         ratio = plan.split()[1]
-        run(
-            "model",
-            "plan",
-            self.text,
-            "--ratio",
-            ratio,
-            "--statistics",
-            self.statistics(),
-            "-o",
-            path,
-            *SIZE,
-        )
+        options = ("--ratio", ratio, "--statistics", self.statistics(), "-o", path, *SIZE)
+        run("model", "plan", self.text, *options)
         return str(path)
 
     def step(self, plan: str) -> nn.Module:
         made: nn.Module = emitted(self.text, "--plan", self.option(plan), *SIZE).Step()
         return made
 
-    @functools.cache  # noqa: B019
+    @functools.cache
     def with_one(self, activation: str, rule: str) -> nn.Module:
         """Exact but for one activation."""
         path = plan_file(self.folder, "one", {activation: json.loads(rule)})

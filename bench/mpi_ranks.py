@@ -2,9 +2,10 @@
 
     python bench/mpi_ranks.py big.raw --ranks 1 2 -- --shape 4100x128x128 --dtype f32 --rel 1e-4
 
-Arguments after -- go to `tensorpress-mpi compress`. Rank counts alternate; the best of several rounds
-counts. A round waits for a moment in which other programs take no more than --quiet of the machine, and
-does not count if they took more while it ran; --patience says how many rounds may be lost for each that counts.
+Arguments after -- go to `tensorpress-mpi compress`. Rank counts alternate; the best of several
+rounds counts. A round waits for a moment in which other programs take no more than --quiet of the
+machine, and does not count if they took more while it ran; --patience says how many rounds may be
+lost for each that counts.
 """
 
 import argparse
@@ -104,7 +105,8 @@ def main() -> None:
                 best[key] = min(seconds, best.get(key, seconds))
 
     print(
-        f"best of {quiet_rounds} rounds in which others took at most {options.quiet:.0%} of the machine"
+        f"best of {quiet_rounds} rounds in which others took at most "
+        f"{options.quiet:.0%} of the machine"
     )
     for (verb, ranks), seconds in sorted(best.items()):
         first = best[verb, options.ranks[0]]

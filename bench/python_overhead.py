@@ -3,9 +3,9 @@
     ./dev build && .venv/bin/python bench/python_overhead.py [--megabytes 256] [--repeat 15]
 
 `library` is the C++ call into memory that stays warm from call to call; `one call` is C++ that
-allocates its result, as Python does when it is not given `out`. Times are CPU time of the thread, in
-the program and in the kernel, which other programs disturb least. Peak memory is what a call adds to
-the process beyond what it held before.
+allocates its result, as Python does when it is not given `out`. Times are CPU time of the thread,
+in the program and in the kernel, which other programs disturb least. Peak memory is what a call
+adds to the process beyond what it held before.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Tables for bench/results: speeds as shares of memcpy, one row a chop factor, lowest and highest over the plane sizes.
+"""Tables for bench/results: speeds as shares of memcpy, one row a chop factor, lowest and highest
+over the plane sizes.
 
 python3 bench/summary.py bench/results/*.json
 """

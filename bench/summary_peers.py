@@ -1,4 +1,5 @@
-"""Table for a result of `bench --peers --json`: geometric means over fields, against SZ3 on the same fields.
+"""Table for a result of `bench --peers --json`: geometric means over fields, against SZ3 on the
+same fields.
 
 python3 bench/summary_peers.py bench/results/peers-held-out-avx2.json
 """
@@ -15,7 +16,8 @@ def geometric_mean(values: list[float]) -> float:
 def table(path: str) -> None:
     rows = [row for row in json.load(open(path, encoding="utf-8")) if row.get("ratio")]
     print(
-        "| bound | codec | fields | ratio ÷ SZ3 | compression ÷ SZ3 | decompression ÷ SZ3 | compression GB/s | decompression GB/s | bound kept |"
+        "| bound | codec | fields | ratio ÷ SZ3 | compression ÷ SZ3 | decompression ÷ SZ3 "
+        "| compression GB/s | decompression GB/s | bound kept |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for bound in dict.fromkeys(row["bound"] for row in rows):
@@ -36,8 +38,8 @@ def table(path: str) -> None:
             speeds = [geometric_mean([row[name] for row in some]) for name in names[1:]]
             kept = sum(row["kept_bound"] is True for row in some)
             print(
-                f"| {bound} | {codec} | {len(some)} | {shares[0]:.2f} | {shares[1]:.1f} | {shares[2]:.1f} "
-                f"| {speeds[0]:.2f} | {speeds[1]:.2f} | {kept} of {len(some)} |"
+                f"| {bound} | {codec} | {len(some)} | {shares[0]:.2f} | {shares[1]:.1f} "
+                f"| {shares[2]:.1f} | {speeds[0]:.2f} | {speeds[1]:.2f} | {kept} of {len(some)} |"
             )
 
 

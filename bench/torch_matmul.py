@@ -1,10 +1,10 @@
-"""DCT+Chop as its users run it today, two torch.matmul calls, beside `tensorpress bench` on the same arrays.
+"""DCT+Chop as its users run it, two torch.matmul calls, beside `tensorpress bench`, on one array.
 
     ./dev bench --torch [--planes 32,256] [--cfs 2,4] [--megabytes 128] [--json]
 
-Speeds are 1e9 uncompressed bytes per second on one thread, the best of several turns. PyTorch's products run on memory
-that is already allocated (`out=`), which is the best case for it; Tensorpress does all it does for a user: checks,
-checksums, container.
+Speeds are 1e9 uncompressed bytes per second on one thread, the best of several turns. PyTorch's
+products run on memory that is already allocated (`out=`), which is the best case for it;
+Tensorpress does all it does for a user: checks, checksums, container.
 """
 
 import argparse
@@ -48,9 +48,9 @@ def torch_speeds(batch: torch.Tensor, cf: int, repetitions: int) -> tuple[float,
     n = batch.shape[-1]
     lhs = chop_matrix(n, cf)
     rhs = lhs.T.contiguous()
-    half = batch.shape[:-1] + (rhs.shape[1],)
-    inner, packed = torch.empty(half), torch.empty(batch.shape[:-2] + (lhs.shape[0], rhs.shape[1]))
-    inner_back, back = torch.empty(batch.shape[:-2] + (lhs.shape[0], n)), torch.empty_like(batch)
+    half = (*batch.shape[:-1], rhs.shape[1])
+    inner, packed = torch.empty(half), torch.empty(*batch.shape[:-2], lhs.shape[0], rhs.shape[1])
+    inner_back, back = torch.empty(*batch.shape[:-2], lhs.shape[0], n), torch.empty_like(batch)
 
     def compress():
         torch.matmul(batch, rhs, out=inner)
@@ -97,7 +97,8 @@ def main() -> int:
     rows = []
     if not options.json:
         print(
-            "plane cf   memcpy | compress: torch  tensorpress  times | decompress: torch  tensorpress  times"
+            "plane cf   memcpy | compress: torch  tensorpress  times | "
+            "decompress: torch  tensorpress  times"
         )
     with tempfile.TemporaryDirectory() as folder:
         for plane in options.planes:

@@ -1,9 +1,11 @@
-"""Writes the seeds of fuzz/corpus: small inputs that are known to be right, from which a fuzzer starts.
+"""Writes the seeds of fuzz/corpus: small inputs that are known to be right, from which a fuzzer
+starts.
 
     python3 fuzz/make_seeds.py
 
-Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any, model_text and
-device_toml have few: ./dev fuzz and the replay give them tests/golden, models/ and src/devices/data/ themselves. Needs nothing but Python.
+Seeds are named seed-*; what fuzzing adds is named by its checksum and is left alone. decode_any,
+model_text and device_toml have few: ./dev fuzz and the replay give them tests/golden, models/ and
+src/devices/data/ themselves. Needs nothing but Python.
 """
 
 import json
@@ -42,7 +44,8 @@ def decode_chunk():
 
 
 def tensors():
-    """Choices of inputs/tensor_case.cc: dtype, rank, extents, codec, the rest at random; then elements."""
+    """Choices of inputs/tensor_case.cc: dtype, rank, extents, codec, the rest at random; then
+    elements."""
     generator = random.Random(10)
     for codec in range(8):
         for dtype in range(6):
@@ -96,13 +99,13 @@ def codebook_json():
 def hdf5_cd_values():
     """A byte with the number of words, the words of docs/hdf5.md, elements."""
     elements = struct.pack("<20f", *(1.5 * i for i in range(20)))
-    f64 = lambda value: list(struct.unpack("<II", struct.pack("<d", value)))  # noqa: E731
+    f64 = lambda value: list(struct.unpack("<II", struct.pack("<d", value)))
     for codec, bound in ((1, 2), (2, 1), (3, 2), (4, 0), (1, 3), (1, 4)):
         value = {0: 0.0, 4: 60.0}.get(bound, 1e-3)
         fills = [-9999.0] if bound else []
         words = [1, codec, bound, *f64(value), 4 if codec == 4 else 0, 1, len(fills)]
-        words += sum(map(f64, fills), [])
-        whole = words + [1 | 1 << 16, *f64(-1e34), 2, 4, 5]
+        words += [word for fill in fills for word in f64(fill)]
+        whole = [*words, 1 | 1 << 16, *f64(-1e34), 2, 4, 5]
         for name, row in (("user", words), ("whole", whole)):
             yield (
                 f"{name}-{codec}-{bound}",
@@ -144,26 +147,31 @@ def model_text():
     yield "least", f"{data}loss cross_entropy(linear(x, 4), y)\n".encode()
     yield (
         "repeat",
-        f"{data}repeat i in 0..3\n  x = l.{{i}}: linear(x, 8 * (i + 1))\nend\nloss cross_entropy(x, y)\n".encode(),
+        f"{data}repeat i in 0..3\n  x = l.{{i}}: linear(x, 8 * (i + 1))\nend\n"
+        "loss cross_entropy(x, y)\n".encode(),
     )
     yield (
         "block",
         (
-            f"{data}block b(x, n = 4, on = true)\n  if on and not n == 3\n    x = relu(x)\n  else\n    x = -x\n"
-            "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\noutput h\nloss cross_entropy(h, y)\n"
+            f"{data}block b(x, n = 4, on = true)\n  if on and not n == 3\n    x = relu(x)\n"
+            "  else\n    x = -x\n"
+            "  end\n  return linear(x, n % 7 // 1)\nend\nh = a.b: b(x, n = 4)\n"
+            "output h\nloss cross_entropy(h, y)\n"
         ).encode(),
     )
     yield (
         "share",
         (
-            f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\nh = share f: linear(h, 8)\n"
+            f"{data}param w: f32[8] = 1.5e-1\nh = f: linear(x * w / 2 + 1, 8)\n"
+            "h = share f: linear(h, 8)\n"
             "h = cat([h, x], 1)\nloss cross_entropy(h, y)\n"
         ).encode(),
     )
     yield (
         "entries",
         (
-            f"{data}input a: csr f32[N, N] entries 3 * 7\nloss cross_entropy(spmm(a, l: linear(x, 4)), y)\n"
+            f"{data}input a: csr f32[N, N] entries 3 * 7\n"
+            "loss cross_entropy(spmm(a, l: linear(x, 4)), y)\n"
         ).encode(),
     )
     yield "mistake", f'{data}h = con2d(x, [1, none, "a"])\n'.encode()
@@ -171,8 +179,10 @@ def model_text():
 
 def device_toml():
     """What the shipped devices, which are replayed too, do not show."""
-    least = 'name = "x"\ntitle = "X"\n[compute]\nf32_flops = 1e12\n[on_chip]\nbytes = 1e9\n[host_link]\n'
-    least += 'to_device_bytes_per_second = 1e9\nfrom_device_bytes_per_second = 1e9\n[stacks.pytorch]\noperators = ["*"]\n'
+    least = 'name = "x"\ntitle = "X"\n[compute]\nf32_flops = 1e12\n[on_chip]\n'
+    least += "bytes = 1e9\n[host_link]\n"
+    least += "to_device_bytes_per_second = 1e9\nfrom_device_bytes_per_second = 1e9\n"
+    least += '[stacks.pytorch]\noperators = ["*"]\n'
     yield "least", (least + '[placement]\ntensors = "on-chip"\n').encode()
     yield (
         "strange",

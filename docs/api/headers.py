@@ -52,7 +52,7 @@ def c_reference(header: pathlib.Path) -> str:
     ]
     body = re.sub(r"/\* NOLINT.*?\*/\n", "", body)
     for part in re.split(r"/\* ---- ", body):
-        title, dashes, rest = part.partition(" ---")
+        title, dashes, _ = part.partition(" ---")
         heading = title.split("\n")[0].strip() if dashes or "\n *" in title else ""
         if part is not body and "*/" in part and heading:
             out += f"\n## {heading}\n"
@@ -133,7 +133,8 @@ def _public(code: str) -> str:
 def _without_bodies(code: str) -> str:
     # After the parameters: qualifiers and initializers, then the brace that opens the body.
     opens = re.compile(
-        r"\)((?: const| noexcept| override|&|\s+requires\([^\n]*\))*)(?:\s*:\s[^;{}]*(?:\{[^{}]*\}[^;{}]*)*?)?\s*\{"
+        r"\)((?: const| noexcept| override|&|\s+requires\([^\n]*\))*)"
+        r"(?:\s*:\s[^;{}]*(?:\{[^{}]*\}[^;{}]*)*?)?\s*\{"
     )
     at = 0
     while found := opens.search(code, at):
@@ -164,7 +165,7 @@ def _prose(comment: str) -> str:
             if code and not indented:
                 out.append("")
             code = indented
-        out.append(line if code or not line.startswith("  ") else line)
+        out.append(line)
     if code:
         while out and not out[-1]:
             out.pop()

@@ -92,7 +92,8 @@ def section(name: str, title: str, html: str) -> str:
 def cards(entries: Sequence[tuple[str, str, str]]) -> str:
     """(anchor, number, words) of each, as links into the page."""
     links = (
-        f'<a class="card" href="#{text(anchor)}"><b>{text(number)}</b> <span>{text(words)}</span></a>\n'
+        f'<a class="card" href="#{text(anchor)}"><b>{text(number)}</b> '
+        f"<span>{text(words)}</span></a>\n"
         for anchor, number, words in entries
     )
     return f'<div class="side cards" style="--minimum:220px">\n{"".join(links)}</div>\n'

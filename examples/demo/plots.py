@@ -1,4 +1,5 @@
-"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for free."""
+"""Lines and points as inline SVG, in the colours of the style sheet: light and dark come for
+free."""
 
 from __future__ import annotations
 
@@ -153,4 +154,5 @@ def _text(
     extra: str = "",
 ) -> str:
     look = ' class="soft"' if soft else ""
-    return f'<text{look} x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{extra}>{text(words)}</text>'
+    placed = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"'
+    return f"<text{look} {placed}{extra}>{text(words)}</text>"

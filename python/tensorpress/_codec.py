@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any
 
 from . import _core
 
-Parameter = Union[str, int, float]
+Parameter = str | int | float
 
 # The keyword of each kind of bound, and what the library calls it.
 BOUNDS = {
@@ -23,9 +23,8 @@ BOUNDS = {
 class Codec:
     """How to compress: a codec's name, its bound and its parameters.
 
-    Exactly one of `absolute`, `relative`, `pointwise_relative`, `psnr` and `ratio` for codecs with an
-    error
-    bound, none for those of a fixed rate; `tensorpress.codecs()` lists the parameters.
+    Exactly one of `absolute`, `relative`, `pointwise_relative`, `psnr` and `ratio` for codecs with
+    an error bound, none for those of a fixed rate; `tensorpress.codecs()` lists the parameters.
 
     >>> codec = tensorpress.Codec("dense", relative=1e-4)
     >>> codec

@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ._reader import MAX_BYTES, checked_threads, open_core
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # every type checker knows it
 
-    Source = Union[Buffer, str, "os.PathLike[str]"]
+    Source = Buffer | str | os.PathLike[str]
 
 
 @overload
@@ -52,7 +52,7 @@ def compress(
 
     A codec with an error bound takes one of these; every element keeps it:
       absolute            |x' - x| <= absolute
-      relative            |x' - x| <= relative * (max - min) of the finite values that are no fill values
+      relative            |x' - x| <= relative * (max - min) of finite values, fill values aside
       pointwise_relative  |x' - x| <= pointwise_relative * |x|
       psnr                at least so many decibels
       ratio               about so many times smaller; the bound that achieves it is then kept

@@ -7,7 +7,7 @@ import math
 import operator
 import os
 from types import EllipsisType, TracebackType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 40
 MAX_THREADS = 1024
 
-Index = Union[int, slice, EllipsisType, tuple[Union[int, slice, EllipsisType], ...]]
+Index = int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]
 
 
 def open(source: Source, *, threads: int = 1) -> Reader:

@@ -5,8 +5,9 @@
 ...     data = numpy.sin(numpy.arange(10000.0)).reshape(100, 100)
 ...     dataset = file.create_dataset("x", data=data, **tensorpress.hdf5.Filter(absolute=1e-3))
 
-Importing this module makes the filter known to the HDF5 library of h5py, so that files can also be read. Other programs
-find it when the folder `plugin_path()` is in the environment variable HDF5_PLUGIN_PATH. docs/hdf5.md has the details.
+Importing this module makes the filter known to the HDF5 library of h5py, so that files can also be
+read. Other programs find it when the folder `plugin_path()` is in the environment variable
+HDF5_PLUGIN_PATH. docs/hdf5.md has the details.
 """
 
 from __future__ import annotations
@@ -36,15 +37,18 @@ _MAX_FILL_VALUES = 15
 
 
 class Filter(h5py.filters.FilterRefBase):
-    """How a dataset is compressed: `create_dataset(..., **Filter(absolute=1e-3))`, or `compression=Filter(...)`.
+    """How a dataset is compressed: `create_dataset(..., **Filter(absolute=1e-3))`, or
+    `compression=Filter(...)`.
 
-    Exactly one bound is given for the codecs "dense" (the default), "ceresz" and "ceresz2": `absolute` in the unit of
-    the data, `relative` to the value range of each chunk, `pointwise_relative` to each value, or
-    `psnr` in decibels, for each chunk. `effort` ("best" or "fast") is for dense, `codebook`
-    ("default" or "dynamic") for ceresz2. "dct-chop" takes no bound but `cf`, `layout`, `transform`, `coefficients`.
+    Exactly one bound is given for the codecs "dense" (the default), "ceresz" and "ceresz2":
+    `absolute` in the unit of the data, `relative` to the value range of each chunk,
+    `pointwise_relative` to each value, or `psnr` in decibels, for each chunk. `effort` ("best" or
+    "fast") is for dense, `codebook` ("default" or "dynamic") for ceresz2. "dct-chop" takes no bound
+    but `cf`, `layout`, `transform`, `coefficients`.
 
-    `fill_values` stand for no data: they come back bit for bit and do not count in the range. The dataset's own
-    fill value is one of them by itself. `threads` work on each chunk; 0 is one, or TENSORPRESS_HDF5_THREADS.
+    `fill_values` stand for no data: they come back bit for bit and do not count in the range. The
+    dataset's own fill value is one of them by itself. `threads` work on each chunk; 0 is one, or
+    TENSORPRESS_HDF5_THREADS.
     """
 
     filter_id = FILTER_ID
@@ -69,7 +73,9 @@ class Filter(h5py.filters.FilterRefBase):
         given = {"effort": effort, "codebook": codebook, "cf": cf, "layout": layout}
         given |= {"transform": transform, "coefficients": coefficients}
         values = (absolute, relative, pointwise_relative, psnr)
-        bounds = {name: value for name, value in zip(_BOUNDS, values) if value is not None}
+        bounds = {
+            name: value for name, value in zip(_BOUNDS, values, strict=True) if value is not None
+        }
         chop = any(
             given[name] is not None for name in ("cf", "layout", "transform", "coefficients")
         )
@@ -95,7 +101,8 @@ def _bound_words(codec: str, bounds: dict[str, float]) -> tuple[int, int, int]:
         return (0, 0, 0)
     if len(bounds) != 1:
         raise ValueError(
-            f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; got {', '.join(bounds) or 'none'}"
+            f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; "
+            f"got {', '.join(bounds) or 'none'}"
         )
     ((name, value),) = bounds.items()
     if not (np.isfinite(value) and value >= 0):
@@ -150,11 +157,12 @@ def _checked(value: object, name: str, low: int, high: int) -> int:
     return int(value)
 
 
-# ---- The shared library ------------------------------------------------------------------------------------------------
+# ---- The shared library --------------------------------------------------------------------------
 
 
 def _find_plugin() -> pathlib.Path:
-    """TENSORPRESS_HDF5_PLUGIN, the folder of this package, or the build folder of the tree that it is in."""
+    """TENSORPRESS_HDF5_PLUGIN, the folder of this package, or the build folder of the tree that it
+    is in."""
     named = os.environ.get("TENSORPRESS_HDF5_PLUGIN")
     here = pathlib.Path(__file__).resolve().parent
     candidates = [pathlib.Path(named)] if named else []
@@ -190,7 +198,8 @@ _plugin = _open_plugin()
 
 
 def plugin_path() -> str:
-    """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump, netCDF4 and whatever else uses HDF5."""
+    """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump, netCDF4 and whatever else uses
+    HDF5."""
     return str(_find_plugin().parent)
 
 
@@ -202,11 +211,12 @@ def register() -> None:
 register()
 
 
-# ---- Chunks in parallel ------------------------------------------------------------------------------------------------
+# ---- Chunks in parallel --------------------------------------------------------------------------
 
 
 class _ChunkCoder:
-    """Codes chunks of one dataset outside HDF5 and its lock; ctypes lets other Python threads run meanwhile."""
+    """Codes chunks of one dataset outside HDF5 and its lock; ctypes lets other Python threads run
+    meanwhile."""
 
     def __init__(self, dataset: h5py.Dataset) -> None:
         creation = dataset.id.get_create_plist()
@@ -269,7 +279,7 @@ def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None
     threads = threads or os.cpu_count() or 1
 
     def encode(origin: tuple[int, ...]) -> tuple[tuple[int, ...], bytes]:
-        part = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents))]
+        part = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents, strict=True))]
         chunk = np.ascontiguousarray(part, dtype=dataset_type)
         if chunk.shape != extents:
             whole = np.full(extents, fill, dtype=dataset_type)
@@ -278,7 +288,9 @@ def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None
         return origin, coder.encode(chunk)
 
     dataset_type, fill = dataset.dtype, dataset.fillvalue
-    origins = itertools.product(*(range(0, n, extent) for n, extent in zip(dataset.shape, extents)))
+    origins = itertools.product(
+        *(range(0, n, extent) for n, extent in zip(dataset.shape, extents, strict=True))
+    )
     with ThreadPoolExecutor(threads) as executor:
         for origin, stream in _in_order(
             executor, 2 * threads, ((encode, origin) for origin in origins)
@@ -296,7 +308,9 @@ def read_parallel(dataset: h5py.Dataset, threads: int | None = None) -> np.ndarr
         chunk = np.frombuffer(stored if mask & 1 else coder.decode(stored), dtype=dtype).reshape(
             extents
         )
-        place = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents))]
+        place = array[
+            tuple(slice(o, o + extent) for o, extent in zip(origin, extents, strict=True))
+        ]
         place[...] = chunk[tuple(slice(extent) for extent in place.shape)]
 
     def tasks() -> Iterator:

@@ -1,6 +1,6 @@
 """xarray: `xarray.open_dataset("x.tpz", engine="tensorpress")` gives a dataset of one variable that
-reads the chunks it needs when they are needed. Names, axes, coordinates and attributes come from the
-stream's attributes, where it has them.
+reads the chunks it needs when they are needed. Names, axes, coordinates and attributes come from
+the stream's attributes, where it has them.
 """
 
 from __future__ import annotations

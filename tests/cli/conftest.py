@@ -67,7 +67,8 @@ def tensorpress(tmp_path):
 
 @pytest.fixture
 def smooth():
-    """Waves and a little noise, like a picture or a field: smooth(shape, dtype), values in 0..255."""
+    """Waves and a little noise, like a picture or a field: smooth(shape, dtype), values in
+    0..255."""
 
     def make(shape, dtype="f4"):
         generator = np.random.default_rng(20241)

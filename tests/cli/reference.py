@@ -1,6 +1,8 @@
-"""DCT+Chop written down in double precision, straight from the paper: Y = T X T', keep the corner, X ~ T^-1 Y T^-T.
+"""DCT+Chop written down in double precision, straight from the paper: Y = T X T', keep the corner,
+X ~ T^-1 Y T^-T.
 
-Every plane (the last two axes) is padded to whole blocks by repeating its edge, and cropped again at the end.
+Every plane (the last two axes) is padded to whole blocks by repeating its edge, and cropped again
+at the end.
 """
 
 import numpy as np
@@ -49,5 +51,7 @@ def chopped(tensor, chop_factor, layout="square", transform="dct"):
 
 def pad(values, sides):
     widths = [(0, 0)] * (values.ndim - len(sides))
-    widths += [(0, -extent % side) for extent, side in zip(values.shape[-len(sides) :], sides)]
+    widths += [
+        (0, -extent % side) for extent, side in zip(values.shape[-len(sides) :], sides, strict=True)
+    ]
     return np.pad(values, widths, mode="edge")

@@ -310,8 +310,10 @@ NPY = {
     "complex": b"\x93NUMPY\x01\x00\x37\x00{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}"
     + bytes(24),
     "huge header": b"\x93NUMPY\x02\x00\xff\xff\xff\x7f{",
-    "absurd shape": b"\x93NUMPY\x01\x00\x4f\x00{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808, 4)}   ",
-    "negative shape": b"\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
+    "absurd shape": b"\x93NUMPY\x01\x00\x4f\x00"
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808, 4)}   ",
+    "negative shape": b"\x93NUMPY\x01\x00\x38\x00"
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
     "cut off": b"\x93NUMPY\x01\x00\x39\x00{'descr': '<f4', 'fortran_order': False, 'shape': (300,)}"
     + bytes(24),
 }

@@ -11,7 +11,7 @@ def sets(tensorpress, smooth):
     """Four data sets of different roughness: a.npy to d.npy."""
     generator = np.random.default_rng(1)
     names = []
-    for name, noise in zip("abcd", [0, 1e-3, 1e-2, 1e-1]):
+    for name, noise in zip("abcd", [0, 1e-3, 1e-2, 1e-1], strict=True):
         values = smooth((64, 96)) + noise * generator.standard_normal((64, 96))
         np.save(tensorpress.directory / f"{name}.npy", values.astype(np.float32))
         names.append(f"{name}.npy")
@@ -76,7 +76,7 @@ def test_the_study_prints_figures_6_and_7_and_table_1(tensorpress, sets):
         ("", "not a JSON object"),
         ('{"codec": "ceresz2", "lengths": [1, 2, 3]}', "no prefix code"),
         ('{"codec": "ceresz2", "symbols": 4, "lengths": [1, 2, 2]}', "symbols"),
-        ('{"codec": "ceresz2", "lengths": [%s]}' % ",".join(["16"] * 65536), "65536 symbols"),
+        (json.dumps({"codec": "ceresz2", "lengths": [16] * 65536}), "65536 symbols"),
     ],
     ids=["empty", "no prefix code", "wrong number", "too many"],
 )

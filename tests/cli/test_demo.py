@@ -1,4 +1,5 @@
-"""tensorpress demo: the report has its pieces, its numbers are right, and bad input is one sentence."""
+"""tensorpress demo: the report has its pieces, its numbers are right, and bad input is one
+sentence."""
 
 import base64
 import html.parser
@@ -74,7 +75,8 @@ def test_report_has_tables_plots_and_pictures(tensorpress, data):
         "Waves & <noise>" in page.text and "Made for a test." in page.text and "images" in page.text
     )
     assert page.tags["table"] == 3 and page.tags["svg"] == 2
-    # The summary; for each data set CF 1 to 8 in two layouts and 1 to 4 with ZFP's transform; three bounds of two codecs for floats.
+    # The summary; for each data set CF 1 to 8 in two layouts and 1 to 4 with ZFP's transform; three
+    # bounds of two codecs for floats.
     assert page.tags["tr"] == (1 + 2) + 2 * (1 + 20) + 6
     assert page.tags["img"] == 2 * (1 + 2 * 3)  # the original; three copies with their differences
     for picture in page.pictures:

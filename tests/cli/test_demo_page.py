@@ -1,4 +1,5 @@
-"""The page of ./dev demo, made from generated data as on a machine without Debian's data packages."""
+"""The page of ./dev demo, made from generated data as on a machine without Debian's data
+packages."""
 
 import importlib.util
 import re

@@ -109,7 +109,9 @@ def test_sweeps_heed_how_many_devices_there_are_and_how_many_parts(tensorpress):
         "--json",
     ]
     one, node = (tensorpress(*sweep, "--count", count).json[0] for count in ("1", "8"))
-    for alone, together in zip(one["series"][0]["points"], node["series"][0]["points"]):
+    for alone, together in zip(
+        one["series"][0]["points"], node["series"][0]["points"], strict=True
+    ):
         assert alone["fits"] == together["fits"]
         if alone["fits"]:
             assert together["gb_per_s"] == pytest.approx(8 * alone["gb_per_s"])

@@ -1,6 +1,8 @@
-"""When disks fail and processes die: a name shows the old file or the complete new one, and an error is one sentence.
+"""When disks fail and processes die: a name shows the old file or the complete new one, and an
+error is one sentence.
 
-A library that tests/faults/failing_io.c says how to build is loaded before the program and makes single calls fail.
+A library that tests/faults/failing_io.c says how to build is loaded before the program and makes
+single calls fail.
 """
 
 import os
@@ -92,7 +94,8 @@ def test_short_and_interrupted_calls_change_nothing(faulty, job, how):
 
 
 def test_a_pipe_that_is_kept_in_a_failing_temporary_file(faulty):
-    """Of a pipe with a relative bound a copy is kept; its writes and reads may be short, and may fail."""
+    """Of a pipe with a relative bound a copy is kept; its writes and reads may be short, and may
+    fail."""
     data = (faulty.directory / "x.npy").read_bytes()
     piped = ["compress", "-", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-o", "out"]
     assert faulty.run("short", *piped, stdin=data).returncode == 0
@@ -136,7 +139,8 @@ def test_whichever_call_fails_it_is_one_sentence_and_the_old_file_stays(
         assert done.returncode == 2, f"{kind} {number} of {calls}: {done}"
         sentence = done.stderr.decode()
         assert words in sentence and sentence.count("\n") == 1, sentence
-        # The folder is synced after the new name is there: its failure is told, and the new file is complete.
+        # The folder is synced after the new name is there: its failure is told, and the new file is
+        # complete.
         after_rename = kind == "sync" and number == calls
         assert output.read_bytes() == (complete if after_rename else OLD), (
             f"{kind} {number} of {calls}"
@@ -211,8 +215,9 @@ def test_a_file_size_limit_is_an_error_and_not_a_signal(faulty):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """small_disk(argv, folder): runs argv with a tmpfs of 96 KiB, seen by nobody else, mounted on that folder, whose file `out`
-    is OLD before. Returns the process, the content of `out` and the names in the folder afterwards."""
+    """small_disk(argv, folder): runs argv with a tmpfs of 96 KiB, seen by nobody else, mounted on
+    that folder, whose file `out` is OLD before. Returns the process, the content of `out` and the
+    names in the folder afterwards."""
     mount = 'mount -t tmpfs -o size=96k tmpfs "$0"'
     ways = [["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"]]
     probe = tmp_path / "probe"

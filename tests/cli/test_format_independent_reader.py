@@ -1,5 +1,5 @@
-"""The reader that was written from docs/format.md alone (tpz_reader) against the program: golden streams and fresh ones of every
-codec, to the last bit."""
+"""The reader that was written from docs/format.md alone (tpz_reader) against the program: golden
+streams and fresh ones of every codec, to the last bit."""
 
 import re
 

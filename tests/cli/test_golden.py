@@ -1,4 +1,5 @@
-"""Streams of earlier versions decode to the same bits, on every instruction set; broken ones stay refused."""
+"""Streams of earlier versions decode to the same bits, on every instruction set; broken ones stay
+refused."""
 
 import pytest
 from conftest import ROOT

@@ -9,7 +9,8 @@ BYTES = 600 * MIB
 
 
 def peak_bytes(tensorpress, *arguments):
-    """Runs the program and returns the most memory it held at any time, or this Python if that is more."""
+    """Runs the program and returns the most memory it held at any time, or this Python if that is
+    more."""
     argv = [tensorpress.path, *map(str, arguments)]
     pid = os.posix_spawn(
         argv[0],

@@ -1,4 +1,5 @@
-"""The performance ledger notices a loss. Speeds come from a program that prints them, so that nothing here depends on the clock."""
+"""The performance ledger notices a loss. Speeds come from a program that prints them, so that
+nothing here depends on the clock."""
 
 import json
 import os
@@ -14,8 +15,8 @@ ROW = {"ratio": 8.0, "memcpy_gb_per_s": 10.0, "decompress_gb_per_s": 15.0}
 
 @pytest.fixture
 def ledger(tmp_path):
-    """ledger(speeds, *arguments): the script with a `tensorpress bench` whose calls compress at these speeds, the last one again
-    and again."""
+    """ledger(speeds, *arguments): the script with a `tensorpress bench` whose calls compress at
+    these speeds, the last one again and again."""
 
     def run(speeds, *arguments):
         program, turn = tmp_path / "tensorpress", tmp_path / "turn"

@@ -1,11 +1,11 @@
-"""The manual page and the completion for bash, which the program makes from the declarations behind --help."""
+"""The manual page and the completion for bash, which the program makes from the declarations behind
+--help."""
 
 import re
 import shutil
 import subprocess
 
 import pytest
-
 
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z-]+)", re.MULTILINE)
 
@@ -76,7 +76,10 @@ def complete(tensorpress):
     script.write_bytes(tensorpress("--completion-bash").out)
 
     def run(*words):
-        commands = 'source ./completion.bash; COMP_WORDS=(tensorpress "$@"); COMP_CWORD=$#; _tensorpress; printf "%s\\n" "${COMPREPLY[@]}"'
+        commands = (
+            'source ./completion.bash; COMP_WORDS=(tensorpress "$@"); COMP_CWORD=$#; '
+            '_tensorpress; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
         argv = ["bash", "-c", commands, "bash", *words]
         done = subprocess.run(argv, cwd=tensorpress.directory, capture_output=True, text=True)
         assert done.returncode == 0 and done.stderr == "", done.stderr

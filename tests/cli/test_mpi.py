@@ -1,4 +1,5 @@
-"""tensorpress-mpi: many processes write and read the very bytes that one does, and none of them hangs."""
+"""tensorpress-mpi: many processes write and read the very bytes that one does, and none of them
+hangs."""
 
 import os
 import pathlib
@@ -24,7 +25,8 @@ ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
-    # Open MPI itself frees little when it ends, and its threads are not compiled for ThreadSanitizer.
+    # Open MPI itself frees little when it ends, and its threads are not compiled for
+    # ThreadSanitizer.
     "ASAN_OPTIONS": "detect_leaks=0",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
 }
@@ -105,7 +107,8 @@ WAYS = {
     "known range": "--rel 1e-4 --range 0:255 --effort fast",
     "ceresz": "--codec ceresz --rel 1e-3 --chunk-shape 1x45x90",
     "ceresz2": "--codec ceresz2 --rel 1e-3 --chunk-shape 1x45x90",
-    "a codebook from the data": "--codec ceresz2 --codebook dynamic --rel 1e-3 --chunk-shape 1x45x90",
+    "a codebook from the data": "--codec ceresz2 --codebook dynamic --rel 1e-3 "
+    "--chunk-shape 1x45x90",
     "dct-chop": "--cf 3 --chunk-shape 1x45x90",
 }
 

@@ -1,4 +1,5 @@
-"""NetCDF and HDF5 files: variables to .tpz and back with what belongs to them, and whole files with our filter."""
+"""NetCDF and HDF5 files: variables to .tpz and back with what belongs to them, and whole files with
+our filter."""
 
 import json
 import os
@@ -9,12 +10,13 @@ import shutil
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("HDF5_PLUGIN_PATH", str(ROOT / "build" / "lib" / "hdf5" / "plugin"))
 
-import h5py  # noqa: E402
-import netCDF4  # noqa: E402
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import h5py
+import netCDF4
+import numpy as np
+import pytest
 
-# A build under sanitizers has no plugin, and what our program wrote is then read by others after ./dev build only.
+# A build under sanitizers has no plugin, and what our program wrote is then read by others after
+# ./dev build only.
 needs_plugin = pytest.mark.skipif(
     not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")),
     reason="the plugin is not built",

@@ -1,4 +1,5 @@
-"""quantize, cast and mask as a user meets them: flags, ratios, what happens to values that do not fit."""
+"""quantize, cast and mask as a user meets them: flags, ratios, what happens to values that do not
+fit."""
 
 import numpy as np
 import pytest

@@ -43,7 +43,7 @@ def test_rows_of_our_own_codecs_agree_with_numpy(tensorpress, wave):
         tensorpress, "wave_12x40x50.f32", "--codec", "ceresz", "--rel", "1e-2,1e-4", "--json"
     ).json
     assert [row["bound"] for row in rows] == ["rel 0.01", "rel 1e-04"]
-    for row, rel in zip(rows, (1e-2, 1e-4)):
+    for row, rel in zip(rows, (1e-2, 1e-4), strict=True):
         assert set(row) == ROW | FIGURES
         assert row["field"] == "wave" and row["codec"] == "ceresz" and row["threads"] == 1
         assert row["bytes_in"] == wave.nbytes

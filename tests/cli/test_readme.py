@@ -1,4 +1,5 @@
-"""The README's examples print what the README says, speeds aside. They use the data of ./dev demo."""
+"""The README's examples print what the README says, speeds aside. They use the data of ./dev
+demo."""
 
 import os
 import pathlib

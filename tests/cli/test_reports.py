@@ -94,7 +94,8 @@ def test_info_prints_a_line_a_field(tensorpress, smooth):
 
 
 def test_info_shows_the_matrix_form_s_cost(tensorpress, smooth):
-    """Equations 5 and 7 of the paper for n x n planes: both products of Y = LHS A RHS, two operations a step."""
+    """Equations 5 and 7 of the paper for n x n planes: both products of Y = LHS A RHS, two
+    operations a step."""
     n, cf, planes = 64, 4, 6
     report = compressed(tensorpress, smooth((planes, n, n)), "--cf", cf, "--form", "matmul")
     m = cf * n // 8

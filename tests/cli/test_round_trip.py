@@ -1,4 +1,5 @@
-"""What goes in comes back: the right values in the right type and shape, through files and pipes."""
+"""What goes in comes back: the right values in the right type and shape, through files and
+pipes."""
 
 import io
 
@@ -52,7 +53,8 @@ def test_one_dimension_uses_the_eight_point_transform(tensorpress, smooth, lengt
     np.testing.assert_allclose(copy, reference.chopped(array, 3), rtol=0, atol=255 * 2e-6)
 
 
-# Half a unit in the last place of the largest coefficient (8 x 255), for every coefficient at its worst.
+# Half a unit in the last place of the largest coefficient (8 x 255), for every coefficient at its
+# worst.
 @pytest.mark.parametrize("coefficients, unit", [("bf16", 2.0**-8), ("f16", 2.0**-11)])
 def test_short_coefficients_are_close(tensorpress, smooth, coefficients, unit):
     array = smooth((64, 64))

@@ -12,7 +12,8 @@ SETTINGS = [
 
 
 def streams(tensorpress, flags, variants):
-    """One compressed file and one decompressed file a variant; a variant is (flags, environment)."""
+    """One compressed file and one decompressed file a variant; a variant is (flags,
+    environment)."""
     made = []
     for extra, environment in variants:
         tensorpress(

@@ -1,5 +1,6 @@
 """Terminals: the progress bar, binary data kept off the screen, and Ctrl-C."""
 
+import contextlib
 import os
 import pty
 import select
@@ -74,10 +75,8 @@ def test_an_interrupted_compression_leaves_no_trace(tensorpress):
         process = start(tensorpress, subprocess.PIPE)
         feed_until(process, lambda fed: fed == 32)
         process.send_signal(signal_number)
-        try:
-            feed_until(process, lambda _: process.poll() is not None)
-        except BrokenPipeError:
-            pass
+        with contextlib.suppress(BrokenPipeError):
+            feed_until(process, lambda _, process=process: process.poll() is not None)
         assert process.communicate()[1] == b""
         assert process.returncode == -signal_number
         assert os.listdir(tensorpress.directory) == ["x.tpz"]

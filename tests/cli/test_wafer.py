@@ -32,7 +32,7 @@ def run(tensorpress, *arguments, **options):
 
 @pytest.mark.parametrize("mesh", TABLE_2)
 def test_offsets_take_the_cycles_of_table_2_by_one_pes_counter(tensorpress, mesh):
-    for order, published in zip(("column", "row"), TABLE_2[mesh]):
+    for order, published in zip(("column", "row"), TABLE_2[mesh], strict=True):
         told = tensorpress("wafer", "offsets", "--mesh", mesh, "--order", order, "--json").json
         assert told["order"] == order and told["mesh"] == mesh
         assert told["cycles"] == pytest.approx(published, rel=0.041)
@@ -298,7 +298,8 @@ def test_bad_arguments_are_one_sentence(tensorpress, wind):
 
 def test_a_slower_hop_makes_a_slower_mesh(tensorpress):
     (tensorpress.directory / "slow.json").write_text(
-        '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", "kind": "assumed", "source": "a test"}]}'
+        '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", '
+        '"kind": "assumed", "source": "a test"}]}'
     )
     usual = tensorpress("wafer", "offsets", "--mesh", "10x10", "--json").json["cycles"]
     slow = tensorpress(

@@ -1,4 +1,5 @@
-"""Makes .tpz bytes from docs/format.md alone, checksums and all, so that streams can lie on purpose."""
+"""Makes .tpz bytes from docs/format.md alone, checksums and all, so that streams can lie on
+purpose."""
 
 import ctypes
 import ctypes.util

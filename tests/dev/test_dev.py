@@ -1,4 +1,5 @@
-"""./dev as a person meets it, in a folder of its own where every tool it calls is a stand-in that writes down its call."""
+"""./dev as a person meets it, in a folder of its own where every tool it calls is a stand-in that
+writes down its call."""
 
 import hashlib
 import os
@@ -23,7 +24,8 @@ case " $* " in *" ${BROKEN_FOLDER:-none} "*) exit 1 ;; esac
 mkdir -p build/bin
 ln -sf /bin/true build/bin/tensorpress
 """
-# A tool that leaves a JUnit report as ctest (--output-junit FILE) and pytest (--junitxml=FILE) do; ctest breaks lines inside a tag.
+# A tool that leaves a JUnit report as ctest (--output-junit FILE) and pytest (--junitxml=FILE) do;
+# ctest breaks lines inside a tag.
 TEST_RUNNER = """
 if [ "$1" = -c ]; then exit 0; fi
 while [ $# -gt 0 ]; do
@@ -31,7 +33,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 if [ -z "$file" ]; then exit 0; fi
-printf '<testsuite name="x"\\n\\ttests="10"\\n\\tfailures="%s" errors="0" disabled="0" skipped="1">' "${FAILING:-0}" >"$file"
+head='<testsuite name="x"\\n\\ttests="10"\\n\\tfailures="%s" errors="0" disabled="0" skipped="1">'
+printf "$head" "${FAILING:-0}" >"$file"
 exit "${FAILING:-0}"
 """
 
@@ -52,7 +55,8 @@ class House:
         self.tool("id", "echo ${USER_ID:-0}")
         self.tool(
             "cmake",
-            "case $2 in release) f=build ;; *) f=build/$2 ;; esac; mkdir -p $f; touch $f/build.ninja",
+            "case $2 in release) f=build ;; *) f=build/$2 ;; esac; "
+            "mkdir -p $f; touch $f/build.ninja",
         )
         self.tool("ninja", NINJA)
         self.tool("ctest", TEST_RUNNER)

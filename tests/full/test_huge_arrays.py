@@ -1,4 +1,5 @@
-"""More than 2^32 elements through the program, from a sparse file, within a small memory. Run by ./dev test --full."""
+"""More than 2^32 elements through the program, from a sparse file, within a small memory. Run by
+./dev test --full."""
 
 import os
 import pathlib
@@ -15,7 +16,8 @@ ELEMENTS = (1 << 32) + 4096 * 3
 
 
 def peak_bytes(*arguments):
-    """Runs the program and returns the most memory it held at any time, or this Python if that is more."""
+    """Runs the program and returns the most memory it held at any time, or this Python if that is
+    more."""
     null = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     argv = [str(PROGRAM), *map(str, arguments)]
     _, status, usage = os.wait4(os.posix_spawn(argv[0], argv, os.environ, file_actions=null), 0)

@@ -159,7 +159,10 @@ def test_the_demo_s_letters_can_be_read_and_its_tables_do_not_scroll(pages, chro
     page = chromium.open(pages("demo"), width, dark=False)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate(TINY) == []
-    scrolling = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60))"
+    scrolling = (
+        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => e.textContent.slice(0, 60))"
+    )
     assert page.evaluate(scrolling) == []
 
 

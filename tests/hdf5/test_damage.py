@@ -36,7 +36,8 @@ def test_the_error_says_what_is_wrong(file_with_chunk, tool):
     damaged = bytearray(path.read_bytes())
     damaged[offset + size // 2] ^= 1
     path.write_bytes(damaged)
-    # HDF5 2 does not listen to filters while it reads; HDF5 1 of the tools does, and so do our own readers.
+    # HDF5 2 does not listen to filters while it reads; HDF5 1 of the tools does, and so do our own
+    # readers.
     with h5py.File(path) as file, pytest.raises(OSError, match="checksum"):
         hdf5.read_parallel(file["x"])
     assert "checksum" in tool("h5dump", "--enable-error-stack", "-d", "/x", path, status=1)

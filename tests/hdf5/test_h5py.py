@@ -1,4 +1,5 @@
-"""Datasets written and read by h5py: every codec, type, byte order and shape; the bound on what comes back."""
+"""Datasets written and read by h5py: every codec, type, byte order and shape; the bound on what
+comes back."""
 
 import itertools
 import threading
@@ -231,7 +232,7 @@ def test_two_threads_with_files_of_their_own(tmp_path, field):
             for _ in range(5):
                 back = read(write(tmp_path / f"{name}.h5", data, (64, 64), Filter(relative=1e-3)))
                 assert largest_error(data, back) <= 1e-3 * np.ptp(data)
-        except BaseException as error:  # noqa: BLE001  # told to the test's own thread
+        except BaseException as error:  # told to the test's own thread
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]

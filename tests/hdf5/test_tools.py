@@ -5,9 +5,9 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
+from conftest import FERRET
 
 from tensorpress import hdf5
-from conftest import FERRET
 from tensorpress.hdf5 import Filter
 
 FILES = {
@@ -25,7 +25,8 @@ def raw(path, variable):
 
 
 def check_bound(original, fill, back, relative):
-    """Within the bound of the whole range, which is no smaller than that of a chunk; fill values bit for bit."""
+    """Within the bound of the whole range, which is no smaller than that of a chunk; fill values
+    bit for bit."""
     missing = np.zeros(original.shape, bool) if fill is None else original == fill
     assert np.array_equal(back[missing], original[missing])
     ordinary = original[~missing].astype(np.float64)

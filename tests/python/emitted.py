@@ -1,4 +1,5 @@
-"""Emits PyTorch from model texts by the built program, imports it, and compares it with autograd."""
+"""Emits PyTorch from model texts by the built program, imports it, and compares it with
+autograd."""
 
 import importlib.util
 import itertools

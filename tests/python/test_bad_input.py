@@ -200,8 +200,10 @@ def test_a_stream_and_its_array_must_not_share_memory():
     memory[100 : 100 + len(PACKED)] = np.frombuffer(PACKED, "uint8")
     with pytest.raises(ValueError, match="share memory"):
         tensorpress.decompress(memory[100 : 100 + len(PACKED)], out=array)
-    with tensorpress.open(memory[100 : 100 + len(PACKED)]) as reader:
-        with pytest.raises(ValueError, match="share memory"):
-            reader.read(array)
+    with (
+        tensorpress.open(memory[100 : 100 + len(PACKED)]) as reader,
+        pytest.raises(ValueError, match="share memory"),
+    ):
+        reader.read(array)
     apart = memory[2 * ARRAY.nbytes : 3 * ARRAY.nbytes].view("float32").reshape(16, 16)
     tensorpress.decompress(memory[100 : 100 + len(PACKED)], out=apart)

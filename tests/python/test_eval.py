@@ -12,12 +12,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tensorpress.eval import comparison  # noqa: E402
-from tensorpress.eval.__main__ import main  # noqa: E402
-from tensorpress.eval.benchmarks import BENCHMARKS  # noqa: E402
-from tensorpress.eval.series import BASELINE, all_series  # noqa: E402
-from tensorpress.eval.sources import generated  # noqa: E402
-from tensorpress.eval.training import Run  # noqa: E402
+from tensorpress.eval import comparison
+from tensorpress.eval.__main__ import main
+from tensorpress.eval.benchmarks import BENCHMARKS
+from tensorpress.eval.series import BASELINE, all_series
+from tensorpress.eval.sources import generated
+from tensorpress.eval.training import Run
 
 COMMAND = [sys.executable, "-m", "tensorpress.eval"]
 

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tensorpress.eval import networks  # noqa: E402
+from tensorpress.eval import networks
 
 
 def parameters(network):

@@ -8,7 +8,6 @@ not object.
 
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -22,7 +21,9 @@ GUIDE = ROOT / "docs" / "guide"
 PAGES = {"scientist": 5, "ml-engineer": 5, "accelerator-researcher": 6, "framework": 4}
 ENVIRONMENT = {
     **os.environ,
-    "PATH": f"{PROGRAM.absolute().parent}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+    "PATH": os.pathsep.join(
+        [str(PROGRAM.absolute().parent), os.path.dirname(sys.executable), os.environ["PATH"]]
+    ),
     "OMP_NUM_THREADS": "1",  # threads that wait for each other are slow where others compute too
 }
 
@@ -43,7 +44,8 @@ def run(argv, folder):
 
 
 def pattern_of(expected):
-    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its line."""
+    """A line that is nothing but `…` stands for any lines, one elsewhere for any words of its
+    line."""
     lines = expected.splitlines(keepends=True)
     return "".join(
         "(?s:.*)" if line == "…\n" else re.escape(line).replace("…", ".*") for line in lines

@@ -1,5 +1,5 @@
-"""Compact plans: exact small forms change no gradient, values that are read twice stay what they are,
-and predicted peaks are measured."""
+"""Compact plans: exact small forms change no gradient, values that are read twice stay what they
+are, and predicted peaks are measured."""
 
 import json
 import random
@@ -138,7 +138,9 @@ def test_a_decoded_value_that_is_read_twice_is_not_overwritten(tmp_path):
     for step in (exact, lossy):
         step(x)
         step.backward()
-    for (name, mine), (_, other) in zip(lossy.named_parameters(), exact.named_parameters()):
+    for (name, mine), (_, other) in zip(
+        lossy.named_parameters(), exact.named_parameters(), strict=True
+    ):
         error = (mine.grad - other.grad).norm() / other.grad.norm()
         assert error < 0.05, (name, float(error))
 

@@ -164,9 +164,11 @@ def test_pools_in_slices_give_the_gradients_of_whole_ones(tmp_path):
 
 # Convolutions whose weights, strides and few rows decide what oneDNN takes besides.
 CONVOLUTIONS = {
-    "wide weights on small maps": "h = b: conv2d(a: conv2d(x, 256, 3, padding = 1), 256, 3, padding = 1)",
+    "wide weights on small maps": "h = b: conv2d(a: conv2d(x, 256, 3, padding = 1), "
+    "256, 3, padding = 1)",
     "strides": "h = b: conv2d(a: conv2d(x, 32, 3, padding = 1), 32, 3, stride = 2, padding = 1)",
-    "channels that fill no block": "h = b: conv2d(a: conv2d(x, 24, 3, padding = 1), 8, 3, padding = 1)\n"
+    "channels that fill no block": "h = b: conv2d(a: conv2d(x, 24, 3, padding = 1), "
+    "8, 3, padding = 1)\n"
     "h = d: conv2d(c: conv2d(h, 8, 3, padding = 1), 20, 3, padding = 1)",
     "one by one": "h = b: conv2d(a: conv2d(x, 64, 1), 128, 1)",
     "fewer rows than the kernel": "h = a: conv2d(x, 192, 3, padding = 1)\n"

@@ -1,5 +1,5 @@
-"""Gradients of operators that read other inputs than values to train on: indices, masks, matrices in
-compressed rows, labels. They are autograd's, bit by bit in float and to rounding in double.
+"""Gradients of operators that read other inputs than values to train on: indices, masks, matrices
+in compressed rows, labels. They are autograd's, bit by bit in float and to rounding in double.
 
 A case is a model's text, the same in PyTorch from the parameters P, and the inputs.
 """

@@ -48,7 +48,8 @@ CASES = {
     "conv2d": (IMAGES, "y = c: conv2d(h, 6, 3)", conv()),
     "conv2d strided": (
         IMAGES,
-        "y = c: conv2d(h, 6, [3, 2], stride = [2, 1], padding = [1, 0], dilation = [1, 2], bias = false)",
+        "y = c: conv2d(h, 6, [3, 2], stride = [2, 1], padding = [1, 0], dilation = [1, 2], "
+        "bias = false)",
         conv(stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
     ),
     "conv2d in groups": (
@@ -198,7 +199,8 @@ CASES = {
     ),
     "attention with a trained mask of all pairs": (
         TOKENS,
-        "param c: f32[5, 5] = 0.5\nq, k, v = chunk(h, 3)\ny = attention(q, k, v, c, 2, scale = 0.7)",
+        "param c: f32[5, 5] = 0.5\nq, k, v = chunk(h, 3)\n"
+        "y = attention(q, k, v, c, 2, scale = 0.7)",
         attended(mask="c", scale=0.7),
     ),
     "max_pool2d": (IMAGES, "y = max_pool2d(h, 2)", lambda P, h: F.max_pool2d(h, 2)),
@@ -270,7 +272,8 @@ CASES = {
     ),
     "slices of one tensor": (
         TOKENS,
-        "a = slice(h, 1, stop = 2)\nb = slice(h, 1, 2, 4)\ny = relu(a * b) + sigmoid(a) * slice(h, 1, -2)",
+        "a = slice(h, 1, stop = 2)\nb = slice(h, 1, 2, 4)\n"
+        "y = relu(a * b) + sigmoid(a) * slice(h, 1, -2)",
         lambda P, h: F.relu(h[:, :2] * h[:, 2:4]) + torch.sigmoid(h[:, :2]) * h[:, -2:],
     ),
     "expand": (

@@ -9,7 +9,7 @@ import tensorpress
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from tensorpress.onnx import write_compressor, write_decompressor  # noqa: E402
+from tensorpress.onnx import write_compressor, write_decompressor
 
 OPERATORS = {"MatMul", "Gather", "Pad", "Reshape"}
 SHAPE = (2, 3, 30, 44)

@@ -107,9 +107,11 @@ def test_a_closed_reader_is_a_value_error(tpz):
 
 
 def test_a_pickled_reader_opens_its_file_again(tpz):
-    with tensorpress.open(tpz, threads=2) as reader:
-        with pickle.loads(pickle.dumps(reader)) as again:
-            assert np.array_equal(again[3], reader[3])
+    with (
+        tensorpress.open(tpz, threads=2) as reader,
+        pickle.loads(pickle.dumps(reader)) as again,
+    ):
+        assert np.array_equal(again[3], reader[3])
 
 
 def test_a_buffer_is_read_like_a_file(tpz):

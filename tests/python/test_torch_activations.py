@@ -6,11 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18  # noqa: E402
-from tensorpress.torch import compress_activations  # noqa: E402
-
+from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18
+from tensorpress.torch import compress_activations
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

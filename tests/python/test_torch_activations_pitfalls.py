@@ -8,11 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+import torch.nn.functional as F
+from torch import nn
 
-from tensorpress.eval.networks import UNet, alexnet_small, resnet18, resnet_small  # noqa: E402
-from tensorpress.torch import compress_activations  # noqa: E402
+from tensorpress.eval.networks import UNet, alexnet_small, resnet18, resnet_small
+from tensorpress.torch import compress_activations
 
 TWO_BITS = {"default": {"codec": "quantize", "bits": 2}}
 

@@ -6,13 +6,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402
-from test_torch_activations_pitfalls import convolutions, gradients, near, plain_gradients  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.utils.checkpoint import checkpoint  # noqa: E402
+from test_torch_activations_pitfalls import convolutions, gradients, near, plain_gradients
+from torch import nn
+from torch.utils.checkpoint import checkpoint
 
-from tensorpress.eval.networks import alexnet_small, resnet18  # noqa: E402
-from tensorpress.torch import compress_activations  # noqa: E402
+from tensorpress.eval.networks import alexnet_small, resnet18
+from tensorpress.torch import compress_activations
 
 TWO_BITS = {"default": {"codec": "quantize", "bits": 2}}
 

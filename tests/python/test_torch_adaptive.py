@@ -65,10 +65,11 @@ def test_the_choice_is_as_small_as_any_of_its_mean_score_allows():
         assert choice["c"] == 0  # below the least
         size = sum(sizes[name][place] for name, place in choice.items())
         best = min(
-            sum(sizes[name][place] for name, place in zip(sizes, places))
+            sum(sizes[name][place] for name, place in zip(sizes, places, strict=True))
             for places in itertools.product(range(3), repeat=3)
-            if sum(scores[name][place] for name, place in zip(sizes, places)) / 3 >= target - 1e-9
-            and all(scores[name][place] >= 0.6 for name, place in zip(sizes, places))
+            if sum(scores[name][place] for name, place in zip(sizes, places, strict=True)) / 3
+            >= target - 1e-9
+            and all(scores[name][place] >= 0.6 for name, place in zip(sizes, places, strict=True))
         )
         assert size == best, target
 
@@ -138,7 +139,7 @@ def adaptive_step(tmp_path, **options):
 
 
 def test_an_emitted_step_trains_exactly_at_target_1(tmp_path):
-    step, optimizer, adaptive = adaptive_step(tmp_path, target=1.0, every=3)
+    _, optimizer, adaptive = adaptive_step(tmp_path, target=1.0, every=3)
     torch.manual_seed(5)
     plain = emit(tmp_path, TEXT).Step()
     other = torch.optim.SGD(plain.parameters(), 0.05, momentum=0.9)

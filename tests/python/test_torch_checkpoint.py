@@ -12,10 +12,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-import tensorpress  # noqa: E402
-from tensorpress.torch import Checkpoint, load, save  # noqa: E402
+import tensorpress
+from tensorpress.torch import Checkpoint, load, save
 
 
 @pytest.fixture
@@ -379,7 +379,7 @@ def test_numpy_arrays_and_scalars_come_back(path):
 
 
 def test_a_whole_training_state_with_a_scheduler_comes_back(path):
-    model, optimizer = trained(torch.optim.SGD, momentum=0.9)
+    _, optimizer = trained(torch.optim.SGD, momentum=0.9)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 3, 9])
     save({"scheduler": scheduler.state_dict(), "rng": torch.get_rng_state()}, path, "exact")
     after = load(path)

@@ -14,10 +14,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_torch_checkpoint import Odd, bits, tensors_in  # noqa: E402
+from test_torch_checkpoint import Odd, bits, tensors_in
 
-import tensorpress  # noqa: E402
-from tensorpress.torch import load, save  # noqa: E402
+import tensorpress
+from tensorpress.torch import load, save
 
 
 @pytest.fixture

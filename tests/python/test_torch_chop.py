@@ -11,7 +11,7 @@ import tensorpress
 
 torch = pytest.importorskip("torch")
 
-from tensorpress.torch import ChopCompressor, ChopDecompressor, compressed_shape  # noqa: E402
+from tensorpress.torch import ChopCompressor, ChopDecompressor, compressed_shape
 
 # Sides that are whole blocks, that need padding, that are smaller than a block.
 PLANES = [(32, 48), (30, 41), (3, 5), (1, 1), (9, 64)]

@@ -10,9 +10,9 @@ import tensorpress
 
 torch = pytest.importorskip("torch")
 
-from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset  # noqa: E402
+from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
-from tensorpress.torch import CompressedDataset, CompressedLoader  # noqa: E402
+from tensorpress.torch import CompressedDataset, CompressedLoader
 
 
 def pictures(count=23, shape=(3, 32, 32), seed=0):

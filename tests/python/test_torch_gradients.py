@@ -8,12 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
-from two_ranks import Ranks  # noqa: E402
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from two_ranks import Ranks
 
-import tensorpress  # noqa: E402
-from tensorpress.torch import GradientCompression, compress_gradients  # noqa: E402
+import tensorpress
+from tensorpress.torch import GradientCompression, compress_gradients
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tensorpress.torch import ChopCompressor, write_graph  # noqa: E402
+from tensorpress.torch import ChopCompressor, write_graph
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "bin" / "tensorpress"
 PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", PROGRAM))

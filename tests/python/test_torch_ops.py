@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tensorpress import _core  # noqa: E402
-from tensorpress.torch import native_packing, ops, portable_packing  # noqa: E402
+from tensorpress import _core
+from tensorpress.torch import native_packing, ops, portable_packing
 
 torch.manual_seed(1)
 X = torch.randn(3, 5, 7)

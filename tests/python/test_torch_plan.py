@@ -6,10 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-from tensorpress.torch import Plan, compress_activations  # noqa: E402
-
+from tensorpress.torch import Plan, compress_activations
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

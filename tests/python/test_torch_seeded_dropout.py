@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from tensorpress.torch.seeded_dropout import dropout_
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -92,7 +92,7 @@ def test_only_what_is_asked_for_is_read(tmp_path):
         assert dataset["x"].isel(dim_0=[1, 3], dim_1=[20, 5, 5]).values.shape == (2, 3)
         assert dataset["x"][3::-1, ::3].values.shape == (4, 14)
         with pytest.raises(tensorpress.CorruptError):
-            dataset["x"][9, 39].values
+            dataset["x"][9, 39].load()
 
 
 def test_dask_reads_it_in_pieces(tmp_path):

@@ -60,7 +60,8 @@ def _kept(cf: int) -> str:
         for u in range(8)
         for v in range(8)
     )
-    picture = f'<svg viewBox="0 0 79 79" class="small" role="img" aria-label="chop factor {cf}">{cells}</svg>'
+    label = f'role="img" aria-label="chop factor {cf}"'
+    picture = f'<svg viewBox="0 0 79 79" class="small" {label}>{cells}</svg>'
     return page.figure(
         picture, f"CF {cf}: {cf * cf} of 64 frequencies are kept, {64 / cf / cf:g} times smaller."
     )

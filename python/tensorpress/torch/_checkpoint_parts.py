@@ -53,7 +53,7 @@ class Parts:
         self.threads = checked_threads(threads)
         self.max_bytes = max_bytes
         self._exact: tuple[str, bytes] = ("", b"")
-        file = open(path, "rb")  # noqa: SIM115  Python's own exceptions for files
+        file = open(path, "rb")
         try:
             self.writer = "an unknown program"
             with self.trouble("the list of its parts"):

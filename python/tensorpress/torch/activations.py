@@ -254,7 +254,7 @@ class CompressedActivations:
         if wish.need is not Need.VALUES or wish.mask or not isinstance(wish.codec, Quantize):
             return wish
         seen = self._observed.get(value.name)
-        if seen is None or value.codec is None and value.kept is None:
+        if seen is None or (value.codec is None and value.kept is None):
             elements = value.elements + (seen.elements if seen else 0)
             floor = wish.codec if seen is None else max(seen.floor, wish.codec, key=_fidelity)
             self._observed[value.name] = Observed(elements, value.dtype, floor)

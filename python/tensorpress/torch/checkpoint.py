@@ -16,7 +16,7 @@ import pathlib
 import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO
 
 import torch
 
@@ -30,7 +30,7 @@ from ._checkpoint_report import CheckpointReport, StorageReport
 from ._checkpoint_storages import Rules, Storage, View
 from ._checkpoint_tree import decode, encode, to_text
 
-Location = Union[str, torch.device, Mapping[str, str], None]
+Location = str | torch.device | Mapping[str, str] | None
 
 EXACT_PART_BYTES = 1 << 20  # small exact storages share a part of about this size
 

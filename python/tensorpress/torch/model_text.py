@@ -2,7 +2,8 @@
 
 torch.export runs the module once and gives its operators in order, with the module and the source
 line that each came from. An operator becomes one line of text through the functions of
-`text_operators` and `text_shapes`; parameters keep their names, so the emitted step takes the module's state_dict.
+`text_operators` and `text_shapes`; parameters keep their names, so the emitted step takes the
+module's state_dict.
 
     >>> import torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3))
@@ -27,8 +28,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import text_operators, text_shapes  # noqa: F401  (register the operators)
-from . import text_writing
+from . import text_operators, text_shapes, text_writing  # noqa: F401  (the first two register operators)
 from .text_writing import Call, Expression, Unsupported
 
 KEYWORDS = frozenset(
@@ -293,7 +293,8 @@ class _Writer:
         for candidate in (running, *(path.rpartition(".")[0] for path in paths.values())):
             names = [f"{candidate}.{local}" for local in paths]
             if candidate and all(
-                name in self._all_names(path) for name, path in zip(names, paths.values())
+                name in self._all_names(path)
+                for name, path in zip(names, paths.values(), strict=True)
             ):
                 return candidate
         instance, number = running or node.name, 1

@@ -41,7 +41,7 @@ def conv2d(a: Arguments) -> Call:
     if padding == "valid":
         padding = 0
     if padding == "same":
-        reach = [d * (k - 1) for d, k in zip(a.dilation * 2, kernel)]
+        reach = [d * (k - 1) for d, k in zip(a.dilation * 2, kernel, strict=False)]
         if any(each % 2 for each in reach):
             raise Unsupported("conv2d with padding='same' pads unevenly here, which")
         padding = [each // 2 for each in reach]
@@ -79,7 +79,7 @@ def matmul(a: Arguments) -> Call:
     # Leading axes become one, and come back from it.
     tensors = [
         f"reshape({text}, {listed([-1, *shape[-2:]])})"
-        for text, shape in zip(tensors, (left, right))
+        for text, shape in zip(tensors, (left, right), strict=True)
     ]
     back = [-1 if i == 0 else extent for i, extent in enumerate(a.result.shape)]
     return Call("matmul", tensors, inside=f"reshape({{}}, {listed(back)})")

@@ -123,7 +123,7 @@ def part(a: Arguments) -> Call | str:
         return a.tensor("self")
     known = all(isinstance(each, int) for each in (extent, a.start or 0, a.step))
     refuse_unless(known, "a part of an open axis")
-    attributes = [f"axis={axis(a, a.dim)}"] + unless(0, "start", a.start or 0)
+    attributes = [f"axis={axis(a, a.dim)}", *unless(0, "start", a.start or 0)]
     if isinstance(a.end, int) and a.end < extent:
         attributes.append(f"stop={a.end}")
     return Call("slice", [a.tensor("self")], attributes + unless(1, "step", a.step))

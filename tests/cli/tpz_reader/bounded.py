@@ -109,7 +109,7 @@ def decode(payload: bytes, chunk) -> np.ndarray:
             elements = as_elements(values, chunk.dtype)
     elif not flags & CONSTANT:
         assert special.all()
-    for position, value in zip(*patches):
+    for position, value in zip(*patches, strict=True):
         elements[position] = value
     if flags & SPECIAL:
         elements[special] = special_values

@@ -1,4 +1,5 @@
-"""dct-chop: blocks of coefficients back to planes, with the very operations that the page gives, in f32."""
+"""dct-chop: blocks of coefficients back to planes, with the very operations that the page gives, in
+f32."""
 
 import math
 
@@ -43,7 +44,9 @@ def inverse_dct(y: list) -> list:
             m, n = (y[1] + y[7]) * H, (y[1] - y[7]) * H
         p, r, q, t = m + y[3], m - y[3], n + y[5], n - y[5]
         odd = [p * C[3] + q * C[5], r * C[7] + t * C[1], r * C[1] - t * C[7], q * C[3] - p * C[5]]
-    return [e + o for e, o in zip(even, odd)] + [e - o for e, o in zip(even, odd)][::-1]
+    return [e + o for e, o in zip(even, odd, strict=True)] + [
+        e - o for e, o in zip(even, odd, strict=True)
+    ][::-1]
 
 
 def inverse_zfp(y: list) -> list:
@@ -66,7 +69,8 @@ def coefficients_of(payload: bytes, kind: str) -> np.ndarray:
 
 
 def rows_of_coefficients(stored, planes, rows, columns, cf, layout):
-    """For each u the kept coefficients v of all blocks: row u is an array (planes, rows, columns, kept)."""
+    """For each u the kept coefficients v of all blocks: row u is an array (planes, rows, columns,
+    kept)."""
     if layout == "square":
         grid = stored.reshape(planes, rows, cf, columns, cf)
         return [grid[:, :, u] for u in range(cf)]

@@ -119,13 +119,17 @@ def read(stream: bytes) -> Tensor:
     assert index == [(offset, len(payload)) for offset, _, _, _, payload in chunks]
 
     elements = np.empty(shape, NUMPY_TYPES[dtype])
-    grid = itertools.product(*(range(0, extent, step) for extent, step in zip(shape, chunk_shape)))
+    grid = itertools.product(
+        *(range(0, extent, step) for extent, step in zip(shape, chunk_shape, strict=True))
+    )
     corners = list(grid) if elements.size else []
     for expected, (corner, (_, _, flags, number, payload)) in enumerate(
         zip(corners, chunks, strict=True)
     ):
         assert number == expected and flags in (0, 1)
-        box = tuple(slice(start, start + step) for start, step in zip(corner, chunk_shape))
+        box = tuple(
+            slice(start, start + step) for start, step in zip(corner, chunk_shape, strict=True)
+        )
         chunk = Chunk(codec, parameters, dtype, elements[box].shape)
         if flags == 1:
             assert len(payload) == chunk.count * elements.itemsize

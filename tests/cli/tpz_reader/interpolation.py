@@ -1,4 +1,5 @@
-"""The interpolation predictor of dense: a coarse level of quanta, then passes that double one axis after the other."""
+"""The interpolation predictor of dense: a coarse level of quanta, then passes that double one axis
+after the other."""
 
 import functools
 import itertools
@@ -126,7 +127,8 @@ class Level:
         self.type = values.dtype.type
 
     def neighbours(self, place, axis: int):
-        """Far left, left, right, far right of the values at `place` = [z, y, columns], odd on `axis`."""
+        """Far left, left, right, far right of the values at `place` = [z, y, columns], odd on
+        `axis`."""
         n = self.values.shape[axis]
         k = -(-n // 2)
 
@@ -140,7 +142,7 @@ class Level:
             where = place[2] // 2
             found = [e(np.clip(where + shift, 0, k - 1)) for shift in (-1, 0, 1, 2)]
             for at in sorted({0, k - 2, k - 1} & set(where.tolist())):
-                for values, value in zip(found, self._one(e, at, k, n, on_x=True)):
+                for values, value in zip(found, self._one(e, at, k, n, on_x=True), strict=True):
                     values[at - where[0]] = value
             return found
         return self._one(e, place[axis] // 2, k, n, on_x=False)
@@ -346,7 +348,9 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     top = min((6, 4, 2, 1)[second >> 6], (longest - 1).bit_length())
 
     def level_extents(level):
-        return tuple(-(-n // 2**level) if used else n for n, used in zip(extents, axes))
+        return tuple(
+            -(-n // 2**level) if used else n for n, used in zip(extents, axes, strict=True)
+        )
 
     def step(level):
         plain = T((2 * bound) * (1 - mode.shrink / 4096))

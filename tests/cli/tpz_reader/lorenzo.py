@@ -77,7 +77,7 @@ def read_classes(coder: Decoder, blocks: int, size: int, shape3) -> list[int]:
                 tables.append(
                     class_tables()[NO_CONTEXT if before is None else context_of(classes[before])]
                 )
-        for i, value in zip(lanes, coder.group(tables)):
+        for i, value in zip(lanes, coder.group(tables), strict=True):
             if i < blocks:
                 assert 0 <= value < CLASSES
                 classes[i] = value

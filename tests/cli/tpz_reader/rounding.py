@@ -1,4 +1,5 @@
-"""f32 to the smaller types, to nearest, ties to even; and what stands for T in the page: f32 or f64."""
+"""f32 to the smaller types, to nearest, ties to even; and what stands for T in the page: f32 or
+f64."""
 
 import numpy as np
 

@@ -3,6 +3,7 @@ by ReLU and batch normalization; max-pools down, bilinear interpolation and conc
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import torch
@@ -33,7 +34,7 @@ class EncoderDecoder(nn.Module):
     ) -> None:
         super().__init__()
         sizes = [channels, *widths]
-        pairs = zip(sizes[:-1], sizes[1:], strict=True)
+        pairs = itertools.pairwise(sizes)
         self.down = nn.ModuleList(_level(above, here, normalize) for above, here in pairs)
         self.up = nn.ModuleList(
             _level(below + here, here, normalize)

@@ -33,7 +33,8 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """relu(x + f(x)), f convolutions of 1 x 1, 3 x 3 and 1 x 1, the last to four times the width."""
+    """relu(x + f(x)), f convolutions of 1 x 1, 3 x 3 and 1 x 1, the last to four times the
+    width."""
 
     expansion = 4
 
