@@ -82,7 +82,7 @@ def gradients(step: nn.Module, batch: Sequence[torch.Tensor], seed: int) -> dict
     torch.manual_seed(seed)
     step.zero_grad()
     step(*batch)
-    step.backward()  # type: ignore[operator]
+    step.backward()
     for buffer, before in zip(step.buffers(), buffers, strict=True):
         buffer.copy_(before)
     found = {n: p.grad.detach().clone() for n, p in step.named_parameters() if p.grad is not None}
@@ -93,8 +93,8 @@ def gradients(step: nn.Module, batch: Sequence[torch.Tensor], seed: int) -> dict
 def held_by_step(step: nn.Module, batch: Sequence[torch.Tensor]) -> int:
     """Bytes that an emitted step holds between the passes, besides its batch."""
     step(*batch)
-    held = _storages(step.saved.values())  # type: ignore[union-attr,operator]
-    step.saved = {}  # type: ignore[assignment]
+    held = _storages(step.saved.values())
+    step.saved = {}
     return sum(size for key, size in held.items() if key not in _storages(batch))
 
 

@@ -133,7 +133,7 @@ def step_of(text: pathlib.Path, vertices: int, plan: str) -> nn.Module:
 def one_step(step: nn.Module, batch: Sequence[torch.Tensor]) -> None:
     step.zero_grad()
     step(*batch)
-    step.backward()  # type: ignore[operator]
+    step.backward()
 
 
 def bytes_of(tensor: torch.Tensor) -> int:
@@ -275,7 +275,7 @@ def train_cora(data: pathlib.Path, plan: str, seed: int, steps: int) -> Run:
         for _ in range(steps):
             optimizer.zero_grad()
             loss = step(matrix, features, known)
-            step.backward()  # type: ignore[operator]
+            step.backward()
             optimizer.step()
     with torch.no_grad():
         weights = [step.get_parameter(f"conv{place}.lin.weight") for place in (1, 2, 3)]

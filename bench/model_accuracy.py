@@ -148,7 +148,7 @@ def trained(plans: Plans, plan: str, seed: int, epochs: int) -> tuple[nn.Module,
 
     def gradients(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         loss: torch.Tensor = step(x, labels)
-        step.backward()  # type: ignore[operator]
+        step.backward()
         return loss
 
     found = train(

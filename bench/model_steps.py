@@ -74,7 +74,7 @@ def checkpoint_blocks(model: nn.Module) -> bool:
         def again(*inputs: torch.Tensor, inner: Callable = inner) -> torch.Tensor:
             return checkpoint(inner, *inputs, use_reentrant=False)
 
-        block.forward = again  # type: ignore[method-assign]
+        block.forward = again
     return bool(blocks)
 
 
@@ -113,7 +113,7 @@ def emitted_step(model: nn.Module, way: str) -> Step:
 
     def step(*batch: torch.Tensor) -> None:
         model(*batch)
-        model.backward()  # type: ignore[operator]
+        model.backward()
         if optimizer:
             optimizer.step()
             optimizer.zero_grad()

@@ -102,7 +102,7 @@ def trained(text: pathlib.Path, steps: int, data: Any) -> nn.Module:
     for _ in range(steps):
         optimizer.zero_grad()
         step(*batch(data, int(torch.randint(len(data.train_inputs) // BATCH, ()))))
-        step.backward()  # type: ignore[operator]
+        step.backward()
         optimizer.step()
     return step
 

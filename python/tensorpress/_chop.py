@@ -157,7 +157,7 @@ def _whole(name: str, value: object, least: int, most: int | None = None, why: s
     to = "" if most is None else f" to {most}"
     sort = "at least" if most is None else "from"
     try:
-        number = value.__index__()  # type: ignore[attr-defined]
+        number = value.__index__()
     except (AttributeError, TypeError):
         raise TypeError(f"{name} is {value!r}; it is a whole number {sort} {least}{to}") from None
     if isinstance(value, bool) or number < least or (most is not None and number > most):

@@ -163,7 +163,7 @@ def _entries(index: Index, rank: int) -> list[int | slice]:
         raise IndexError(f"{len(entries) - ellipses} indices for an array of {rank} axes")
     at = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
     whole = [slice(None)] * (rank - len(entries) + ellipses)
-    return [*entries[:at], *whole, *entries[at + 1 :]]  # type: ignore[list-item]
+    return [*entries[:at], *whole, *entries[at + 1 :]]
 
 
 def _positions(index: Index, shape: tuple[int, ...]) -> list[range]:

@@ -238,7 +238,7 @@ class _ChunkCoder:
     def _call(self, function: object, data: object, size: int) -> bytes:
         result, count = ctypes.c_void_p(), ctypes.c_size_t()
         message = ctypes.create_string_buffer(512)
-        status = function(  # type: ignore[operator]
+        status = function(
             self.values,
             len(self.values),
             data,

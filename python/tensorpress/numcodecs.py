@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numcodecs.abc import Codec as NumcodecsCodec  # type: ignore[import-untyped]
-from numcodecs.compat import (  # type: ignore[import-untyped]
+from numcodecs.abc import Codec as NumcodecsCodec
+from numcodecs.compat import (
     ensure_contiguous_ndarray,
     ensure_ndarray,
 )
@@ -27,7 +27,7 @@ from ._codec import Codec, Parameter, codec_from
 from ._compression import compress, decompress, info
 
 
-class Tensorpress(NumcodecsCodec):  # type: ignore[misc]
+class Tensorpress(NumcodecsCodec):
     """A Codec for numcodecs; takes the same arguments, and besides
 
     fill_values  values that stand for no data and come back exactly

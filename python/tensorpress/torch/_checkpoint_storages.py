@@ -82,7 +82,7 @@ class Storage:
             return torch.empty(0, dtype=torch.uint8)
         tensor = self.views[0].tensor.detach()
         whole = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-        whole.set_(tensor.untyped_storage(), self.first, (self.bytes,), (1,))  # type: ignore[call-overload]
+        whole.set_(tensor.untyped_storage(), self.first, (self.bytes,), (1,))
         return whole.cpu()
 
     def shape(self, elements: int) -> tuple[int, ...]:

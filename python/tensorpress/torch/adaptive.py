@@ -211,26 +211,24 @@ class AdaptiveStep(Adaptive):
         super().__init__(step, **options)
 
     @property
-    def plan(self) -> dict[str, int]:  # type: ignore[override]
+    def plan(self) -> dict[str, int]:
         """The bits of each activation; 32: kept."""
         return {name: _BITS[self.choice.get(name, 0)] for name in self._bits}
 
     @property
     def _bits(self) -> dict[str, int]:
-        bits: dict[str, int] = self.model.bits  # type: ignore[assignment]
+        bits: dict[str, int] = self.model.bits
         return bits
 
-    def step(  # type: ignore[override]
-        self, optimizer: torch.optim.Optimizer, *batch: torch.Tensor
-    ) -> torch.Tensor:
+    def step(self, optimizer: torch.optim.Optimizer, *batch: torch.Tensor) -> torch.Tensor:
         """Forward, backward and the optimizer's step for one batch."""
-        return super().step(optimizer, batch)  # type: ignore[arg-type]
+        return super().step(optimizer, batch)
 
     def _train(self, optimizer: torch.optim.Optimizer, closure: Any, plan: Any) -> torch.Tensor:
         self._bits.update(dict.fromkeys(self._bits, 32) if plan == "off" else plan)
         optimizer.zero_grad()
         loss = self.model(*closure)
-        self.model.backward()  # type: ignore[operator]
+        self.model.backward()
         optimizer.step()
         return loss
 

@@ -34,7 +34,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 # DDP compares annotations with types, and here they would be texts; so this one has none.
-def compress_gradients(state, bucket):  # type: ignore[no-untyped-def]
+def compress_gradients(state, bucket):
     """The communication hook: model.register_comm_hook(state, compress_gradients)."""
     return state.exchange(bucket)
 

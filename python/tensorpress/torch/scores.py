@@ -155,7 +155,7 @@ def _measure_batch(
     finally:
         for name, each in step.named_parameters():
             each.grad = before[name]
-        step.saved = {}  # type: ignore[assignment]
+        step.saved = {}
     return activations
 
 
@@ -165,7 +165,7 @@ def packed_sizes(
     """The bytes of each named activation of a batch, stored with so many bits; 32: kept."""
     emitted = inspect.unwrap(type(step).forward).__globals__
     saved, packed = _unpacked_forward(step, emitted, batch)
-    step.saved = {}  # type: ignore[assignment]
+    step.saved = {}
     return {
         name: [
             saved[name].nbytes
@@ -199,7 +199,7 @@ def _unpacked_forward(
         emitted["pack_bits"] = pack
         for name, each in step.named_buffers():
             each.copy_(buffers[name])
-    saved = dict(step.saved)  # type: ignore[arg-type]
+    saved = dict(step.saved)
     addresses = set(kept)
     packed = [
         name
@@ -222,9 +222,9 @@ def _gradients(
     }
     if name is not None and lossy is not None:
         copies[name] = lossy(saved[name])
-    step.saved = copies  # type: ignore[assignment]
+    step.saved = copies
     step.zero_grad()
-    step.backward()  # type: ignore[operator]
+    step.backward()
     return {
         key: each.grad.detach().clone()
         for key, each in step.named_parameters()

@@ -128,7 +128,7 @@ def _heads_together(node: Node, writer: Writer) -> str:
     """[batch, heads, tokens, features] as [batch, tokens, heads * features]: where the module made
     the one from the other, what it made it from."""
     heads, features = (node.meta["val"].shape[i] for i in (1, 3))
-    if str(node.target) == "aten.transpose.int" and sorted(node.args[1:]) == [1, 2]:  # type: ignore[type-var]
+    if str(node.target) == "aten.transpose.int" and sorted(node.args[1:]) == [1, 2]:
         apart: Any = node.args[0]
         whole = apart.args[0] if apart.args else None
         joined = isinstance(whole, Node) and str(apart.target) in RESHAPES

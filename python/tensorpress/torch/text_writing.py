@@ -58,7 +58,7 @@ class Arguments:
         self.node = node
         self.writer = writer
         given = dict(node.kwargs)
-        schema = node.target._schema  # type: ignore[union-attr]
+        schema = node.target._schema
         for i, argument in enumerate(schema.arguments):
             value = node.args[i] if i < len(node.args) else given.get(argument.name)
             if value is None and argument.has_default_value():
@@ -78,7 +78,7 @@ class Arguments:
     @property
     def name(self) -> str:
         """ "relu" of aten.relu.default."""
-        return self.node.target._schema.name.removeprefix("aten::")  # type: ignore[union-attr]
+        return self.node.target._schema.name.removeprefix("aten::")
 
     def is_parameter(self, name: str) -> bool:
         given = self.given[name]
@@ -124,7 +124,7 @@ def write(node: Node, writer: Writer) -> Call | Expression | str | None:
             same_shape = str(before.meta["val"].shape) == str(node.meta["val"].shape)
             refuse_unless(same_shape, "a tensor that is repeated to another shape")
             return writer.tensor(before)
-        part = writer.part(*node.args)  # type: ignore[arg-type]
+        part = writer.part(*node.args)
         if str(source.target) == UNBIND:
             taken = Arguments(source, writer)
             return Expression(f"squeeze({part}, {axis(taken, taken.dim)})")

@@ -89,7 +89,7 @@ class Shard:
 
     def _find_payloads(self) -> torch.Tensor:
         info = self.info()
-        if info["statistics"]["raw_chunks"]:  # type: ignore[index]
+        if info["statistics"]["raw_chunks"]:
             raise ValueError(
                 "some samples are stored as they are, because dct-chop would not make them "
                 'smaller; decompress with where="worker", or use a smaller cf'
@@ -104,12 +104,12 @@ class Shard:
         distance = FRAME.size + -(-size // 8) * 8
         window = torch.from_numpy(stream)[offset : offset + distance * self.count]
         payloads = window.reshape(self.count, distance)[:, FRAME.size : FRAME.size + size]
-        kind: dict[str, str] = info["parameters"]  # type: ignore[assignment]
+        kind: dict[str, str] = info["parameters"]
         return payloads.view(COEFFICIENTS[kind["coefficients"]])
 
     def _check_file(self, info: dict[str, object]) -> None:
         """Payloads are used without the reader, so every checksum is looked at once, here."""
-        shape: tuple[int, ...] = info["shape"]  # type: ignore[assignment]
+        shape: tuple[int, ...] = info["shape"]
         kind = {"f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
         out = torch.empty((1, *shape[1:]), dtype=kind.get(str(info["dtype"]), torch.float32))
         for sample in range(self.count):
