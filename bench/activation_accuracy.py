@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 from cifar_training import LAST_STEPS, accuracy, train
-from paired_runs import Run, difference, finished, means, versions, write
+from paired_runs import Run, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -86,8 +86,8 @@ def table(result: dict[str, Any]) -> str:
         "# Accuracy with compressed activations, paired by seed",
         "",
         f"`{result['command']}`; {result['data']}, {result['epochs']} epochs; tensorpress "
-        f"{result['version']}, torch {result['torch']}, one thread. Measured here. Differences are "
-        "level minus off of the same seed, mean and 95 % interval; loss is that of the last "
+        f"{result['version']}; {machines(result['runs'])}. Differences are level minus off "
+        "of the same seed, mean and 95 % interval; loss is that of the last "
         f"{LAST_STEPS} training steps.",
         "",
         "| network | level | seeds | saved bytes, times fewer | accuracy % | difference, points "
@@ -136,7 +136,7 @@ def main() -> None:
         "command": f"bench/activation_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
         "data": data.source,
         "epochs": options.epochs,
-        **versions(),
+        "version": tensorpress.__version__,
         "rows": summary(runs),
         "runs": runs,
     }

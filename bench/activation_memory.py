@@ -16,12 +16,12 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import platform
 import time
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from paired_runs import described, machine
 from torch.utils.checkpoint import checkpoint
 
 from tensorpress.eval.networks import ResNet, resnet18
@@ -124,8 +124,8 @@ def table(results: dict) -> str:
     lines = [
         "# Activations of ResNet-18 between forward and backward",
         "",
-        f"`bench/activation_memory.py`, {results['machine']}, {results['threads']} thread(s), "
-        f"torch {results['torch']}. Ratios are against plain PyTorch in the same run.",
+        f"`bench/activation_memory.py`; {described(results['machine'])}. "
+        "Ratios are against plain PyTorch in the same run.",
     ]
     for size, rows in results["batches"].items():
         lines += [
@@ -172,9 +172,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     trainer = Trainer(arguments.width)
     results: dict = {
-        "machine": platform.machine(),
-        "torch": torch.__version__,
-        "threads": arguments.threads,
+        "machine": machine(),
         "width": arguments.width,
         "batches": {},
     }

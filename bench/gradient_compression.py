@@ -24,10 +24,11 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from cifar_training import normalized
-from paired_runs import difference, versions, write
+from paired_runs import described, difference, machine, write
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+import tensorpress
 from tensorpress.eval.comparison import interval
 from tensorpress.eval.networks import resnet_small
 from tensorpress.eval.sources import cifar10, generated
@@ -126,8 +127,9 @@ def table(result: dict[str, Any]) -> str:
         "# Compressed gradients, two gloo processes",
         "",
         f"`{result['command']}`; {result['data']}, {result['steps']} steps of 2 x "
-        f"{result['batch']}; tensorpress {result['version']}, torch {result['torch']}. Measured "
-        "here. Loss: mean of the last 20 steps; difference from plain by seed, 95 % interval.",
+        f"{result['batch']}; tensorpress {result['version']}; "
+        f"{described(result['machine'])}. Loss: mean of the last 20 steps; "
+        "difference from plain by seed, 95 % interval.",
         "",
         "| setting | seeds | bytes sent a step | times fewer | loss | difference |",
         "|---|---:|---:|---:|---:|---:|",
@@ -176,7 +178,8 @@ def main() -> None:
         "data": "CIFAR-10" if options.data else "generated pictures",
         "steps": options.steps,
         "batch": options.batch,
-        **versions(),
+        "version": tensorpress.__version__,
+        "machine": {**machine(), "threads": 1},  # of a rank
         "rows": summary(runs),
         "runs": runs,
     }

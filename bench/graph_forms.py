@@ -31,9 +31,10 @@ from typing import Any
 import numpy as np
 import torch
 from compiled_steps import emitted, gradients, profile
-from paired_runs import Run, difference, finished, means, versions, write
+from paired_runs import Run, difference, finished, machines, means, write
 from torch import nn
 
+import tensorpress
 from tensorpress.torch.peak_memory import measured_peak
 
 NEAR = {
@@ -291,7 +292,7 @@ def train_cora(data: pathlib.Path, plan: str, seed: int, steps: int) -> Run:
     }
 
 
-def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> list[dict[str, Any]]:
+def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> dict[str, Any]:
     runs: dict[str, dict[int, Run]] = {plan: {} for plan in TRAINED_PLANS}
     for seed in range(5):
         for plan in TRAINED_PLANS:
@@ -300,7 +301,9 @@ def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> list[dict
             runs[plan][seed] = finished(path, make)
     keys = ("accuracy", "train_loss")
     base = runs["lossless"]
-    return [{"plan": plan, **means(of_plan, base, keys)} for plan, of_plan in runs.items()]
+    rows = [{"plan": plan, **means(of_plan, base, keys)} for plan, of_plan in runs.items()]
+    every = [run for of_plan in runs.values() for run in of_plan.values()]
+    return {"training": rows, "trained_on": machines(every)}
 
 
 # --- The table ------------------------------------------------------------------------------------
@@ -320,8 +323,8 @@ def table(result: dict[str, Any]) -> str:
     lines = [
         "# Graph networks in three forms",
         "",
-        f"`{result['command']}`; tensorpress {result['version']}, torch {result['torch']}, one "
-        f"thread. Measured here, beside other load, best of {result['repeat']}: times say the "
+        f"`{result['command']}`; tensorpress {result['version']}. Steps: "
+        f"{machines(result['rows'])}; beside other load, best of {result['repeat']}: times say the "
         "order of magnitude and no more, memory is exact. A step runs if its predicted peak is "
         f"below {result['limit_gib']:g} GiB. Peaks count everything, A and features too. Three "
         f"layers of {HIDDEN}; synthetic graphs have degree {DEGREE:g}, {FEATURES} features and "
@@ -341,7 +344,7 @@ def table(result: dict[str, Any]) -> str:
     lines += [
         "",
         f"GCN on Cora, csr, {result['steps']} steps of Adam, 20 labels a class, differences from "
-        "lossless of the same seed:",
+        f"lossless of the same seed; {result['trained_on']}:",
         "",
         "| plan | seeds | accuracy % | difference, points | loss | difference |",
         "|---|---:|---:|---:|---:|---:|",
@@ -390,9 +393,9 @@ def main() -> None:
         "limit_gib": options.limit,
         "steps": options.steps,
         "repeat": options.repeat,
-        **versions(),
+        "version": tensorpress.__version__,
         "agreement": agreement(options.data),
-        "training": trainings(options.data, options.runs, options.steps),
+        **trainings(options.data, options.runs, options.steps),
         "rows": measure_forms(options.data, options),
     }
     write(options.output, result, table(result))

@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 import numpy as np
+from processor import cpu_name
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "bench" / "ledger.json"
@@ -83,18 +84,6 @@ def figures_of(name: str, rows: list[dict]) -> dict[str, float]:
                 )
         figures[f"{label}, ratio"] = row["ratio"]
     return figures
-
-
-def cpu_name() -> str:
-    """As the system calls it, for those who read the ledger."""
-    lines = (
-        pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        if os.path.exists("/proc/cpuinfo")
-        else []
-    )
-    return next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), ""
-    )
 
 
 def lost(figures: dict[str, float], before: dict[str, float]) -> list[str]:

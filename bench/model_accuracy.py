@@ -41,7 +41,7 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import Run, difference, finished, means, versions, write
+from paired_runs import Run, difference, finished, kept, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -105,7 +105,7 @@ class Plans:
             scored.load_state_dict(step.state_dict())
             return tensorpress.torch.measure_activations(scored, *self.batch())
 
-        finished(path, measure)
+        kept(path, measure)
         return path
 
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -211,7 +211,7 @@ def table(result: dict[str, Any]) -> str:
         "# Accuracy of emitted steps against saved bytes, paired by seed",
         "",
         f"`{result['command']}`; {result['data']}, {result['epochs']} epoch(s), a small AlexNet; "
-        f"tensorpress {result['version']}, torch {result['torch']}, one thread. Measured here. "
+        f"tensorpress {result['version']}; {machines(result['runs'])}. "
         f"Differences are plan minus {BASE} of the same seed, mean and 95 % interval; loss is that "
         f"of the last {LAST_STEPS} training steps. Saved bytes are counted in the running step, "
         "against what autograd holds; scores at the end of each run, each activation alone lossy.",
@@ -296,7 +296,7 @@ def main() -> None:
         f"--seeds {options.seeds.start}:{options.seeds.stop}",
         "data": data.source,
         "epochs": options.epochs,
-        **versions(),
+        "version": tensorpress.__version__,
         "rows": summary(runs),
         "runs": runs,
     }

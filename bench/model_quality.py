@@ -30,9 +30,10 @@ from cifar_training import normalized as normalized_image
 from compiled_steps import ROOT, emitted
 from graph_forms import published
 from model_steps import BATCHES, sizes
-from paired_runs import Run, difference, finished, means, versions, write
+from paired_runs import Run, difference, finished, machines, means, write
 from torch import nn
 
+import tensorpress
 from tensorpress.eval.networks.shipped import TWINS, Batch
 from tensorpress.eval.sources import cifar10, satellite
 
@@ -250,10 +251,10 @@ def table(result: dict[str, Any]) -> str:
     lines = [
         "# What a plan does to a short training, paired by seed",
         "",
-        f"`{result['command']}`; tensorpress {result['version']}, torch {result['torch']}, one "
-        "thread. Measured here. Differences are the plan minus plain of the same seed, mean and "
-        "95 % interval. Saved bytes and peak are those of bench/results/model_steps.md, the update "
-        "in the backward pass, times fewer than plain.",
+        f"`{result['command']}`; tensorpress {result['version']}; "
+        f"{machines(result['runs'])}. Differences are the plan minus plain of the same "
+        "seed, mean and 95 % interval. Saved bytes and peak are those of "
+        "bench/results/model_steps.md, the update in the backward pass, times fewer than plain.",
         "",
         "| model | plan | saved bytes | peak | steps x batch | seeds | correct % | difference, "
         "points | test loss | difference |",
@@ -292,7 +293,7 @@ def main() -> None:
                 runs.append(finished(path, functools.partial(one_run, name, plan, seed, task)))
     result = {
         "command": "bench/model_quality.py DATA --runs RUNS",
-        **versions(),
+        "version": tensorpress.__version__,
         "rows": summary(runs),
         "runs": runs,
     }

@@ -20,12 +20,13 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from compiled_steps import ROOT, emitted, held_by_autograd, profile
+from paired_runs import described, machine
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -166,11 +167,14 @@ def measure(name: str, batch_size: int, repeat: int) -> dict[str, dict[str, floa
     return rows
 
 
-def table(name: str, batch: int, rows: dict[str, dict[str, float]]) -> str:
+def table(result: dict[str, Any]) -> str:
+    rows: dict[str, dict[str, float]] = result["ways"]
     plain = rows["plain"]
     updating = rows["plain+upd"]
     lines = [
-        f"## {name}, batch {batch}",
+        f"## {result['name']}, batch {result['batch']}",
+        "",
+        f"{described(result.get('machine'))}.",
         "",
         "| | saved MB | times fewer | peak MB | plain's | plain+upd's | activations, plain's | "
         "predicted MB | error | step s | times plain |",
@@ -192,6 +196,16 @@ def table(name: str, batch: int, rows: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def page(results: Iterable[dict[str, Any]]) -> str:
+    head = [
+        "# Emitted steps beside plain PyTorch",
+        "",
+        '`bench/model_steps.py`. Columns with "plain\'s" say how many times lower than plain.',
+        "",
+    ]
+    return "\n".join([*head, *map(table, results)])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", choices=[*TWINS, []])
@@ -203,23 +217,16 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     path = arguments.output / "model_steps.json"
     results: dict = json.loads(path.read_text()) if path.exists() else {"models": {}}
-    results.update(machine=platform.machine(), torch=torch.__version__, threads=arguments.threads)
     for name in arguments.models or TWINS:
         batch = arguments.batch or BATCHES.get(name, 100)
-        rows = measure(name, batch, arguments.repeat)
-        print(table(name, batch, rows), flush=True)
-        results["models"][f"{name} {batch}"] = {"name": name, "batch": batch, "ways": rows}
+        ways = measure(name, batch, arguments.repeat)
+        # Results of several calls stand in one file: each names the machine that it is from.
+        result = {"name": name, "batch": batch, "machine": machine(), "ways": ways}
+        print(table(result), flush=True)
+        results["models"][f"{name} {batch}"] = result
         arguments.output.mkdir(exist_ok=True, parents=True)
         path.write_text(json.dumps(results, indent=1) + "\n")
-    text = [
-        "# Emitted steps beside plain PyTorch",
-        "",
-        f"`bench/model_steps.py`, {results['machine']}, {results['threads']} thread(s), torch "
-        f'{results["torch"]}. Columns with "plain\'s" say how many times lower than plain.',
-        "",
-    ]
-    text += [table(r["name"], r["batch"], r["ways"]) for r in results["models"].values()]
-    path.with_suffix(".md").write_text("\n".join(text))
+    path.with_suffix(".md").write_text(page(results["models"].values()))
 
 
 if __name__ == "__main__":

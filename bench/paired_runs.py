@@ -11,21 +11,27 @@ import json
 import os
 import pathlib
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from processor import cpu_name
 
-import tensorpress
 from tensorpress.eval.comparison import interval
 
 Run = dict[str, Any]
 
 
 def finished(path: pathlib.Path, run: Callable[[], Run]) -> Run:
-    """What is in the file; if it is not there, what `run` gives, which is written to it whole."""
+    """The run in the file; if it is not there, what `run` gives, with the machine it ran on."""
+    return kept(path, lambda: {**run(), "machine": machine()})
+
+
+def kept(path: pathlib.Path, make: Callable[[], Run]) -> Run:
+    """What is in the file; if it is not there, what `make` gives, which is written to it whole."""
     if not path.exists():
-        found = run()
+        found = make()
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
         partial.write_text(json.dumps(found))
@@ -55,8 +61,44 @@ def difference(found: Mapping[str, float | None] | None, digits: int) -> str:
     return f"{found['mean']:+.{digits}f}" + ("" if half is None else f" ± {half:.{digits}f}")
 
 
-def versions() -> dict[str, str]:
-    return {"version": tensorpress.__version__, "torch": torch.__version__}
+def machine() -> dict[str, Any]:
+    """What times depend on, and peaks too: libraries lay out copies by the CPU's vectors."""
+    isa = torch.backends.cpu.get_cpu_capability()
+    return {
+        "cpu": cpu_name(),
+        "isa": {"AVX512": "AVX-512"}.get(isa, isa),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def described(found: Mapping[str, Any] | None) -> str:
+    """What `machine` gave, in words. Results that are older than it have parts of it, or none.
+
+    >>> described({"cpu": "EPYC", "isa": "AVX2", "cores": 2, "torch": "2.13.0", "threads": 1})
+    'EPYC, AVX2, 2 cores, torch 2.13.0, 1 thread'
+    >>> described({"torch": "2.13.0", "threads": 2})
+    'CPU not recorded, torch 2.13.0, 2 threads'
+    >>> described(None)
+    'machine not recorded'
+    """
+    if not found:
+        return "machine not recorded"
+    words = ["CPU not recorded"]
+    if "cpu" in found:
+        words = [found["cpu"], found["isa"], f"{found['cores']} cores"]
+    threads = found["threads"]
+    words += [f"torch {found['torch']}", f"{threads} thread" + ("s" if threads > 1 else "")]
+    return ", ".join(words)
+
+
+def machines(runs: Iterable[Run]) -> str:
+    """Where they ran; with the number of runs on each machine if there were several."""
+    counts = Counter(described(run.get("machine")) for run in runs)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{where} ({count} runs)" for where, count in counts.items())
 
 
 def write(output: pathlib.Path | None, result: Mapping[str, Any], text: str) -> None:

@@ -45,7 +45,7 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import versions, write
+from paired_runs import described, machine, write
 from torch import nn
 
 import tensorpress.torch
@@ -230,8 +230,8 @@ def table(result: dict[str, Any]) -> str:
         "# The planner beside one codec for everything, at equal saved bytes",
         "",
         f"`{result['command']}`; {result['data']}; {result['trained_steps']} steps trained, then "
-        f"{result['batches']} batches of {BATCH}; tensorpress {result['version']}, torch "
-        f"{result['torch']}. Measured here. In brackets: times the uniform plan's value of the "
+        f"{result['batches']} batches of {BATCH}; tensorpress {result['version']}; "
+        f"{described(result['machine'])}. In brackets: times the uniform plan's value of the "
         "same batch, geometric mean and 95 % interval; below 1 the planner is better.",
         "",
         "| plan | saved bytes | times fewer | error | mean of layers' errors "
@@ -276,7 +276,8 @@ def main() -> None:
         "data": data.source,
         "trained_steps": options.steps,
         "batches": options.batches,
-        **versions(),
+        "version": tensorpress.__version__,
+        "machine": machine(),
         "rows": rows,
     }
     write(options.output, result, table(result))

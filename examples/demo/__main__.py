@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
-import platform
 import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+
+from processor import cpu_name
 
 
 def main() -> int:
@@ -88,7 +90,7 @@ def _introduction(page, seconds: float) -> str:
         "backward pass."
     )
     facts = (
-        f"Version {tensorpress.__version__} on {_processor()}, {os.cpu_count()} cores, "
+        f"Version {tensorpress.__version__} on {cpu_name()}, {os.cpu_count()} cores, "
         f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
         "seconds; what is published "
         "or predicted says so."
@@ -106,15 +108,6 @@ def _end(page) -> str:
             "and for writers of frameworks. `tensorpress VERB --help` explains every verb."
         ),
     )
-
-
-def _processor() -> str:
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def _write(target: pathlib.Path, content: str) -> None:
