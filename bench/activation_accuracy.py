@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 from cifar_training import LAST_STEPS, accuracy, train
-from paired_runs import Run, difference, finished, machines, means, write
+from paired_runs import Run, command, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -56,7 +56,6 @@ def one_run(network: str, level: str, seed: int, epochs: int, data: Any) -> Run:
         "network": network,
         "level": level,
         "seed": seed,
-        "epochs": epochs,
         "accuracy": accuracy(model, data),
         "train_loss": statistics.fmean(found["losses"][-LAST_STEPS:]),
         "saved_bytes": report.saved_bytes,
@@ -126,14 +125,12 @@ def main() -> None:
                 if options.collect and not path.exists():
                     continue
                 make = functools.partial(one_run, network, level, seed, options.epochs, data)
-                runs.append(finished(path, make))
-                if runs[-1]["epochs"] != options.epochs:
-                    raise SystemExit(f"{path} is of other epochs; give another folder")
+                runs.append(finished(path, make, {"epochs": options.epochs}))
     runs.sort(key=lambda run: (run["network"], run["seed"], LEVELS.index(run["level"])))
     if options.only is not None:
         return
     result = {
-        "command": f"bench/activation_accuracy.py DATA --runs RUNS --epochs {options.epochs}",
+        "command": command(options),
         "data": data.source,
         "epochs": options.epochs,
         "version": tensorpress.__version__,

@@ -24,7 +24,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from cifar_training import normalized
-from paired_runs import described, difference, machine, write
+from paired_runs import command, described, difference, machine, write
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -173,8 +173,7 @@ def main() -> None:
         for process in processes:
             process.join()
     result = {
-        "command": f"bench/gradient_compression.py --data DATA --steps {options.steps} "
-        f"--seeds {options.seeds}",
+        "command": command(options),
         "data": "CIFAR-10" if options.data else "generated pictures",
         "steps": options.steps,
         "batch": options.batch,

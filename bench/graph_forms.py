@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 from compiled_steps import emitted, gradients, profile
-from paired_runs import Run, difference, finished, machines, means, write
+from paired_runs import Run, command, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress
@@ -216,6 +216,7 @@ def measure_forms(data: pathlib.Path, options: argparse.Namespace) -> list[dict[
         for count in SIZES
         if count <= options.most
     ]
+    same = {"limit_gib": options.limit, "repeat": options.repeat}
     with tempfile.TemporaryDirectory() as folder:
         for network in LAYER:
             for form in NEAR:
@@ -230,7 +231,7 @@ def measure_forms(data: pathlib.Path, options: argparse.Namespace) -> list[dict[
                         options.limit,
                         options.repeat,
                     )
-                    rows.append(finished(path, make))
+                    rows.append(finished(path, make, same))
                     if not any("seconds" in rows[-1][plan] for plan in PLANS):
                         break
     return rows
@@ -298,7 +299,7 @@ def trainings(data: pathlib.Path, folder: pathlib.Path, steps: int) -> dict[str,
         for plan in TRAINED_PLANS:
             path = folder / f"cora-{plan}-{seed}-{steps}.json"
             make = functools.partial(train_cora, data, plan, seed, steps)
-            runs[plan][seed] = finished(path, make)
+            runs[plan][seed] = finished(path, make, {"steps": steps})
     keys = ("accuracy", "train_loss")
     base = runs["lossless"]
     rows = [{"plan": plan, **means(of_plan, base, keys)} for plan, of_plan in runs.items()]
@@ -388,8 +389,7 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="Sparse")
     result = {
-        "command": f"bench/graph_forms.py DATA --runs RUNS --limit {options.limit:g} "
-        f"--most {options.most} --steps {options.steps}",
+        "command": command(options),
         "limit_gib": options.limit,
         "steps": options.steps,
         "repeat": options.repeat,

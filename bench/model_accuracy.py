@@ -41,7 +41,7 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import Run, difference, finished, kept, machines, means, write
+from paired_runs import Run, command, difference, finished, kept, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -179,7 +179,6 @@ def one_run(plans: Plans, plan: str, seed: int, epochs: int) -> Run:
     return {
         "plan": plan,
         "seed": seed,
-        "epochs": epochs,
         "accuracy": accuracy(model, plans.data),
         "train_loss": statistics.fmean(found["losses"][-LAST_STEPS:]),
         "plain_bytes": plain,
@@ -286,14 +285,10 @@ def main() -> None:
             path = options.runs / f"{plan.replace(' ', '-')}-{seed}.json"
             if options.collect and not path.exists():
                 continue
-            runs.append(
-                finished(path, functools.partial(one_run, plans, plan, seed, options.epochs))
-            )
-            if runs[-1]["epochs"] != options.epochs:
-                raise SystemExit(f"{path} is of other epochs; give another folder")
+            make = functools.partial(one_run, plans, plan, seed, options.epochs)
+            runs.append(finished(path, make, {"epochs": options.epochs}))
     result = {
-        "command": f"bench/model_accuracy.py DATA --runs RUNS --epochs {options.epochs} "
-        f"--seeds {options.seeds.start}:{options.seeds.stop}",
+        "command": command(options),
         "data": data.source,
         "epochs": options.epochs,
         "version": tensorpress.__version__,

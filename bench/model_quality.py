@@ -30,7 +30,7 @@ from cifar_training import normalized as normalized_image
 from compiled_steps import ROOT, emitted
 from graph_forms import published
 from model_steps import BATCHES, sizes
-from paired_runs import Run, difference, finished, machines, means, write
+from paired_runs import Run, command, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress
@@ -40,6 +40,7 @@ from tensorpress.eval.sources import cifar10, satellite
 PLANS = ("plain", "max")
 CLOUDS = 64  # pixels each way that UNet is trained with; its text says 256
 KEYS = ("correct", "test_loss")
+Optimizer = functools.partial[torch.optim.Optimizer]
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,14 @@ class Task:
     train: Callable[[int], Iterator[Batch]]
     test: Sequence[Batch]
     steps: int
-    optimizer: Callable[[Any], torch.optim.Optimizer]
+    optimizer: Optimizer
     batch: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What runs of a row must have in common."""
+        chosen = {"optimizer": self.optimizer.func.__name__, **self.optimizer.keywords}
+        return {"steps": self.steps, "batch": self.batch, **chosen}
 
 
 def shuffled(
@@ -64,17 +71,15 @@ def shuffled(
                 yield inputs[chosen], targets[chosen]
 
 
-def sgd(rate: float) -> Callable[[Any], torch.optim.Optimizer]:
+def sgd(rate: float) -> Optimizer:
     return functools.partial(torch.optim.SGD, lr=rate, momentum=0.9, nesterov=True)
 
 
-def adam(rate: float) -> Callable[[Any], torch.optim.Optimizer]:
+def adam(rate: float) -> Optimizer:
     return functools.partial(torch.optim.Adam, lr=rate)
 
 
-def images(
-    data: pathlib.Path, steps: int, batch: int, optimizer: Callable[[Any], torch.optim.Optimizer]
-) -> Task:
+def images(data: pathlib.Path, steps: int, batch: int, optimizer: Optimizer) -> Task:
     found = cifar10.load(data)
     inputs = normalized_image(found.train_inputs)
     tested = zip(
@@ -110,7 +115,7 @@ def sentences(_: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
     return Task("the bytes of docs/**/*.md", train, test, steps, adam(rate), batch)
 
 
-def citations(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
+def citations(data: pathlib.Path, steps: int, rate: float) -> Task:
     """Cora with 20 labels of each class to learn from; its 1433 features are projected to 128."""
     matrix, features, labels = published(data / "graphs" / "cora.npz", "gcn")
     mixed = torch.Generator().manual_seed(0)
@@ -129,7 +134,7 @@ def citations(data: pathlib.Path, steps: int, batch: int, rate: float) -> Task:
 
 # Training steps, batch and learning rate: what one core does in some minutes.
 TASKS: dict[str, Callable[[pathlib.Path], Task]] = {
-    "gcn": functools.partial(citations, steps=200, batch=0, rate=0.01),
+    "gcn": functools.partial(citations, steps=200, rate=0.01),
     "alexnet": functools.partial(images, steps=100, batch=25, optimizer=adam(3e-4)),
     "vgg11": functools.partial(images, steps=100, batch=25, optimizer=adam(3e-4)),
     "resnet18": functools.partial(images, steps=60, batch=25, optimizer=sgd(0.02)),
@@ -214,8 +219,6 @@ def one_run(name: str, plan: str, seed: int, task: Task) -> Run:
         "model": name,
         "plan": plan,
         "seed": seed,
-        "steps": task.steps,
-        "batch": task.batch,
         "source": task.source,
         "seconds": seconds,
         **tested(name, model, task.test),
@@ -290,9 +293,10 @@ def main() -> None:
                 path = options.runs / f"{name}-{plan}-{seed}.json"
                 if options.collect and not path.exists():
                     continue
-                runs.append(finished(path, functools.partial(one_run, name, plan, seed, task)))
+                make = functools.partial(one_run, name, plan, seed, task)
+                runs.append(finished(path, make, task.settings))
     result = {
-        "command": "bench/model_quality.py DATA --runs RUNS",
+        "command": command(options),
         "version": tensorpress.__version__,
         "rows": summary(runs),
         "runs": runs,

@@ -7,10 +7,13 @@ that mean by Student's t.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pathlib
+import shlex
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -23,9 +26,16 @@ from tensorpress.eval.comparison import interval
 Run = dict[str, Any]
 
 
-def finished(path: pathlib.Path, run: Callable[[], Run]) -> Run:
-    """The run in the file; if it is not there, what `run` gives, with the machine it ran on."""
-    return kept(path, lambda: {**run(), "machine": machine()})
+def finished(path: pathlib.Path, run: Callable[[], Run], same: Mapping[str, Any]) -> Run:
+    """The run in the file; if it is not there, what `run` gives, with the settings `same` and the
+    machine. A file of other settings ends the program, because rows are means of equal runs; what
+    a file does not say is not compared."""
+    found = kept(path, lambda: {**run(), **same, "machine": machine()})
+    other = {key: found[key] for key in same if key in found and found[key] != same[key]}
+    if other:
+        wanted = {key: same[key] for key in other}
+        raise SystemExit(f"{path} is of {other}, not of {wanted}; give another folder")
+    return found
 
 
 def kept(path: pathlib.Path, make: Callable[[], Run]) -> Run:
@@ -94,11 +104,23 @@ def described(found: Mapping[str, Any] | None) -> str:
 
 
 def machines(runs: Iterable[Run]) -> str:
-    """Where they ran; with the number of runs on each machine if there were several."""
+    """Where they ran; with how many of the runs, if there were several machines."""
     counts = Counter(described(run.get("machine")) for run in runs)
     if len(counts) == 1:
         return next(iter(counts))
-    return "; ".join(f"{where} ({count} runs)" for where, count in counts.items())
+    return "; ".join(f"{where} ({count} of {counts.total()})" for where, count in counts.items())
+
+
+def command(options: argparse.Namespace) -> str:
+    """The command line of this program, with names for the folders of this machine."""
+    names = {
+        value: key.upper()
+        for key, value in vars(options).items()
+        if isinstance(value, pathlib.Path)
+    }
+    script = pathlib.Path(sys.argv[0]).resolve()
+    words = [names.get(pathlib.Path(word), word) for word in sys.argv[1:]]
+    return shlex.join([f"{script.parent.name}/{script.name}", *words])
 
 
 def write(output: pathlib.Path | None, result: Mapping[str, Any], text: str) -> None:

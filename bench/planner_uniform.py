@@ -45,7 +45,7 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import described, machine, write
+from paired_runs import command, described, machine, write
 from torch import nn
 
 import tensorpress.torch
@@ -272,7 +272,7 @@ def main() -> None:
         files = plans(folder, text, step, data)
         rows = measure(text, files, step, data, options.batches)
     result = {
-        "command": f"bench/planner_uniform.py DATA --batches {options.batches}",
+        "command": command(options),
         "data": data.source,
         "trained_steps": options.steps,
         "batches": options.batches,
