@@ -157,10 +157,10 @@ def write_plan(
     try:
         run("model", "plan", text, "--ratio", ratio, *options, "-o", path, *SIZE)
     except subprocess.CalledProcessError as error:
-        largest = re.search(r"found is ([0-9.]+),", error.stderr)
+        largest = re.search(r"ratio of saved bytes found is ([0-9.]+),", error.stderr)
         if largest is None:
             raise
-        less = float(largest[1]) - 0.01  # it is printed with two digits
+        less = 0.999 * float(largest[1])  # it is printed with four digits, perhaps rounded up
         run("model", "plan", text, "--ratio", less, *options, "-o", path, *SIZE)
 
 
