@@ -1,7 +1,7 @@
-"""Tables for bench/results: speeds as shares of memcpy, one row a chop factor, lowest and highest
-over the plane sizes.
+"""Tables for results of `bench --codec dct-chop --json`: speeds as shares of memcpy, one row a chop
+factor, lowest and highest over the plane sizes.
 
-python3 bench/summary.py bench/results/*.json
+Usage: python3 bench/summary.py bench/results/dct-chop-*.json
 """
 
 import json

@@ -139,7 +139,7 @@ def markdown_files():
     return [
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / "bench" / "results").glob("*.md"),
+        *(ROOT / "bench").rglob("*.md"),
     ]
 
 
