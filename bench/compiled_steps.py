@@ -90,6 +90,24 @@ def gradients(step: nn.Module, batch: Sequence[torch.Tensor], seed: int) -> dict
     return found
 
 
+def begin_as_he_did(model: nn.Module) -> None:
+    """He's initialization: without normalization a short training would only find its start."""
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+
+
+def bytes_of(batch: Iterable[torch.Tensor]) -> int:
+    """Values, and the indices of matrices in compressed rows."""
+    return sum(part.nbytes for tensor in batch for part in _parts(tensor))
+
+
+def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    if tensor.layout == torch.strided:
+        return (tensor,)
+    return tensor.values(), tensor.col_indices(), tensor.crow_indices()
+
+
 def held_by_step(step: nn.Module, batch: Sequence[torch.Tensor]) -> int:
     """Bytes that an emitted step holds between the passes, besides its batch."""
     step(*batch)

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from compiled_steps import emitted, gradients, profile
+from compiled_steps import bytes_of, emitted, gradients, profile
 from paired_runs import Run, command, difference, finished, machines, means, write
 from torch import nn
 
@@ -137,13 +137,6 @@ def one_step(step: nn.Module, batch: Sequence[torch.Tensor]) -> None:
     step.backward()
 
 
-def bytes_of(tensor: torch.Tensor) -> int:
-    if tensor.layout == torch.strided:
-        return tensor.numel() * tensor.element_size()
-    parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
-    return sum(bytes_of(part) for part in parts)
-
-
 def measured(
     text: pathlib.Path, batch: Sequence[torch.Tensor], plan: str, repeat: int
 ) -> dict[str, float]:
@@ -158,7 +151,7 @@ def measured(
     step.zero_grad()
     with measured_peak(step) as peaks:
         one_step(step, batch)
-    given = sum(bytes_of(each) for each in batch)
+    given = bytes_of(batch)
     peak = peaks[0].allocated + given
     return {"seconds": min(seconds), "peak_bytes": peak, "given_bytes": given}
 
@@ -259,14 +252,28 @@ def agreement(data: pathlib.Path) -> dict[str, float]:
 # --- Training -------------------------------------------------------------------------------------
 
 
+def twenty_of_each_class(
+    labels: torch.Tensor, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The vertices to learn from, and the others in a random order."""
+    order = torch.randperm(len(labels), generator=generator)
+    classes = range(int(labels.max()) + 1)
+    chosen = torch.cat([order[labels[order] == each][:20] for each in classes])
+    return chosen, order[~torch.isin(order, chosen)]
+
+
+def labels_of(vertices: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Those of these vertices; the others have -100, which the loss leaves out."""
+    known = torch.full_like(labels, -100)
+    known[vertices] = labels[vertices]
+    return known
+
+
 def train_cora(data: pathlib.Path, plan: str, seed: int, steps: int) -> Run:
     """Accuracy on 1,000 vertices after training with 20 of each class; Adam, dropout, decay."""
     matrix, features, labels = published(data / "graphs" / "cora.npz", "gcn")
-    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
-    chosen = torch.cat([order[labels[order] == each][:20] for each in range(7)])
-    rest = order[~torch.isin(order, chosen)]
-    known = torch.full_like(labels, -100)  # the loss leaves these out
-    known[chosen] = labels[chosen]
+    chosen, rest = twenty_of_each_class(labels, torch.Generator().manual_seed(seed))
+    known = labels_of(chosen, labels)
     with tempfile.TemporaryDirectory() as name:
         text = pathlib.Path(name) / "gcn.tpm"
         text.write_text(model_text("gcn", "csr", 1433, 32, 7, dropout=True))

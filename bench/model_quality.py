@@ -27,8 +27,8 @@ from typing import Any
 
 import torch
 from cifar_training import normalized as normalized_image
-from compiled_steps import ROOT, emitted
-from graph_forms import published
+from compiled_steps import ROOT, begin_as_he_did, emitted
+from graph_forms import labels_of, published, twenty_of_each_class
 from model_steps import BATCHES, sizes
 from paired_runs import Run, command, difference, finished, machines, means, write
 from torch import nn
@@ -120,10 +120,8 @@ def citations(data: pathlib.Path, steps: int, rate: float) -> Task:
     matrix, features, labels = published(data / "graphs" / "cora.npz", "gcn")
     mixed = torch.Generator().manual_seed(0)
     features = features @ torch.randn(features.shape[1], 128, generator=mixed)
-    order = torch.randperm(len(labels), generator=mixed)
-    chosen = torch.cat([order[labels[order] == each][:20] for each in range(7)])
-    known, asked = torch.full_like(labels, -100), labels.clone()  # the loss leaves -100 out
-    known[chosen], asked[chosen] = labels[chosen], -100
+    chosen, rest = twenty_of_each_class(labels, mixed)
+    known, asked = labels_of(chosen, labels), labels_of(rest, labels)
 
     def train(_: int) -> Iterator[Batch]:
         while True:
@@ -166,15 +164,11 @@ def tested(name: str, model: nn.Module, batches: Sequence[Batch]) -> dict[str, f
 
 
 def network(name: str, seed: int) -> nn.Module:
-    """As the twin begins; without normalization layers, with He's initialization, because a short
-    training would otherwise only find its start."""
+    """As the twin begins, or as He did where it has no normalization layers."""
     torch.manual_seed(seed)
     model = TWINS[name].make()
-    layers = list(model.modules())
-    if not any(isinstance(layer, nn.BatchNorm2d | nn.LayerNorm) for layer in layers):
-        for layer in layers:
-            if isinstance(layer, nn.Conv2d | nn.Linear):
-                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    if not any(isinstance(layer, nn.BatchNorm2d | nn.LayerNorm) for layer in model.modules()):
+        begin_as_he_did(model)
     return model
 
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from compiled_steps import ROOT, emitted, held_by_autograd, profile
+from compiled_steps import ROOT, bytes_of, emitted, held_by_autograd, profile
 from paired_runs import described, machine
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -55,15 +55,6 @@ def sizes(twin: Twin, batch: tuple[torch.Tensor, ...]) -> list[str]:
         return ["--batch", str(batch[0].size(0))]
     entries = next(each.values().numel() for each in batch if each.layout == torch.sparse_csr)
     return ["--size", f"{twin.open_dimension}={batch[0].size(0)}", "--size", f"E={entries}"]
-
-
-def bytes_of(batch: tuple[torch.Tensor, ...]) -> int:
-    def parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        if tensor.layout == torch.strided:
-            return (tensor,)
-        return tensor.values(), tensor.col_indices(), tensor.crow_indices()
-
-    return sum(part.nbytes for each in batch for part in parts(each))
 
 
 def checkpoint_blocks(model: nn.Module) -> bool:

@@ -255,18 +255,15 @@ def _timeline(runner: Runner, data: dict[str, Any]) -> list[tuple[float, int]]:
     import torch
     from torch.profiler import ProfilerActivity, profile
 
+    from tensorpress.torch.peak_memory import memory_events
+
     chosen = torch.arange(BATCH)
     with (
         runner.inside(),
         profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler,
     ):
         _step(runner, data, chosen, 0.0)
-    assert profiler.profiler is not None and profiler.profiler.kineto_results is not None
-    events = sorted(
-        (event.start_ns(), event.nbytes())
-        for event in profiler.profiler.kineto_results.events()
-        if event.name() == "[memory]"
-    )
+    events = memory_events(profiler)
     first, last = events[0][0], events[-1][0]
     held = itertools.accumulate(size for _, size in events)
     return [

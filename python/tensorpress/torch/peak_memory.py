@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import resource
 import sys
 from collections.abc import Iterable, Iterator
@@ -56,18 +57,21 @@ def measured_peak(model: torch.nn.Module) -> Iterator[list[Peak]]:
     result.append(Peak(before + most, most, resident))
 
 
-def _most_allocated(profiler: profile) -> int:
+def memory_events(profiler: profile) -> list[tuple[int, int]]:
+    """Nanoseconds and bytes of every allocation, negative when freed, in the order of time, of a
+    profiler that ran with profile_memory."""
     assert profiler.profiler is not None and profiler.profiler.kineto_results is not None
     events = [
         (event.start_ns(), event.nbytes())
         for event in profiler.profiler.kineto_results.events()
         if event.name() == "[memory]"
     ]
-    now = most = 0
-    for _, size in sorted(events, key=lambda event: event[0]):
-        now += size
-        most = max(most, now)
-    return most
+    return sorted(events, key=lambda event: event[0])
+
+
+def _most_allocated(profiler: profile) -> int:
+    sizes = (size for _, size in memory_events(profiler))
+    return max(itertools.accumulate(sizes, initial=0))
 
 
 def _reset_resident_peak() -> None:
