@@ -19,7 +19,9 @@ void ModelArguments::declare(CLI::App& app) {
 }
 
 Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
-  if (batch < 1 || batch > (1 << 30)) return bad_argument("--batch is ", batch);
+  if (batch < 1 || batch > (1 << 30)) {
+    return bad_argument("--batch is ", batch, "; it must be 1 to ", 1 << 30);
+  }
   model::Sizes given;
   for (const std::string& each : sizes) {
     const std::size_t at = each.find('=');

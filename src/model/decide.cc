@@ -96,6 +96,7 @@ class Decision {
   /// Bytes that must be stored besides what is stored anyway so that `id` can be rebuilt.
   std::int64_t cost_of_sources(ValueId id, int depth) const {
     constexpr std::int64_t kNever = std::int64_t{1} << 62;
+    if (++visits_ > kMostVisits) return kNever;
     const Value& value = graph_.values[id];
     const std::vector<Need> needs = sources(id);
     if (needs.empty() || depth > 8) return kNever;
@@ -128,6 +129,7 @@ class Decision {
 
   /// Whether the backward pass can have the values of `id` without storing more (except signs).
   bool available(ValueId id, bool stored_counts, int depth) const {
+    if (++visits_ > kMostVisits) return false;
     const Value& value = graph_.values[id];
     if (value.role == Role::parameter || value.role == Role::buffer) return true;
     if (stored_counts && stashes_[id].values) return true;
@@ -200,6 +202,10 @@ class Decision {
   const Plan& plan_;
   const Sizes& sizes_;
   std::vector<Stash> stashes_;
+  /// Of values while sources are looked for: a concatenation of concatenations has as many as 64 to
+  /// the power of its depth. What is left after these is stored and not rebuilt.
+  static constexpr std::int64_t kMostVisits = std::int64_t{1} << 20;
+  mutable std::int64_t visits_ = 0;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tensorpress::model {
 
 struct EmitOptions {
   LowerOptions lowering;
-  /// What stands in the first line: "tensorpress model emit resnet18.tpm --plan balanced".
+  /// What the file says it was written by: "tensorpress model emit resnet18.tpm --plan balanced".
   std::string command;
 };
 
@@ -19,15 +19,5 @@ Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions
 /// A script that compares the gradients of the emitted file with numerical ones in double
 /// precision.
 std::string emit_check(const Graph& graph, const std::string& step_module);
-
-/// Parameters, gradients and what moves, at the line where it is most; without optimizer state.
-struct PeakPrediction {
-  std::int64_t parameters = 0;
-  std::int64_t stored = 0;  // held between the passes, without the inputs
-  std::int64_t peak = 0;    // of everything but the parameters
-  std::size_t line = 0;     // forward lines first
-  std::string code;         // of that line
-};
-PeakPrediction predict_peak(const Graph& graph, const Program& program);
 
 }  // namespace tensorpress::model

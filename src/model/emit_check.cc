@@ -2,6 +2,7 @@
 #include "base/errors.h"
 #include "model/emit.h"
 #include "model/operator.h"
+#include "model/python_names.h"
 
 namespace tensorpress::model {
 namespace {
@@ -34,7 +35,9 @@ std::string made_input(const Graph& graph, ValueId id) {
 
 }  // namespace
 
-std::string emit_check(const Graph& graph, const std::string& step_module) {
+std::string emit_check(const Graph& model, const std::string& step_module) {
+  Sizes none;
+  const Graph graph = with_python_symbols(model, none);
   std::string out =
       text("\"\"\"Compares the gradients of ", step_module,
            ".py with numerical ones, in double precision: along random directions, one for\n"

@@ -1,27 +1,12 @@
 #include "model/lowering.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/errors.h"
-#include "model/emitted/functions.h"
 #include "model/packing.h"
+#include "model/python_names.h"
 
 namespace tensorpress::model {
-namespace {
-
-constexpr std::array<std::string_view, 61> kReserved = {
-    "False",   "None",     "True",     "and",    "as",   "assert",     "async",    "await",
-    "break",   "class",    "continue", "def",    "del",  "elif",       "else",     "except",
-    "finally", "for",      "from",     "global", "if",   "import",     "in",       "is",
-    "lambda",  "nonlocal", "not",      "or",     "pass", "raise",      "return",   "try",
-    "while",   "with",     "yield",    "P",      "S",    "B",          "F",        "N",
-    "torch",   "aten",     "init",     "math",   "self", "give",       "gradient", "tensorpress",
-    "native",  "packing",  "dict",     "print",  "Step", "train_step", "step",     "super",
-    "tuple",   "list",     "seed",     "ops",    "bits"};
-
-}  // namespace
-
 Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes)
     : graph_(graph),
       options_(options),
@@ -30,18 +15,13 @@ Lowering::Lowering(const Graph& graph, const LowerOptions& options, std::vector<
       gradient_names_(graph.values.size()),
       contributions_(graph.values.size()),
       first_use_(graph.values.size(), kNone) {
-  for (const std::string_view word : kReserved) taken_.emplace(word);
-  for (const std::string_view word : emitted_function_names()) taken_.emplace(word);
+  for (const std::string_view word : reserved_names()) taken_.emplace(word);
   for (const std::string& symbol : graph.symbols) taken_.insert(symbol);
   program_.update_in_backward = !options.optimizer.empty();
   for (NodeId i = graph.nodes.size(); i-- > 0;) {
     for (const ValueId id : graph.nodes[i].inputs) first_use_[id] = i;
     for (const auto& [local, id] : graph.nodes[i].parameters) first_use_[id] = i;
   }
-}
-
-std::string stored_name(const std::string& name) {
-  return text("S[\"", name, "\"]");
 }
 
 // --- Variables -----------------------------------------------------------------------------------

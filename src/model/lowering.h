@@ -11,9 +11,6 @@
 
 namespace tensorpress::model {
 
-/// S["name"]: what is kept between the passes.
-std::string stored_name(const std::string& name);
-
 class Lowering {
  public:
   Lowering(const Graph& graph, const LowerOptions& options, std::vector<Stash> stashes);
@@ -64,11 +61,11 @@ class Lowering {
   /// Offloaded values that the backward passes up to the next product read are fetched while this
   /// one computes.
   void fetch_ahead(NodeId id);
-  /// Those among `id` and what it is rebuilt from.
-  void add_offloaded(ValueId id, std::set<ValueId>& found, int depth = 0) const;
+  /// Those that the backward pass of a node reads, or makes again what it reads from.
   std::set<ValueId> offloaded_for(NodeId id) const;
   /// Samples of the value can be decoded by themselves.
   bool has_slices(ValueId id, int depth = 0) const;
+  bool finds_slices(ValueId id, int depth) const;
   std::string decode_slices(ValueId id);
   bool is_view(ValueId id) const;
   void decode_views(ValueId id);
@@ -114,8 +111,9 @@ class Lowering {
   std::vector<std::size_t> contributions_;
   std::vector<NodeId> first_use_;
   std::map<ValueId, std::string> decoded_;
-  std::map<ValueId, std::string> lazy_;     // expressions, in the forward pass
-  std::map<ValueId, std::string> sliced_;   // in this node
+  std::map<ValueId, std::string> lazy_;    // expressions, in the forward pass
+  std::map<ValueId, std::string> sliced_;  // in this node
+  mutable std::map<ValueId, bool> has_slices_;
   std::vector<ValueId> sinks_;              // whose gradients the next line fills
   std::map<ValueId, std::string> waiting_;  // packed gradients
   std::set<ValueId> kept_decoded_;          // still read by the next node

@@ -7,25 +7,6 @@
 
 namespace tensorpress::model {
 
-void Lowering::add_offloaded(ValueId id, std::set<ValueId>& found, int depth) const {
-  constexpr int kDeepest = 64;
-  while (is_view(id)) id = graph_.nodes[graph_.values[id].producer].inputs[0];
-  const Stash& stash = stashes_[id];
-  if (!stash.values || depth > kDeepest) return;
-  if (!stash.rebuilt) {
-    if (stash.how.kind == Storing::Kind::offload) found.insert(id);
-    return;
-  }
-  const NodeId producer = graph_.values[id].producer;
-  const Node& node = graph_.nodes[producer];
-  for (const Need& need :
-       node.op->rebuild_needs({graph_, node}, is_split(graph_, stashes_, producer))) {
-    if (need.signs) continue;
-    const bool input = need.of == Need::Of::input;
-    add_offloaded(input ? node.inputs[need.index] : node.outputs[need.index], found, depth + 1);
-  }
-}
-
 std::set<ValueId> Lowering::offloaded_for(NodeId id) const {
   std::set<ValueId> found;
   const auto& outputs = graph_.nodes[id].outputs;
@@ -33,7 +14,17 @@ std::set<ValueId> Lowering::offloaded_for(NodeId id) const {
     return graph_.values[output].needs_gradient;
   });
   if (!trained) return found;
-  for (const ValueId read : read_by(id)) add_offloaded(read, found);
+  std::set<ValueId> seen = read_by(id);
+  std::vector<ValueId> open(seen.begin(), seen.end());
+  while (!open.empty()) {
+    const ValueId value = open.back();
+    open.pop_back();
+    const Stash& stash = stashes_[value];
+    if (stash.stores_values() && stash.how.kind == Storing::Kind::offload) found.insert(value);
+    for (const ValueId source : decoded_from(value)) {
+      if (seen.insert(source).second) open.push_back(source);
+    }
+  }
   return found;
 }
 

@@ -39,6 +39,12 @@ bool Lowering::is_lazy(NodeId id, int depth) const {
 }
 
 bool Lowering::has_slices(ValueId id, int depth) const {
+  const auto known = has_slices_.find(id);
+  if (known != has_slices_.end()) return known->second;
+  return has_slices_[id] = finds_slices(id, depth);
+}
+
+bool Lowering::finds_slices(ValueId id, int depth) const {
   const Value& value = graph_.values[id];
   const Stash& stash = stashes_[id];
   if (!options_.native || value.role == Role::input || depth > kDeepest) return false;

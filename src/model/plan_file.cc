@@ -1,6 +1,7 @@
 #include "model/plan_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -34,7 +35,19 @@ Result<int> number_in(const Json& rule, const char* key, int fallback) {
   return number.get<int>();
 }
 
+/// A rule of this codec has no other entries.
+Result<void> expect_only(const Json& rule, std::vector<std::string_view> known) {
+  known.emplace_back("codec");
+  for (const auto& [key, value] : rule.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return bad_argument("codec ", rule["codec"].get<std::string>(), " of emitted code has no '",
+                        key, "'", did_you_mean(key, known));
+  }
+  return {};
+}
+
 Result<Storing> quantize_rule(const Json& rule) {
+  RETURN_IF_ERROR(expect_only(rule, {"bits", "group", "rounding"}));
   Storing storing;
   storing.kind = Storing::Kind::quantize;
   TRY(storing.bits, number_in(rule, "bits", 4));
@@ -51,11 +64,15 @@ Result<Storing> quantize_rule(const Json& rule) {
   return storing;
 }
 
+constexpr std::array<const char*, 5> kBounds = {"relative", "absolute", "pointwise_relative",
+                                                "psnr", "ratio"};
+
 Result<Storing> bounded_rule(const Json& rule, const std::string& codec) {
+  RETURN_IF_ERROR(expect_only(rule, {kBounds.begin(), kBounds.end()}));
   Storing storing;
   storing.kind = Storing::Kind::bounded;
   storing.codec = codec;
-  for (const char* bound : {"relative", "absolute", "pointwise_relative", "psnr", "ratio"}) {
+  for (const char* bound : kBounds) {
     if (!rule.contains(bound)) continue;
     if (!storing.bound.empty()) {
       return bad_argument("there is '", storing.bound, "' and '", bound, "'; one of them");
@@ -79,17 +96,16 @@ Result<Storing> rule_of(const Json& given) {
   }
   const std::string codec = rule["codec"].get<std::string>();
   Storing storing;
-  if (codec == "keep") return storing;
   if (codec == "quantize") return quantize_rule(rule);
-  if (codec == "rebuild" || codec == "recompute") {
-    storing.kind = Storing::Kind::rebuild;
-    return storing;
-  }
-  if (codec == "offload") {
-    storing.kind = Storing::Kind::offload;
+  if (codec == "keep" || codec == "rebuild" || codec == "recompute" || codec == "offload") {
+    RETURN_IF_ERROR(expect_only(rule, {}));
+    storing.kind = codec == "keep"      ? Storing::Kind::keep
+                   : codec == "offload" ? Storing::Kind::offload
+                                        : Storing::Kind::rebuild;
     return storing;
   }
   if (codec == "cast") {
+    RETURN_IF_ERROR(expect_only(rule, {"to"}));
     storing.kind = Storing::Kind::cast;
     TRY(storing.type, word_in(rule, "to", "bf16"));
     if (storing.type != "bf16" && storing.type != "f16" && storing.type != "e4m3" &&
@@ -99,6 +115,7 @@ Result<Storing> rule_of(const Json& given) {
     return storing;
   }
   if (codec == "dct-chop") {
+    RETURN_IF_ERROR(expect_only(rule, {"cf"}));
     storing.kind = Storing::Kind::chop;
     TRY(storing.chop_factor, number_in(rule, "cf", 4));
     if (storing.chop_factor < 1 || storing.chop_factor > 8) {
@@ -136,7 +153,9 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
   TRY(const std::string level, word_in(object, "level", "balanced"));
   TRY(Plan plan, named_plan(level));
   if (object.contains("default") && !object["default"].is_null()) {
-    TRY(plan.fallback, rule_of(object["default"]));
+    auto rule = rule_of(object["default"]);
+    if (!rule.ok()) return bad_argument("default: ", rule.error().message);
+    plan.fallback = plan.smooth = *rule;
     plan.compact = true;
   }
   for (const auto& [key, member] :
@@ -171,7 +190,10 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
 Result<Plan> read_plan(const std::string& name_or_path, const std::string& model) {
   if (!name_or_path.ends_with(".json")) return named_plan(name_or_path);
   TRY(const auto file, files::open_bytes(name_or_path));
-  if (file->size() > kLargestPlan) return too_large(name_or_path, " is too large for a plan");
+  if (file->size() > kLargestPlan) {
+    return too_large(name_or_path, " has ", file->size(), " bytes; a plan has ", kLargestPlan,
+                     " at most");
+  }
   std::string content(file->size(), '\0');
   RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
   auto plan = parse_plan(content, model);

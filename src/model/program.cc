@@ -33,10 +33,6 @@ std::vector<std::string> names_in(const std::string& code) {
   return names;
 }
 
-bool is_stored(const std::string& name) {
-  return name.compare(0, 3, "S[\"") == 0;
-}
-
 /// S["x"] becomes S.pop("x") in its last line, where it is read once.
 void pop_last(std::string& code, const std::string& name) {
   const std::size_t first = code.find(name);
@@ -46,6 +42,14 @@ void pop_last(std::string& code, const std::string& name) {
 }
 
 }  // namespace
+
+std::string stored_name(const std::string& name) {
+  return text("S[\"", name, "\"]");
+}
+
+bool is_stored(const std::string& variable) {
+  return variable.starts_with("S[\"");
+}
 
 void Program::find_lifetimes() {
   std::map<std::string, std::size_t> known;

@@ -23,6 +23,10 @@ struct Variable {
   std::size_t memory = 0;
 };
 
+/// S["name"], and whether a variable is such.
+std::string stored_name(const std::string& name);
+bool is_stored(const std::string& variable);
+
 struct Line {
   std::string code;
   NodeId node = kNone;
@@ -30,7 +34,6 @@ struct Line {
   std::vector<std::size_t> defines;  // variables
   std::vector<std::size_t> reads;    // variables; found by their names
   std::vector<std::size_t> last;     // variables that no later line reads: deleted after this line
-  std::string comment;               // printed above the line
 };
 
 /// Bytes while one line runs.

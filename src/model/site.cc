@@ -20,6 +20,10 @@ bool Site::avx512() const {
   return lowering_.options_.avx512;
 }
 
+bool Site::native() const {
+  return lowering_.options_.native;
+}
+
 std::string Site::ins() {
   std::string all;
   for (std::size_t i = 0; i < view().input_count(); ++i) all += text(i == 0 ? "" : ", ", in(i));
@@ -111,8 +115,12 @@ bool Site::compact() const {
   return lowering_.options_.compact;
 }
 
+bool Site::lossy() const {
+  return lowering_.options_.lossy;
+}
+
 bool Site::sliced() const {
-  return lowering_.options_.native && lowering_.options_.lossy;
+  return native() && lossy();
 }
 
 bool Site::in_is_lazy(std::size_t i) const {

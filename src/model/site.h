@@ -43,6 +43,8 @@ class Site {
   const Sizes& sizes() const;
   /// The step runs on a CPU with AVX-512.
   bool avx512() const;
+  /// The step runs on CPUs only, with the package; portable ones run wherever PyTorch does.
+  bool native() const;
 
   // --- names ---
   std::string in(std::size_t i = 0);
@@ -78,6 +80,8 @@ class Site {
   bool may_overwrite(std::size_t i = 0) const;
   /// The plan wants exact compact forms: seeds for masks, small indices.
   bool compact() const;
+  /// Some activation is stored with an error.
+  bool lossy() const;
   /// The step is lossy anyway and the package packs: operators may work on slices of the batch,
   /// which can round differently.
   bool sliced() const;

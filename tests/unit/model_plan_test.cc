@@ -114,6 +114,33 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
 }
 
+TEST(ModelPlan, ParametersThatACodecDoesNotHaveAreRefused) {
+  const auto refusal = [](const std::string& rule) {
+    const auto plan = parse_plan(text(R"({"by_name": {"relu": )", rule, "}}"), "model");
+    return plan.ok() ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_EQ(refusal(R"({"codec": "quantize", "bit": 2})"),
+            "by_name relu: codec quantize of emitted code has no 'bit'; did you mean bits?");
+  EXPECT_NE(refusal(R"({"codec": "dct-chop", "layout": "triangle"})").find("has no 'layout'"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"codec": "dense", "relative": 0.01, "effort": "fast"})").find("'effort'"),
+            std::string::npos);
+  for (const char* const codec : {"keep", "rebuild", "offload", "cast"}) {
+    EXPECT_NE(refusal(text(R"({"codec": ")", codec, R"(", "bits": 4})")).find("has no 'bits'"),
+              std::string::npos);
+  }
+  const auto plan = parse_plan(R"({"default": {"codec": "quantize", "bit": 2}})", "model");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("default: codec quantize"), std::string::npos);
+}
+
+TEST(ModelPlan, TheDefaultIsForSmoothFunctionsToo) {
+  const auto plan = parse_plan(R"({"default": {"codec": "cast", "to": "f16"}})", "model");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(to_text(plan->fallback), "cast f16");
+  EXPECT_EQ(to_text(plan->smooth), "cast f16");
+}
+
 TEST(ModelPlan, NumbersOutOfRangeAreRefusedAndNotCutShort) {
   const auto refusal = [](const std::string& json) {
     const auto plan = parse_plan(json, "model");

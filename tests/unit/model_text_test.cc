@@ -193,6 +193,29 @@ TEST(ModelText, LongChainsAreLoweredInTimeAndOnAnySmallStack) {
   }
 }
 
+TEST(ModelText, ConcatenationsOfConcatenationsAreLoweredInTime) {
+  std::string many;
+  for (int i = 0; i < 64; ++i) many += i == 0 ? "h" : ", h";
+  std::string text = "param h: f32[1, 1] = \"normal\"\n";
+  for (int i = 0; i < 7; ++i) text += "h = cat([" + many + "], 1)\n";
+  const auto graph = graph_of(text + "loss mse_loss(gelu(h), h)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  for (const char* const name : {"off", "lossless", "balanced", "max"}) {
+    EXPECT_TRUE(emit(*graph, *named_plan(name), {.lowering = {}, .command = "test"}).ok());
+  }
+}
+
+TEST(ModelText, AModelWithoutInputsIsEmitted) {
+  const auto graph = graph_of("param h: f32[2, 3] = \"normal\"\nloss mse_loss(gelu(h), h)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  for (const bool native : {true, false}) {
+    const auto source =
+        emit(*graph, plan_off(), {.lowering = {.native = native}, .command = "test"});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    EXPECT_NE(source->find("def forward(self):"), std::string::npos);
+  }
+}
+
 TEST(ModelText, SizesThatDoNotFitIn64BitsAreRefused) {
   const auto graph = graph_of(kInputs + "loss cross_entropy(fc: linear(flatten(x), 10), y)\n");
   ASSERT_TRUE(graph.ok());

@@ -34,14 +34,16 @@ LINEAR = frozenset(
 # Backward is smooth in the saved values.
 SMOOTH = frozenset(
     """layer_norm group_norm instance_norm rms_norm local_response_norm normalize
-    gelu silu mish sigmoid logsigmoid tanh softplus
-    scaled_dot_product_attention multi_head_attention_forward glu
+    gelu silu mish sigmoid logsigmoid tanh softplus glu
     mul mul_ __mul__ __rmul__ div div_ true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal
     exp exp_ expm1 sin cos sqrt rsqrt square pow pow_ __pow__ log log1p addcmul addcdiv lerp
     mse_loss binary_cross_entropy_with_logits""".split()
 )
 # Backward takes the exponential of the saved values, or they are exponentials.
-EXPONENTIAL = frozenset("softmax log_softmax softmin cross_entropy nll_loss logsumexp".split())
+EXPONENTIAL = frozenset(
+    """softmax log_softmax softmin cross_entropy nll_loss logsumexp
+    scaled_dot_product_attention multi_head_attention_forward""".split()
+)
 # Smooth on either side of zero: the sign is kept beside the values.
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu abs hardshrink softshrink".split())
 SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
@@ -75,6 +77,17 @@ def limits_of(call: Call) -> tuple[float, float] | None:
         low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
         return (float(low), float(high)) if low < high else None
     return None
+
+
+def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
+    """What fused attention keeps of each row of pairs: the logarithm that probabilities are made
+    with in backward, so that an error of it is a factor of all of them."""
+    if call.name == "scaled_dot_product_attention":
+        query = call.argument(0, "query", None)
+        return query is not None and tensor.dim() == query.dim() - 1
+    if call.name == "multi_head_attention_forward":
+        return tensor.dim() == 3 and tensor.shape[1] == call.argument(4, "num_heads", None)
+    return False
 
 
 def need_of(call: Call, tensor: torch.Tensor) -> Need:

@@ -52,6 +52,8 @@ class Wishes:
             return EXACTLY
         if not tensor.is_floating_point():
             return _wish_for_whole_numbers(tensor, call)
+        if saved_by.is_log_sum(call, tensor):
+            return EXACTLY
         need = saved_by.need_of(call, tensor)
         if need is not Need.VALUES:
             return Wish(need, limits=saved_by.limits_of(call))

@@ -188,16 +188,23 @@ def drop_(x, keep, seed):
 )",
      R"(
 def drop_(x, keep, seed):
-    """Dropout. The same elements for the same seed: nothing needs to be kept. By multiplication and
-    floor only; the products of two changing numbers keep the sequences of two seeds apart."""
-    number = torch.arange(x.numel(), device=x.device, dtype=torch.float64) * 0.6180339887498949
+    """Dropout. The same elements for the same seed: nothing needs to be kept."""
+    chosen = torch.floor(seeded_noise(x.numel(), seed, x.device) + keep)
+    return x * (chosen / keep).to(x.dtype).view(x.shape)
+)"},
+    {"seeded_noise",
+     {},
+     R"(
+def seeded_noise(count, seed, device):
+    """Numbers from 0 to below 1 that a seed decides, by multiplication and floor only; the products
+    of two changing numbers keep the sequences of two seeds apart."""
+    number = torch.arange(count, device=device, dtype=torch.float64) * 0.6180339887498949
     number = number - torch.floor(number)
     for key in (seed % 65521, seed // 65521 % 65519, seed % 65497):
-        key = torch.as_tensor(key + 1, dtype=torch.float64, device=x.device)
+        key = torch.as_tensor(key + 1, dtype=torch.float64, device=device)
         number = (number + 1) * (number + key * 0.7548776662466927 % 1) * 99991.0
         number = number - torch.floor(number)
-    chosen = torch.floor(number + keep)
-    return x * (chosen / keep).to(x.dtype).view(x.shape)
+    return number
 )"},
 });
 

@@ -234,7 +234,9 @@ def pack_bits(x, bits, rounding="nearest", seed=0):
     rows = torch.cat([flat, flat[-1:].expand(missing)]).view(-1, 256)
     low = rows.amin(1, keepdim=True)
     scale = ((rows.amax(1, keepdim=True) - low) / (2**bits - 1)).clamp_min(2.0**-112)
-    shift = torch.rand_like(rows) if rounding == "stochastic" else 0.5
+    shift = 0.5
+    if rounding == "stochastic":
+        shift = seeded_noise(rows.numel(), seed, x.device).to(rows.dtype).view(rows.shape)
     codes = torch.floor((rows - low) / scale + shift).clamp(0, 2**bits - 1)
     return pack_codes(codes.view(-1).float(), bits), low, scale
 )"},

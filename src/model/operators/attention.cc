@@ -3,10 +3,16 @@
 // given. attention(q, k, v, mask, heads): a mask is added if it is floating; where a bool one is
 // false, a pair does not count.
 //
-// PyTorch's fused function for CPUs keeps q, k, v, the output and one number a row. It has no
-// dropout and no gradient of the mask: with either, PyTorch composes attention of products, and so
-// does this, in the same order. Then the probabilities of all pairs and the noise wait for
-// backward; compact plans keep neither: probabilities are computed again, noise comes from a seed.
+// PyTorch's fused function for CPUs keeps q, k, v, the output and one number a row: the logarithm
+// of the sum of its exponentials, by which backward makes probabilities of q k^T again. With lossy
+// q and k these would no longer sum to 1, and where one pair has nearly all of a row they would be
+// many times too large; a lossy step therefore runs the fused forward pass again on what was stored
+// (docs/adr/0032).
+//
+// The fused function has no dropout and no gradient of the mask: with either, PyTorch composes
+// attention of products, and so does this, in the same order; portable steps do it always. Then the
+// probabilities of all pairs and the noise wait for backward; compact plans keep neither:
+// probabilities are computed again, noise comes from a seed.
 #include <algorithm>
 
 #include "base/errors.h"
@@ -58,37 +64,31 @@ class Attention final : public Operator {
       needs.push_back(
           need_input(3, node.input(3).needs_gradient ? Tolerance::smooth : Tolerance::exact));
     }
-    if (!is_composed(node)) needs.push_back(need_output(0, Tolerance::smooth));
+    // Exact steps only read it: see backward().
+    if (!is_composed(node)) needs.push_back(need_output(0, Tolerance::linear));
     return needs;
   }
   void forward(Site& s) const override {
-    if (is_composed(s.view())) {
+    if (is_composed(s)) {
       forward_composed(s);
       return;
     }
-    const TensorType& q = s.view().input(0).type;
-    const TensorType rows{q.element, {q.shape[0], dim(heads(s)), q.shape[1]}};
-    const std::string inner = s.local("heads");
-    const std::string sums = s.local("sums");
-    s.define_all(
-        {{inner, q}, {sums, rows}},
-        text("aten._scaled_dot_product_flash_attention_for_cpu(", split(s, s.in(0)), ", ",
-             split(s, s.in(1)), ", ", split(s, s.in(2)), ", 0.0, ", causal(s), options(s), ")"),
-        mask_bytes(s));
-    s.define_output_in(0, inner, text(inner, ".transpose(1, 2).flatten(2)"));
-    s.save("sums", sums);
+    const Fused made = define_fused(s);
+    s.define_output_in(0, made.heads, text(made.heads, ".transpose(1, 2).flatten(2)"));
+    if (!s.lossy()) s.save("sums", made.sums);
   }
   void backward(Site& s) const override {
-    if (is_composed(s.view())) {
+    if (is_composed(s)) {
       backward_composed(s);
       return;
     }
+    const Fused again = s.lossy() ? define_fused(s) : Fused{split(s, s.out()), s.saved("sums")};
     const std::vector<Definition> made = gradients_of_heads(s);
     s.define_all(
         made,
         text("aten._scaled_dot_product_flash_attention_for_cpu_backward(", split(s, s.grad()), ", ",
-             split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", split(s, s.in(2)), ", ",
-             split(s, s.out()), ", ", s.saved("sums"), ", 0.0, ", causal(s), options(s), ")"),
+             split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", again.heads,
+             ", ", again.sums, ", 0.0, ", causal(s), options(s), ")"),
         mask_bytes(s));
     give_heads(s, made);
   }
@@ -124,11 +124,29 @@ class Attention final : public Operator {
     return {};
   }
 
+  /// What the fused forward pass makes: the output by heads, and a number for each row.
+  struct Fused {
+    std::string heads;
+    std::string sums;
+  };
+  static Fused define_fused(Site& s) {
+    const TensorType& q = s.view().input(0).type;
+    const TensorType rows{q.element, {q.shape[0], dim(heads(s)), q.shape[1]}};
+    Fused made{s.local("heads"), s.local("sums")};
+    s.define_all(
+        {{made.heads, q}, {made.sums, rows}},
+        text("aten._scaled_dot_product_flash_attention_for_cpu(", split(s, s.in(0)), ", ",
+             split(s, s.in(1)), ", ", split(s, s.in(2)), ", 0.0, ", causal(s), options(s), ")"),
+        mask_bytes(s));
+    return made;
+  }
+
   /// Of products and a softmax, instead of the fused function.
   static bool is_composed(const NodeView& node) {
     return node.attributes().number("dropout") > 0 ||
            (node.input_count() == 4 && node.input(3).needs_gradient);
   }
+  static bool is_composed(const Site& s) { return !s.native() || is_composed(s.view()); }
   static TensorType pairs(const Site& s) {
     const TensorType& q = s.view().input(0).type;
     const TensorType& k = s.view().input(1).type;

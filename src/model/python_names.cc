@@ -1,0 +1,70 @@
+#include "model/python_names.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "model/emitted/functions.h"
+
+namespace tensorpress::model {
+namespace {
+
+constexpr std::array<std::string_view, 62> kWords = {
+    // Python's own.
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield",
+    // What the file begins with.
+    "F", "Step", "aten", "init", "math", "owner", "packing", "parameter", "buffer", "pool_indices",
+    "seeded_dropout", "tensor_codecs", "tie", "torch", "train_step",
+    // In the two passes and in what calls them.
+    "B", "P", "S", "bits", "dict", "give", "gradient", "iter", "next", "params", "seed", "self"};
+
+/// At the head of the file that checks gradients; no variables of the passes.
+constexpr std::array<std::string_view, 3> kWordsOfCheck = {"EPSILON", "inputs", "step"};
+
+bool contains(const auto& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+std::vector<std::string_view> reserved_names() {
+  std::vector<std::string_view> names(kWords.begin(), kWords.end());
+  const std::vector<std::string_view> functions = emitted_function_names();
+  names.insert(names.end(), functions.begin(), functions.end());
+  return names;
+}
+
+Graph with_python_symbols(Graph graph, Sizes& sizes) {
+  const std::vector<std::string_view> reserved = reserved_names();
+  std::map<std::string, std::string> renamed;
+  for (std::string& symbol : graph.symbols) {
+    if (!contains(reserved, symbol) && !contains(kWordsOfCheck, symbol)) continue;
+    std::string name = symbol;
+    do {
+      name += '_';
+    } while (contains(reserved, name) || contains(graph.symbols, name));
+    renamed[symbol] = name;
+    symbol = name;
+  }
+  if (renamed.empty()) return graph;
+  const auto rename = [&](Dim& dim) {
+    const auto found = renamed.find(dim.symbol);
+    if (found != renamed.end()) dim.symbol = found->second;
+  };
+  for (Value& value : graph.values) {
+    std::for_each(value.type.shape.begin(), value.type.shape.end(), rename);
+    rename(value.type.entries);
+  }
+  for (const auto& [old_name, new_name] : renamed) {
+    auto size = sizes.extract(old_name);
+    if (size.empty()) continue;
+    size.key() = new_name;
+    sizes.insert(std::move(size));
+  }
+  return graph;
+}
+
+}  // namespace tensorpress::model
