@@ -70,11 +70,19 @@ def test_a_process_that_is_killed_leaves_a_whole_file(path):
     save({"kind": "old"}, path, "exact")
     process = run(FOREVER, path)
     process.stdout.readline()
-    for _ in range(1000):  # until it is in the middle of a file
+    # Held still, it cannot finish the file before it is killed.
+    for _ in range(10000):
+        process.send_signal(signal.SIGSTOP)
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "it ended by itself"
         if any(name.startswith(".run.tpck.") for name in os.listdir(path.parent)):
             break
+        process.send_signal(signal.SIGCONT)
         time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
+    else:
+        process.kill()
+        pytest.fail("it was never seen in the middle of a file")
+    process.kill()
     process.communicate()
     assert load(path)["kind"] in ("old", "new")
 
