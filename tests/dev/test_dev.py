@@ -2,7 +2,9 @@
 writes down its call."""
 
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -55,7 +57,7 @@ class House:
         self.tool("id", "echo ${USER_ID:-0}")
         self.tool(
             "cmake",
-            "case $2 in release) f=build ;; *) f=build/$2 ;; esac; "
+            "case $2 in release) f=build ;; fuzz) f=build/fuzzing ;; *) f=build/$2 ;; esac; "
             "mkdir -p $f; touch $f/build.ninja",
         )
         self.tool("ninja", NINJA)
@@ -64,14 +66,13 @@ class House:
         python.parent.mkdir(parents=True)
         shutil.copy(self.tool("pytest", TEST_RUNNER), python)
         (folder / ".venv" / "pyvenv.cfg").write_text("")
-        for name in ("test", "demo", "bench", "peers", "python", "python-test", "hdf5", "training"):
-            checksum = hashlib.sha256(
-                (folder / "requirements" / f"{name}.txt").read_bytes()
-            ).hexdigest()
-            (folder / ".venv" / f"installed-{name}").write_text(f"{checksum}  -\n")
+        for requirements in (folder / "requirements").iterdir():
+            checksum = hashlib.sha256(requirements.read_bytes()).hexdigest()
+            (folder / ".venv" / f"installed-{requirements.stem}").write_text(f"{checksum}  -\n")
 
-    def tool(self, name, body=""):
-        path = self.folder / "tools" / name
+    def tool(self, name, body="", folder="tools"):
+        path = self.folder / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'#!/bin/bash\necho "{name} $*" >>"{self.log}"\n{body}\n')
         path.chmod(0o755)
         return path
@@ -203,10 +204,139 @@ def test_a_broken_build_counts_as_a_failure_and_hides_no_other_results(house):
     assert result.stdout.splitlines()[-1] == "45 passed, 1 failed, 5 skipped"
 
 
-def test_every_preset_that_help_names_exists(house):
-    for preset in ("release", "dev", "asan", "ubsan", "tsan"):
+def test_help_names_the_presets_that_there_are_and_each_is_built(house):
+    told = house.run("help").stdout
+    first, others = re.search(r"build \[PRESET\]  build (\w+) .* or ([a-z, ]+) \(", told).groups()
+    named = [first, *others.split(", ")]
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    # The fuzzers' is what ./dev fuzz builds.
+    assert sorted([*named, "fuzz"]) == sorted(p["name"] for p in presets if not p.get("hidden"))
+    for preset in named:
         assert house.run("build", preset, MISSING="").returncode == 0
-        assert f'"name": "{preset}"' in (ROOT / "CMakePresets.json").read_text()
+        assert house.calls("cmake")[0].startswith(f"cmake --preset {preset}")
+
+
+@pytest.fixture
+def fuzzing(house):
+    """With two targets, one of which has inputs beside its corpus."""
+    for folder in ("fuzz/corpus/model_text", "fuzz/corpus/npy", "models"):
+        (house.folder / folder).mkdir(parents=True)
+    shutil.copy(ROOT / "fuzz" / "corpora.txt", house.folder / "fuzz")
+    for target in ("model_text", "npy"):
+        (house.folder / "fuzz" / f"{target}.cc").write_text("")
+        house.tool(f"fuzz_{target}", "exit ${CRASHING:-0}", "build/fuzzing/bin")
+    return house
+
+
+def test_fuzz_gives_every_target_its_corpus_and_what_the_tree_has_of_its_kind(fuzzing):
+    result = fuzzing.run("fuzz", "all", "7", MISSING="")
+    assert result.returncode == 0, result.stderr
+    (text,), (npy,) = fuzzing.calls("fuzz_model_text"), fuzzing.calls("fuzz_npy")
+    assert "-max_total_time=7 " in text and "-max_total_time=7 " in npy
+    assert text.endswith(" build/fuzzing/found/model_text fuzz/corpus/model_text models")
+    assert npy.endswith(" build/fuzzing/found/npy fuzz/corpus/npy")
+
+
+def test_fuzz_says_where_the_input_is_that_crashes(fuzzing):
+    result = fuzzing.run("fuzz", "npy", MISSING="", CRASHING="77")
+    assert result.returncode == 1
+    assert "npy: found something; the input is in build/fuzzing/crashes" in result.stderr
+    assert fuzzing.calls("fuzz_model_text") == []
+
+
+@pytest.mark.parametrize(
+    "arguments, explanation",
+    [
+        (["np"], "'np' is not a target; use all, or one of model_text npy"),
+        (["npy", "soon"], "'soon' is not a number of seconds"),
+    ],
+)
+def test_fuzz_explains_what_is_no_target_and_no_time(fuzzing, arguments, explanation):
+    result = fuzzing.run("fuzz", *arguments, MISSING="")
+    assert result.returncode == 2 and explanation in result.stderr
+    assert fuzzing.calls("cmake") == []
+
+
+def test_every_folder_of_the_fuzzers_inputs_and_every_target_of_them_is_there():
+    lines = (ROOT / "fuzz" / "corpora.txt").read_text().splitlines()
+    for target, *folders in (line.split() for line in lines if not line.startswith("#")):
+        assert (ROOT / "fuzz" / f"{target}.cc").exists()
+        assert folders and all((ROOT / folder).is_dir() for folder in folders)
+
+
+@pytest.fixture
+def linting(house):
+    for folder in "include src apps bindings tests bench fuzz examples".split():
+        (house.folder / folder).mkdir()
+    for name in ("clang-format-16", "shellcheck", "run-clang-tidy-16"):
+        house.tool(name)
+    house.tool("git", "echo CMakePresets.json")
+    house.tool("ruff", 'case $1 in "${COMPLAINING:-}") exit 1 ;; esac', ".venv/bin")
+    return house
+
+
+def outcomes(result):
+    """By the names of stages, from the table at the end."""
+    rows = re.findall(r"^(\S.*?) +\d+ s  (.*)$", result.stdout, re.MULTILINE)
+    return dict(rows)
+
+
+def test_lint_looks_at_cpp_python_and_scripts(linting):
+    found = outcomes(linting.run("lint", MISSING=""))
+    assert list(found) == [
+        "packages",
+        "rules of the tree",
+        "format",
+        "Python",
+        "shell scripts",
+        "build (GCC, release)",
+        "clang-tidy",
+    ]
+    assert found["Python"] == "ok"
+    assert [call.split()[1] for call in linting.calls("ruff")] == ["check", "format"]
+    assert "-p build" in linting.calls("run-clang-tidy-16")[0]
+
+
+@pytest.mark.parametrize("command", ["check", "format"])
+def test_lint_fails_with_python_and_goes_on(linting, command):
+    result = linting.run("lint", MISSING="", COMPLAINING=command)
+    assert result.returncode == 1
+    assert outcomes(result)["Python"] == "FAILED" and outcomes(result)["clang-tidy"] == "ok"
+
+
+def test_lint_finds_forbidden_flags_in_our_build_files_alone(linting):
+    wheel = linting.folder / ".venv" / "lib" / "wheel.cmake"
+    wheel.parent.mkdir()
+    wheel.write_text("add_compile_options(-march=native)\n")
+    result = linting.run("lint", MISSING="")
+    assert "must be the same bytes" not in result.stderr
+    (linting.folder / "CMakePresets.json").write_text('{"flags": "-ffast-math"}\n')
+    result = linting.run("lint", MISSING="")
+    assert result.returncode == 1 and "must be the same bytes" in result.stderr
+    assert outcomes(result)["rules of the tree"] == "FAILED"
+
+
+def test_the_ledger_is_measured_with_the_built_program_where_one_calls_it(house):
+    result = house.run("bench", "--ledger", "--update", MISSING="")
+    assert result.returncode == 0, result.stderr
+    assert house.calls("pytest")[-1].endswith("/bench/ledger.py --update")
+    assert len(house.calls("ninja")) == 1
+
+
+def test_test_full_adds_other_cpus_thread_sanitizer_and_huge_arrays(house):
+    house.tool("golden_streams", folder="build/bin")
+    for cpu in ("scalar", "aarch64", "s390x"):
+        for program in ("golden_streams", "portable_tests"):
+            house.tool(program, folder=f"build/portable-{cpu}/bin")
+        house.tool(f"qemu-{cpu}")
+    result = house.run("test", "--full", MISSING="")
+    found = outcomes(result)
+    assert result.returncode == 0, result.stdout + result.stderr
+    for stage in ("tests without SIMD (s390x)", "unit tests (tsan)", "huge arrays"):
+        assert found[stage] == "ok"
+    assert "tests/full" in house.calls("pytest")[-1]
+    # Six runners of `test`, and two more, with 9 + 1 each.
+    assert result.stdout.splitlines()[-1] == "72 passed, 0 failed, 8 skipped"
 
 
 def test_the_demo_goes_on_without_the_data_that_cannot_be_installed_and_says_so(house):
