@@ -29,16 +29,11 @@ from typing import Any
 import torch
 
 from .activations import compress_activations
-from .plan import KEEP, Plan
+from .budget import LADDER
+from .plan import Plan
 from .scores import LEVELS, least_score, measure_activations, packed_sizes
-from .tensor_codecs import Quantize, TensorCodec
+from .tensor_codecs import TensorCodec
 
-LADDER: tuple[TensorCodec, ...] = (
-    KEEP,
-    Quantize(bits=8),
-    Quantize(bits=4),
-    Quantize(bits=2, rounding="stochastic"),
-)
 Closure = Callable[[], torch.Tensor]
 
 
@@ -241,17 +236,15 @@ class AdaptiveStep(Adaptive):
         statistics = measure_activations(self.model, *closure, names=names)
         torch.set_rng_state(random)
         self.scores = {
-            name: dict(
-                zip((c.describe() for c in LADDER[1:]), each["scores"].values(), strict=True)
-            )
+            name: {codec.describe(): each["scores"][level] for level, codec in LEVELS.items()}
             for name, each in statistics["activations"].items()
         }
         self.sizes = {name: self.sizes[name] for name in self.scores}
         self.choice = choose_for_score(self.sizes, self._places(), self.target, self.least)
 
 
-# Of the places in LADDER; the levels of scores.py are the same but for the first.
-_BITS = (32, *(bits for bits, _ in LEVELS.values()))
+# Of the places in LADDER: LEVELS is made of all but the first, which is kept.
+_BITS = (32, *(codec.bits for codec in LEVELS.values()))
 
 
 def choose_for_score(

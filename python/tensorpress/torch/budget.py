@@ -17,6 +17,7 @@ import torch
 from .plan import KEEP
 from .tensor_codecs import Quantize, TensorCodec
 
+# From the mildest; what scores are measured for and adaptive.py chooses from, too.
 LADDER: Sequence[TensorCodec] = (
     KEEP,
     Quantize(bits=8),

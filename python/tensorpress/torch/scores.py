@@ -28,17 +28,23 @@ import torch
 
 from .. import _core
 from .._chop import transform_matrices
+from .budget import LADDER
+from .tensor_codecs import Quantize
 
 Gradients = Mapping[str, torch.Tensor]
-# Storings by the names that plans have for them (src/model/plan.cc), with bits and rounding.
-LEVELS: dict[str, tuple[int, str]] = {
-    "quantize 8 bits": (8, "nearest"),
-    "quantize 4 bits": (4, "nearest"),
-    "quantize 2 bits stochastic": (2, "stochastic"),
-}
+
+
+def _storing(codec: Quantize) -> str:
+    """What plans of the model compiler call it (src/model/plan.cc)."""
+    bits = f"{codec.bits} bit" + ("s" if codec.bits > 1 else "")
+    return f"quantize {bits}" + (" stochastic" if codec.rounding == "stochastic" else "")
+
+
+_ONE_BIT = Quantize(bits=1, rounding="stochastic")
+LEVELS = {_storing(codec): codec for codec in LADDER if isinstance(codec, Quantize)}
 # Measured only where somebody asks for it, as plans have one bit only then.
-ONE_BIT = "quantize 1 bit stochastic"
-_ALL_LEVELS = LEVELS | {ONE_BIT: (1, "stochastic")}
+ONE_BIT = _storing(_ONE_BIT)
+_ALL_LEVELS = LEVELS | {ONE_BIT: _ONE_BIT}
 
 
 def score(exact: torch.Tensor, lossy: torch.Tensor) -> float:
@@ -145,7 +151,7 @@ def _measure_batch(
                 **({} if (e := dct_energy(saved[name])) is None else {"dct_energy": e}),
                 "scores": {
                     level: least_score(
-                        exact, _gradients(step, saved, name, _lossy(emitted, *_ALL_LEVELS[level]))
+                        exact, _gradients(step, saved, name, _lossy(emitted, _ALL_LEVELS[level]))
                     )
                     for level in levels
                 },
@@ -170,7 +176,7 @@ def packed_sizes(
         name: [
             saved[name].nbytes
             if each == 32
-            else _core.quantize_size(saved[name].numel(), each, 256)
+            else _core.quantize_size(saved[name].numel(), each, Quantize.group)
             for each in bits
         ]
         for name in names
@@ -232,13 +238,11 @@ def _gradients(
     }
 
 
-def _lossy(
-    emitted: dict[str, Any], bits: int, rounding: str
-) -> Callable[[torch.Tensor], torch.Tensor]:
+def _lossy(emitted: dict[str, Any], codec: Quantize) -> Callable[[torch.Tensor], torch.Tensor]:
     def packed_and_back(values: torch.Tensor) -> torch.Tensor:
-        packed = emitted["pack_bits"](values, bits, rounding, 1)
+        packed = emitted["pack_bits"](values, codec.bits, codec.rounding, 1)
         if packed.dtype != torch.uint8:
             return packed
-        return emitted["unpack_bits"](packed, bits, values.shape, values.dtype)
+        return emitted["unpack_bits"](packed, codec.bits, values.shape, values.dtype)
 
     return packed_and_back
