@@ -65,16 +65,14 @@ class Decision {
 
   void mark_node(NodeId i) {
     const Node& node = graph_.nodes[i];
-    const bool trained = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](ValueId id) { return graph_.values[id].needs_gradient; });
-    if (!trained) return;
+    if (!graph_.is_trained(node)) return;
     for (const Need& need : node.op->needs({graph_, node}, splits(node))) {
-      mark(need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index], need);
+      mark(value_of(node, need), need);
     }
   }
 
   void mark(ValueId id, const Need& need) {
-    while (is_viewed(id)) id = graph_.nodes[graph_.values[id].producer].inputs[0];
+    id = graph_.viewed(id);
     if (graph_.values[id].role == Role::parameter || graph_.values[id].role == Role::buffer) return;
     (need.signs ? stashes_[id].signs : stashes_[id].values) = true;
     if (!need.signs) stashes_[id].tolerance = std::min(stashes_[id].tolerance, need.tolerance);
@@ -107,17 +105,12 @@ class Decision {
       const ValueId source = node.inputs[need.index];
       const Value& other = graph_.values[source];
       if (available(source, true, depth)) continue;
-      if (other.role != Role::activation || is_viewed(source)) return kNever;
+      if (other.role != Role::activation || graph_.is_view(source)) return kNever;
       const std::int64_t own = stored_bytes(storing_for(source), other.type, sizes_);
       sum += std::min(own, cost_of_sources(source, depth + 1));
       if (sum >= kNever) return kNever;
     }
     return sum;
-  }
-
-  bool is_viewed(ValueId id) const {
-    return graph_.values[id].producer != kNone &&
-           graph_.nodes[graph_.values[id].producer].op->is_view();
   }
 
   std::vector<Need> sources(ValueId id) const {
@@ -138,8 +131,7 @@ class Decision {
     if (node.op->is_view()) return available(node.inputs[0], true, depth + 1);
     const std::vector<Need> needs = sources(id);
     return !needs.empty() && std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
-      const ValueId source =
-          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
+      const ValueId source = value_of(node, need);
       return need.signs ? stashes_[source].signs : available(source, true, depth + 1);
     });
   }
@@ -150,8 +142,7 @@ class Decision {
     const Node& node = graph_.nodes[graph_.values[id].producer];
     for (const Need& need : sources(id)) {
       if (need.signs || need.of != Need::Of::input) continue;
-      ValueId source = node.inputs[need.index];
-      while (is_viewed(source)) source = graph_.nodes[graph_.values[source].producer].inputs[0];
+      const ValueId source = graph_.viewed(node.inputs[need.index]);
       Stash& stash = stashes_[source];
       if (stash.values || stash.rebuilt || graph_.values[source].producer == kNone) continue;
       const std::int64_t own =

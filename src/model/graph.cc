@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/operator.h"
+
 namespace tensorpress::model {
 
 void Attributes::set(std::string name, Attribute value) {
@@ -60,6 +62,25 @@ const Value* NodeView::parameter(std::string_view name) const {
     if (local == name) return &graph.values[id];
   }
   return nullptr;
+}
+
+bool Graph::is_output(ValueId id) const {
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+}
+
+bool Graph::is_trained(const Node& node) const {
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId id) { return values[id].needs_gradient; });
+}
+
+bool Graph::is_view(ValueId id) const {
+  const NodeId producer = values[id].producer;
+  return producer != kNone && nodes[producer].op->is_view();
+}
+
+ValueId Graph::viewed(ValueId id) const {
+  while (is_view(id)) id = nodes[values[id].producer].inputs[0];
+  return id;
 }
 
 Sizes complete_sizes(const Graph& graph, const Sizes& given, std::int64_t others) {

@@ -89,6 +89,14 @@ struct Graph {
   std::vector<ValueId> outputs;  // what `output` lines name
   ValueId loss = kNone;
   std::vector<std::string> symbols;  // N and others, in the order of appearance
+
+  /// An `output` line names it, so that it outlives the step.
+  bool is_output(ValueId id) const;
+  /// Some output of the node needs a gradient.
+  bool is_trained(const Node& node) const;
+  /// A view made it; and the value whose memory such a one shows, itself if it is none.
+  bool is_view(ValueId id) const;
+  ValueId viewed(ValueId id) const;
 };
 
 /// A node with its surroundings, as operators see it.

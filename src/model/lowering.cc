@@ -148,8 +148,7 @@ bool Lowering::last_use(ValueId id, NodeId node) const {
 void Lowering::release_inputs(NodeId id) {
   for (const ValueId input : graph_.nodes[id].inputs) {
     const Value& value = graph_.values[input];
-    const bool output =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), input) != graph_.outputs.end();
+    const bool output = graph_.is_output(input);
     if (lazy_.contains(input)) {
       release_inputs(value.producer);
     } else if (last_use(input, id) && !output && value.role == Role::activation) {
@@ -176,8 +175,7 @@ void Lowering::forward_node(NodeId id) {
   std::set<std::string> outputs;
   for (const ValueId output : node.outputs) {
     const Value& value = graph_.values[output];
-    const bool wanted =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), output) != graph_.outputs.end();
+    const bool wanted = graph_.is_output(output);
     if (!value.consumers.empty() || wanted) outputs.insert(name_of_value(output));
   }
   for (const std::string& name : std::vector<std::string>(newly_held_)) {
@@ -246,9 +244,7 @@ std::set<ValueId> Lowering::read_by(NodeId id) const {
   if (id >= graph_.nodes.size()) return read;
   const Node& node = graph_.nodes[id];
   for (const Need& need : node.op->needs({graph_, node}, is_split(graph_, stashes_, id))) {
-    if (!need.signs) {
-      read.insert(need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index]);
-    }
+    if (!need.signs) read.insert(value_of(node, need));
   }
   return read;
 }
@@ -282,15 +278,13 @@ void Lowering::backward_node(NodeId id) {
 
 std::vector<ValueId> Lowering::decoded_from(ValueId id) const {
   const NodeId producer = graph_.values[id].producer;
-  if (is_view(id)) return {graph_.nodes[producer].inputs[0]};
+  if (graph_.is_view(id)) return {graph_.nodes[producer].inputs[0]};
   if (!stashes_[id].rebuilt) return {};
   const Node& node = graph_.nodes[producer];
   std::vector<ValueId> sources;
   for (const Need& need :
        node.op->rebuild_needs({graph_, node}, is_split(graph_, stashes_, producer))) {
-    if (need.signs) continue;
-    sources.push_back(need.of == Need::Of::input ? node.inputs[need.index]
-                                                 : node.outputs[need.index]);
+    if (!need.signs) sources.push_back(value_of(node, need));
   }
   return sources;
 }
@@ -327,7 +321,7 @@ std::string Lowering::decode(ValueId id) {
   if (known != decoded_.end()) return known->second;
   const Stash& stash = stashes_[id];
   const std::string& name = name_of_value(id);
-  if (is_view(id)) {
+  if (graph_.is_view(id)) {
     decode_views(id);
     return name;
   }
@@ -347,15 +341,10 @@ std::string Lowering::decode(ValueId id) {
   return name;
 }
 
-bool Lowering::is_view(ValueId id) const {
-  const NodeId producer = graph_.values[id].producer;
-  return producer != kNone && graph_.nodes[producer].op->is_view();
-}
-
 // From the first to the last: a view of a view of a view is no reason to recurse.
 void Lowering::decode_views(ValueId id) {
   std::vector<NodeId> views;
-  for (ValueId at = id; is_view(at) && !decoded_.contains(at);) {
+  for (ValueId at = id; graph_.is_view(at) && !decoded_.contains(at);) {
     views.push_back(graph_.values[at].producer);
     at = graph_.nodes[views.back()].inputs[0];
   }

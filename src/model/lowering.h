@@ -28,7 +28,7 @@ class Lowering {
   // --- variables ---
   std::string python_name(const std::string& dotted);
   const std::string& name_of_value(ValueId id);
-  /// Variables of memories that somebody still counts on.
+  /// Of a variable, or kNone.
   std::size_t memory_of(const std::string& name) const;
   void add_line(std::string code, std::int64_t scratch, const std::vector<Definition>& defines,
                 Memory::Kind kind);
@@ -67,7 +67,6 @@ class Lowering {
   bool has_slices(ValueId id, int depth = 0) const;
   bool finds_slices(ValueId id, int depth) const;
   std::string decode_slices(ValueId id);
-  bool is_view(ValueId id) const;
   void decode_views(ValueId id);
   void contribute(ValueId id, const std::string& expression, const std::string& shares,
                   std::int64_t scratch);

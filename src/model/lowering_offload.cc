@@ -1,7 +1,5 @@
 // Values that wait in the host's memory come back one product ahead of the node that reads them:
 // the copy over the link can then run while a convolution or a matrix product computes.
-#include <algorithm>
-
 #include "model/lowering.h"
 #include "model/offload.h"
 
@@ -9,11 +7,7 @@ namespace tensorpress::model {
 
 std::set<ValueId> Lowering::offloaded_for(NodeId id) const {
   std::set<ValueId> found;
-  const auto& outputs = graph_.nodes[id].outputs;
-  const bool trained = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
-    return graph_.values[output].needs_gradient;
-  });
-  if (!trained) return found;
+  if (!graph_.is_trained(graph_.nodes[id])) return found;
   std::set<ValueId> seen = read_by(id);
   std::vector<ValueId> open(seen.begin(), seen.end());
   while (!open.empty()) {

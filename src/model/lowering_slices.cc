@@ -28,9 +28,7 @@ bool Lowering::is_lazy(NodeId id, int depth) const {
   if (node.outputs.size() != 1 || !node.op->is_lazy({graph_, node})) return false;
   const ValueId output = node.outputs[0];
   const Stash& stash = stashes_[output];
-  const auto& wanted = graph_.outputs;
-  if (stash.stores_values() || stash.stores_signs() ||
-      std::find(wanted.begin(), wanted.end(), output) != wanted.end() ||
+  if (stash.stores_values() || stash.stores_signs() || graph_.is_output(output) ||
       graph_.values[output].consumers != std::vector<NodeId>{id + 1}) {
     return false;
   }
@@ -55,9 +53,8 @@ bool Lowering::finds_slices(ValueId id, int depth) const {
     const bool split = is_split(graph_, stashes_, value.producer);
     const std::vector<Need> needs = node.op->rebuild_needs({graph_, node}, split);
     return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
-      const ValueId source =
-          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
-      return need.signs ? sample_elements(value) % 8 == 0 : has_slices(source, depth + 1);
+      return need.signs ? sample_elements(value) % 8 == 0
+                        : has_slices(value_of(node, need), depth + 1);
     });
   }
   if (stash.how.kind == Storing::Kind::cast) {

@@ -3,8 +3,8 @@
 //
 //   signature   how it is called in the text: name, number of tensors, attributes with defaults
 //   infer       the types of its outputs and the parameters it owns, or what is wrong
-//   needs       what its backward pass reads of its inputs and outputs, and whether that may be
-//   lossy forward     lines of PyTorch that compute the outputs            (through site.h)
+//   needs       what its backward pass reads of inputs and outputs, and which error that may have
+//   forward     lines of PyTorch that compute the outputs (through site.h)
 //   backward    lines of PyTorch that compute the gradients
 //   rebuild     optionally: lines that make an output again from what backward needs anyway
 //   flops       operations of one forward pass (a multiplication and an addition are two)
@@ -78,6 +78,11 @@ struct Need {
   /// Only one bit an element, such as whether it is above zero; exactly.
   bool signs = false;
 };
+
+/// The value that a need of a node names.
+inline ValueId value_of(const Node& node, const Need& need) {
+  return need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
+}
 
 inline Need need_input(std::size_t i, Tolerance tolerance) {
   return {Need::Of::input, i, tolerance, false};

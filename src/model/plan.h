@@ -1,6 +1,6 @@
 // A plan says, for every activation that the backward pass reads, how it waits: as it is, packed by
 // a codec, as signs only, or rebuilt from something that is stored anyway. docs/plan.md has the
-// file format. Plans also have names: off, safe, balanced, max.
+// file format. Plans also have names: off, lossless, safe, balanced, max.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Plan {
 };
 
 Plan plan_off();
-/// off, safe, balanced, max; or an error that lists them.
+/// off, lossless, safe, balanced, max; or an error that lists them.
 Result<Plan> named_plan(const std::string& name);
 
 }  // namespace tensorpress::model

@@ -173,8 +173,9 @@ class Search {
 
   planner::Request request() const {
     planner::Request request;
-    // Equal times of equal tensors make the last percent of a proof endless.
-    request.search = {.relative_gap = 2e-3, .nodes = 200, .seconds = 3};
+    // Equal times of equal tensors make the last percent of a proof endless. Nodes end the search,
+    // so that every machine writes the same plan.
+    request.search = {.relative_gap = 2e-3, .nodes = 200, .seconds = 120};
     request.limits.lowest_score = budget_.min_score;
     request.limits.mean_score = budget_.mean_score;
     if (budget_.peak_bytes || budget_.ratio) {
@@ -262,10 +263,11 @@ class Search {
     }
     const auto lowered = lowered_choice(closest.choice);
     if (!lowered.ok()) return lowered.error();
-    return too_tight_when_lowered(*lowered);
+    return too_tight_when_lowered(*lowered, closest.held_at_peak);
   }
 
-  Error too_tight_when_lowered(const PlannedStep& closest) const {
+  /// `held`: by which activations.
+  Error too_tight_when_lowered(const PlannedStep& closest, const std::string& held = {}) const {
     const StepPosition& at = closest.memory.positions[closest.memory.peak];
     const double ratio = static_cast<double>(plain_.saved_bytes) /
                          static_cast<double>(std::max<std::int64_t>(closest.memory.saved_bytes, 1));
@@ -278,6 +280,7 @@ class Search {
                ", weight gradients ", human_of(at.weight_gradients), ", inputs ",
                human_of(at.inputs), ", saved ", human_of(at.saved), ", working tensors ",
                human_of(at.activations + at.gradients), ", scratch ", human_of(at.scratch), ".");
+      if (!held.empty()) sentence += text(" Activations that hold most there: ", held, ".");
     }
     if (budget_.ratio && closest.memory.saved_bytes > most_saved()) {
       sentence += text(" The largest ratio of saved bytes found is ", rounded(ratio, 4), ", not ",
@@ -313,7 +316,8 @@ Result<PlannedStep> plan_step(const Graph& graph, const StepOptions& options, co
     return bad_argument("a ratio of ", *budget.ratio, " is not possible; it is above 0");
   }
   if (budget.peak_bytes && *budget.peak_bytes <= 0) {
-    return bad_argument("a peak of ", *budget.peak_bytes, " bytes is not possible");
+    return bad_argument("a peak of ", *budget.peak_bytes,
+                        " bytes is not possible; it is above 0, as --peak 2GiB");
   }
   return Search(graph, options, budget, statistics).run();
 }

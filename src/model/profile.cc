@@ -13,27 +13,14 @@ std::string human(std::int64_t bytes) {
   return human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
 }
 
-/// The value whose memory a view shows.
-ValueId viewed(const Graph& graph, ValueId id) {
-  while (graph.values[id].producer != kNone &&
-         graph.nodes[graph.values[id].producer].op->is_view()) {
-    id = graph.nodes[graph.values[id].producer].inputs[0];
-  }
-  return id;
-}
-
 /// Nodes whose backward pass reads each value, in the order of execution.
 std::vector<std::vector<NodeId>> readers(const Graph& graph, const std::vector<Stash>& stashes) {
   std::vector<std::vector<NodeId>> result(graph.values.size());
   for (NodeId i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const bool trained = std::ranges::any_of(
-        node.outputs, [&](ValueId id) { return graph.values[id].needs_gradient; });
-    if (!trained) continue;
+    if (!graph.is_trained(node)) continue;
     for (const Need& need : node.op->needs({graph, node}, is_split(graph, stashes, i))) {
-      const ValueId read =
-          need.of == Need::Of::input ? node.inputs[need.index] : node.outputs[need.index];
-      std::vector<NodeId>& list = result[viewed(graph, read)];
+      std::vector<NodeId>& list = result[graph.viewed(value_of(node, need))];
       if (list.empty() || list.back() != i) list.push_back(i);
     }
   }

@@ -105,8 +105,7 @@ bool Site::may_overwrite(std::size_t i) const {
   if (mode_ == Mode::rebuild) return may_overwrite_in(i);
   if (value.role != Role::activation || !lowering_.last_use(id, node_)) return false;
   if (std::count(value.consumers.begin(), value.consumers.end(), node_) != 1) return false;
-  const auto& outputs = lowering_.graph_.outputs;
-  if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return false;
+  if (lowering_.graph_.is_output(id)) return false;
   const std::size_t memory = lowering_.memory_of(lowering_.value_names_[id]);
   return memory != kNone && lowering_.holders_[memory] == 1;
 }
@@ -139,8 +138,7 @@ std::string Site::place_for_output() const {
         std::count(value.consumers.begin(), value.consumers.end(), lazy) != 1) {
       continue;
     }
-    const auto& outputs = lowering_.graph_.outputs;
-    if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) continue;
+    if (lowering_.graph_.is_output(id)) continue;
     const std::string& name = lowering_.value_names_[id];
     const std::size_t memory = lowering_.memory_of(name);
     if (memory != kNone && lowering_.holders_[memory] == 1) return name;

@@ -8,16 +8,13 @@ namespace tensorpress::model {
 namespace {
 
 constexpr std::array kFunctions = std::to_array<EmittedFunction>({
-    {"tick", R"(
-def tick(B, name):
-    if name in B:
-        B[name] += 1
-)",
+    {"tick",
      R"(
 def tick(B, name):
     if name in B:
         B[name] += 1
-)"},
+)",
+     {}},
     {"normalize_", R"(
 def normalize_(x, running_mean, running_var, training, momentum, eps):
     """Every channel to mean 0 and variance 1, in place; the means and the inverse deviations."""
@@ -94,17 +91,7 @@ def cross_entropy_backward_(log, labels, scale):
     return log.mul_((scale * counted).unsqueeze(1))
 )",
      {}},
-    {"local_response_norm_backward", R"(
-def local_response_norm_backward(gradient, x, size, alpha, beta, k):
-    def over_neighbours(t, left, right):
-        padded = F.pad(t.unsqueeze(1), (0, 0, 0, 0, left, right))
-        return F.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1)
-
-    half = size // 2
-    d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
-    back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
-    return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
-)",
+    {"local_response_norm_backward",
      R"(
 def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     def over_neighbours(t, left, right):
@@ -115,7 +102,8 @@ def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
     back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
     return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
-)"},
+)",
+     {}},
     {"sparse_max",
      R"(
 def sparse_max(a, x):

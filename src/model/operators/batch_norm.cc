@@ -17,7 +17,7 @@
 namespace tensorpress::model {
 namespace {
 
-// The slices of batch_norm_backward_packed in packing.cc.
+// The slices of batch_norm_backward_packed in emitted/gradients.cc.
 constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
 class BatchNorm final : public NormalizingOperator {

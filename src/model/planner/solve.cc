@@ -261,7 +261,7 @@ Result<Plan> search_both(const Problem& problem, const std::vector<Candidate>& c
 }
 
 /// The largest pieces at the peak, for people: what would have to shrink.
-std::string what_sets_the_peak(const Problem& problem, const Plan& plan) {
+std::string held_at_peak(const Problem& problem, const Plan& plan) {
   const std::size_t at = plan.evaluation.peak_position;
   std::vector<std::pair<std::int64_t, std::size_t>> pieces;
   for (std::size_t a = 0; a < plan.choice.size(); ++a) {
@@ -272,14 +272,12 @@ std::string what_sets_the_peak(const Problem& problem, const Plan& plan) {
     if (bytes > 0) pieces.emplace_back(-bytes, a);
   }
   std::ranges::sort(pieces);
-  std::string out = text("it is reached at '", problem.positions[at].name, "', where ",
-                         human_bytes(static_cast<std::uint64_t>(problem.positions[at].base_bytes)),
-                         " do not depend on the plan");
   constexpr std::size_t kShown = 3;
+  std::string out;
   for (std::size_t i = 0; i < std::min(kShown, pieces.size()); ++i) {
-    const std::size_t a = pieces[i].second;
-    out += text(i == 0 ? " and " : ", ", "'", problem.activations[a].name, "' (",
-                problem.activations[a].options[plan.choice[a]].name, ") holds ",
+    const Activation& each = problem.activations[pieces[i].second];
+    out += text(i == 0 ? "" : ", ", "'", each.name, "' (",
+                each.options[plan.choice[pieces[i].second]].name, ") ",
                 human_bytes(static_cast<std::uint64_t>(-pieces[i].first)));
   }
   return out;
@@ -303,13 +301,14 @@ Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candi
       return text(human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))), " (",
                   count, " bytes)");
     };
-    plan.reason =
-        peak ? text("a peak of ", bytes(*request.limits.peak_bytes),
-                    " cannot be reached; the smallest possible", with, " is ",
-                    bytes(plan.evaluation.peak_bytes), ": ", what_sets_the_peak(problem, plan))
-             : text("saved activations of ", bytes(*request.limits.stored_bytes),
-                    " cannot be reached; the smallest possible is ",
-                    bytes(plan.evaluation.stored_bytes));
+    plan.reason = peak ? text("a peak of ", bytes(*request.limits.peak_bytes),
+                              " cannot be reached; the smallest possible", with, " is ",
+                              bytes(plan.evaluation.peak_bytes), ", reached at '",
+                              problem.positions[plan.evaluation.peak_position].name, "'")
+                       : text("saved activations of ", bytes(*request.limits.stored_bytes),
+                              " cannot be reached; the smallest possible is ",
+                              bytes(plan.evaluation.stored_bytes));
+    if (peak) plan.held_at_peak = held_at_peak(problem, plan);
     plan.outcome = failed.outcome;
     return plan;
   }

@@ -39,10 +39,13 @@ struct Plan {
   Choice choice = {};
   Evaluation evaluation = {};
   bool proven_best = false;
-  /// How much of the aim's value might still be gained: 0 when proven, 0.01 for one percent.
+  /// How much of the aim's value might still be gained: at most the gap that was
+  /// asked for when proven, 0.01 for one percent.
   double gap = 0;
-  /// For the two other outcomes: which limit cannot be kept, what is reachable, and what sets it.
+  /// For the two other outcomes: which limit cannot be kept, and what is reachable.
   std::string reason = {};
+  /// If that is the limit on the peak: the activations that hold most where it is reached.
+  std::string held_at_peak = {};
 };
 
 Result<Plan> solve(const Problem& problem, const Request& request);
