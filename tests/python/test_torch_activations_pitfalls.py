@@ -354,3 +354,57 @@ def test_functions_that_compare_values_get_them_exactly(function):
     with compress_activations(first, "max"):
         calls[function](first(x)).sum().backward()
     assert torch.equal(plain[0], x.grad)
+
+
+@pytest.mark.parametrize("level", ["safe", "max"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda h: torch.log(h.abs() + 1e-3),
+        lambda h: torch.log1p(h.abs() - 0.999),
+        lambda h: torch.sqrt(h.abs() + 1e-6),
+        lambda h: (h.abs() + 1e-4).rsqrt(),
+        lambda h: torch.reciprocal(h.abs() + 0.01),
+        lambda h: 1 / (h.abs() + 0.01),
+        lambda h: h / (h.roll(1, 0).abs() + 0.01),
+        lambda h: torch.addcdiv(h, h, h.roll(1, 0).abs() + 0.01),
+        lambda h: (h.abs() + 1e-3) ** -0.5,
+        lambda h: torch.pow(h.abs() + 1e-3, 0.5),
+        lambda h: h.abs().add(1e-3).pow(-1),
+        lambda h: torch.pow(0.01, h),
+        lambda h: F.normalize(h, eps=1e-3),
+        lambda h: h.abs(),
+        lambda h: F.softshrink(h),
+    ],
+)
+def test_functions_with_a_pole_or_a_step_get_their_values_exactly(function, level):
+    """Half a step of 8 bits is many times what is near zero."""
+    leaf = torch.randn(8, 16, 32, 32)
+
+    def through(policy):
+        x = leaf.clone().requires_grad_()
+        with compress_activations(nn.Identity(), policy):
+            function(x * 1).sum().backward()
+        return x.grad
+
+    assert torch.equal(through("off"), through(level))
+
+
+def test_a_rule_may_still_quantize_what_a_logarithm_saves():
+    class Log(nn.Module):
+        def forward(self, x):
+            return torch.log(x)
+
+    model = Log()
+    with compress_activations(model, {"by_type": {"Log": {"codec": "quantize", "bits": 8}}}) as run:
+        loss = model(torch.rand(8, 16, 32, 32, requires_grad=True) + 1).sum()
+    loss.backward()
+    assert [each.codec for each in run.report().activations] == ["quantize bits=8"]
+
+
+@pytest.mark.parametrize("exponent", [2, 3.0])
+def test_whole_powers_stay_lossy(exponent):
+    leaf = torch.randn(8, 16, 32, 32).requires_grad_()
+    with compress_activations(nn.Identity(), "balanced") as run:
+        (leaf * 1).pow(exponent).sum().backward()
+    assert [each.codec for each in run.report().activations] == ["quantize bits=8"]

@@ -3,7 +3,8 @@
 Saved-tensor hooks see a tensor but not who saves it. `WatchedFunctions` is a torch function mode
 that knows which of PyTorch's functions is running. The tables below then say what is enough for
 backward: 1 bit for a ReLU, the shape for a pooling. A function that no table names keeps its
-tensors exactly: some (amax, maximum, sort) compare them, and values that are nearly the same would
+tensors exactly: some (abs, amax, maximum, sort) compare them, some (log, sqrt, a division) divide
+by them in backward, where an error beside zero has no bound. Values that are nearly the same would
 give a wrong gradient, not one that is nearly right.
 """
 
@@ -31,21 +32,21 @@ LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
     matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
 )
-# Backward is smooth in the saved values.
+# Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
 SMOOTH = frozenset(
-    """layer_norm group_norm instance_norm rms_norm local_response_norm normalize
+    """layer_norm group_norm instance_norm rms_norm local_response_norm
     gelu silu mish sigmoid logsigmoid tanh softplus glu
-    mul mul_ __mul__ __rmul__ div div_ true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal
-    exp exp_ expm1 sin cos sqrt rsqrt square pow pow_ __pow__ log log1p addcmul addcdiv lerp
+    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square pow pow_ __pow__ addcmul lerp
     mse_loss binary_cross_entropy_with_logits""".split()
 )
+POWERS = frozenset("pow pow_ __pow__".split())
 # Backward takes the exponential of the saved values, or they are exponentials.
 EXPONENTIAL = frozenset(
     """softmax log_softmax softmin cross_entropy nll_loss logsumexp
     scaled_dot_product_attention multi_head_attention_forward""".split()
 )
 # Smooth on either side of zero: the sign is kept beside the values.
-SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu abs hardshrink softshrink".split())
+SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
 SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
 SHAPE_ONLY = frozenset(
     """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
@@ -77,6 +78,14 @@ def limits_of(call: Call) -> tuple[float, float] | None:
         low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
         return (float(low), float(high)) if low < high else None
     return None
+
+
+def is_singular(call: Call) -> bool:
+    """Powers that are no polynomial: their slope grows without bound beside zero."""
+    if call.name not in POWERS:
+        return False
+    exponent = call.argument(1, "exponent", None)
+    return not isinstance(exponent, int | float) or exponent < 1 or exponent != int(exponent)
 
 
 def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:

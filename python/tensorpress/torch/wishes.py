@@ -72,7 +72,7 @@ class Wishes:
         # A copy of the batch would be on top of it.
         if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
             return KEEP
-        return self.plan.codec_for(call.name)
+        return KEEP if saved_by.is_singular(call) else self.plan.codec_for(call.name)
 
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
