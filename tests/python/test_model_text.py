@@ -1,5 +1,7 @@
 """torch modules become model texts, and these become steps with the gradients of the modules."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -313,3 +315,15 @@ def test_a_module_that_gives_its_loss(tmp_path):
 
     text = same_gradients(tmp_path, WithLoss(), torch.randn(4, 6), loss=None)
     assert text.rstrip().endswith("loss mse_loss")
+
+
+def test_hardtanh_without_an_upper_limit_is_relu(tmp_path):
+    torch.manual_seed(16)
+    net = nn.Sequential(nn.Linear(8, 8), nn.Hardtanh(0.0, math.inf), nn.Linear(8, 5))
+    text = same_gradients(tmp_path, net, torch.randn(6, 8))
+    assert "1: relu(linear)" in text
+
+
+def test_other_infinite_limits_of_hardtanh_are_refused():
+    with pytest.raises(ValueError, match="hardtanh from -inf to 0.5"):
+        to_text(nn.Sequential(nn.Linear(8, 8), nn.Hardtanh(-math.inf, 0.5)), torch.randn(6, 8))

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import warnings
 
 import pytest
@@ -246,7 +247,17 @@ def test_several_forward_passes_before_one_backward():
 
 @pytest.mark.parametrize(
     "activation",
-    [nn.ReLU(), nn.LeakyReLU(0.2), nn.ReLU6(), nn.Hardtanh(-0.5, 0.7), nn.LeakyReLU(0.1, True)],
+    [
+        nn.ReLU(),
+        nn.LeakyReLU(0.2),
+        nn.ReLU6(),
+        nn.Hardtanh(-0.5, 0.7),
+        nn.Hardtanh(0.0, math.inf),
+        nn.Hardtanh(-math.inf, 0.3),
+        nn.Hardtanh(-math.inf, math.inf),
+        nn.Hardtanh(-3e38, 3e38),
+        nn.LeakyReLU(0.1, True),
+    ],
 )
 def test_the_gradient_passes_where_it_passes_without_compression(activation):
     """At two bits a lossy mask flips one sign in seven; an exact one none."""
@@ -259,6 +270,14 @@ def test_the_gradient_passes_where_it_passes_without_compression(activation):
         output = model(x)
         output.backward(2 * output.detach() / output.numel())
     assert near([through], [x.grad], 1e-6)
+
+
+def test_limits_that_a_type_rounds_inwards_still_stop_the_gradient():
+    """bfloat16 makes 0.703125 of 0.702."""
+    x = torch.full((4, 1024), 0.5, dtype=torch.bfloat16, requires_grad=True)
+    with compress_activations(nn.Identity(), "lossless"):
+        F.hardtanh(x * 1, 0.702, 2.0).sum().backward()
+    assert not x.grad.any()
 
 
 def test_a_value_for_relu_and_convolution_keeps_signs_and_zeros():

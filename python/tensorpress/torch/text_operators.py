@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -218,7 +219,11 @@ def softplus(a: Arguments) -> Call:
 def hardtanh(a: Arguments) -> Call:
     if a.min_val == 0 and a.max_val == 6:
         return Call("relu6", [a.tensor("self")])
+    if a.min_val == 0 and a.max_val == math.inf:
+        return Call("relu", [a.tensor("self")])
     refuse_unless(a.min_val < a.max_val, "hardtanh to an empty range")
+    finite = math.isfinite(a.min_val) and math.isfinite(a.max_val)
+    refuse_unless(finite, f"hardtanh from {a.min_val} to {a.max_val}, an infinite range,")
     attributes = unless(-1.0, "low", float(a.min_val)) + unless(1.0, "high", float(a.max_val))
     return Call("hardtanh", [a.tensor("self")], attributes)
 

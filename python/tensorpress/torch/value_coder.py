@@ -5,6 +5,7 @@ Only what is missing is added: signs beside values that are there, better values
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import NamedTuple
 
@@ -117,8 +118,10 @@ class ValueCoder:
         if wish.need is Need.SIGN:
             return self._bits(value, Need.SIGN, value.dtype)
         if wish.limits is not None:
-            low, high = wish.limits
-            return self._bits(value, wish.limits, value.dtype).mul_(0.5 * (high - low)).add_(low)
+            inside = self._bits(value, wish.limits, torch.bool)
+            between, outside = _representatives(*wish.limits, value.dtype)
+            copy = torch.full(inside.shape, outside, dtype=value.dtype, device=value.device)
+            return copy.masked_fill_(inside, between)
         if wish.windows is not None:
             return pool_indices.unpack(value.exact[wish.windows], value.dense_shape, wish.windows)
         assert value.codec is not None
@@ -177,6 +180,14 @@ def describe(value: StoredValue) -> str:
     if value.codec is not None:
         parts.append(value.codec.describe())
     return " + ".join(parts) or "shape"
+
+
+def _representatives(low: float, high: float, dtype: torch.dtype) -> tuple[float, float]:
+    """A number between two limits, and one that is not. The limits may be infinite, and a type with
+    few bits may round them inwards."""
+    most = torch.finfo(dtype).max
+    between = 0.5 * max(low, -most) + 0.5 * min(high, most)
+    return between, -math.inf if low > -math.inf else math.inf
 
 
 def _exact_form(key: object) -> str:
