@@ -98,6 +98,11 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   if (options.check && (options.output == "-" || output.extension() != ".py")) {
     return bad_argument("--check writes beside the file of -o, whose name must end in .py");
   }
+  if (options.check && model::is_lossy(plan)) {
+    return bad_argument(
+        "--check compares with numerical gradients, which lossy plans miss by their "
+        "codecs' errors; check --plan off or lossless, which has the same lines");
+  }
   TRY(const std::string source, model::emit(*graph, plan, emission));
   if (options.diff) {
     TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));

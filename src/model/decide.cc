@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "model/lower.h"
 #include "model/operator.h"
+#include "model/source.h"
 
 namespace tensorpress::model {
 namespace {
@@ -156,15 +157,27 @@ class Decision {
     }
   }
 
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (const Value& value : graph_.values) names.push_back(value.name);
+    return names;
+  }
+
   Result<void> check_entries() const {
     for (const auto& [name, storing] : plan_.by_name) {
       ValueId id = 0;
       while (id < graph_.values.size() && graph_.values[id].name != name) ++id;
       if (id == graph_.values.size()) {
         return bad_argument("the plan names '", name, "', but model '", graph_.name,
-                            "' has no such activation; was the plan made for another model?");
+                            "' has no such activation; was the plan made for another model?",
+                            did_you_mean(name, names()));
       }
       const Value& value = graph_.values[id];
+      if (value.role == Role::parameter || value.role == Role::buffer) {
+        return bad_argument("the plan has a rule for '", name, "', which is a ",
+                            value.role == Role::buffer ? "buffer" : "parameter",
+                            "; rules are for activations");
+      }
       if (!is_lossy(storing)) continue;
       if (!is_floating(value.type.element)) {
         return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",

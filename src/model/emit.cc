@@ -87,9 +87,9 @@ void append_lines(std::string& out, const Program& program, const std::vector<Li
     std::string gone;
     for (const std::size_t id : line.last) {
       const std::string& name = program.variables[id].name;
-      const bool defined_again =
-          line.code.compare(0, name.size() + 3, name + " = ") == 0 &&
-          std::find(line.defines.begin(), line.defines.end(), id) == line.defines.end();
+      const bool defined_again = std::any_of(
+          line.defines.begin(), line.defines.end(),
+          [&](std::size_t made) { return made != id && program.variables[made].name == name; });
       if (is_stored(name)) {
         if (line.code.find("S.pop(" + name.substr(2, name.size() - 3)) == std::string::npos) {
           gone += text(gone.empty() ? "" : ", ", name);
@@ -189,6 +189,22 @@ Result<void> check_emittable(const std::string& activation, const Storing& stori
                      "dct-chop with --portable");
 }
 
+/// Step has members besides the model's modules; names that begin with one of them cannot be both.
+Result<void> check_member_names(const Graph& graph, const GradientGiving& giving) {
+  for (const Value& value : graph.values) {
+    if (value.role != Role::parameter && value.role != Role::buffer) continue;
+    const std::string first = value.name.substr(0, value.name.find('.'));
+    for (std::string_view rest = giving.names; !rest.empty();) {
+      const std::string_view member = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), member.size() + 1));
+      if (first != member) continue;
+      return bad_argument("'", value.name, "' cannot be a name in an emitted step, whose own '",
+                          first, "' is something else; call that module otherwise");
+    }
+  }
+  return {};
+}
+
 std::string header(const Graph& graph, const Program& program, const Plan& plan,
                    const EmitOptions& options) {
   const Peak peak = predict_peak(graph, program);
@@ -231,11 +247,24 @@ std::string symbol_line(const Graph& graph, const Program& program, const std::s
   return {};
 }
 
+/// `expect(x, "x", (None, 3, 32, 32))`: a size that the text fixes would otherwise be broadcast, or
+/// end in a message about some line.
+std::string expected_shape(const Graph& graph, const Program& program, std::size_t i) {
+  const Value& input = graph.values[graph.inputs[i]];
+  std::string sizes;
+  for (const Dim& dim : input.type.shape) {
+    sizes += text(sizes.empty() ? "" : " ", dim.known() ? text(dim.factor) : "None", ",");
+  }
+  if (input.type.shape.size() > 1) sizes.pop_back();
+  return text("        expect(", program.inputs[i], ", \"", input.name, "\", (", sizes, "))\n");
+}
+
 std::string forward_method(const Graph& graph, const Program& program, const std::string& lines) {
   const std::string arguments = argument_names(program);
   std::string out =
       text("\n    @torch.no_grad()\n    def forward(self", arguments.empty() ? "" : ", ", arguments,
            "):\n        P, B = self.tensors()\n        S = self.saved = {}\n");
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) out += expected_shape(graph, program, i);
   if (program.streams > 0) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
   if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"] = dict(self.bits)\n";
   const std::set<std::string> here = words_of(program.forward);
@@ -251,6 +280,11 @@ std::string backward_method(const Graph& graph, const Program& program, const st
   std::string out =
       "\n    @torch.no_grad()\n    def backward(self, gradient=None):\n"
       "        P, B = self.tensors()\n        S, give = self.saved, self.give(P)\n";
+  if (!program.stored.empty()) {
+    out +=
+        "        if not S:\n            raise RuntimeError(\"backward() follows one forward pass: "
+        "call the step before it\")\n";
+  }
   if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"]\n";
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
@@ -277,6 +311,7 @@ Result<std::string> emit(const Graph& model, const Plan& plan, const EmitOptions
     return bad_argument("there is no optimizer '", options.lowering.optimizer,
                         "'; there are sgd and adam");
   }
+  RETURN_IF_ERROR(check_member_names(graph, *giving));
   TRY(const Program program, lower(graph, plan, options.lowering));
   std::vector<std::string> kept = program.inputs;
   kept.push_back(program.loss);

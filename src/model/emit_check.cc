@@ -41,9 +41,7 @@ std::string emit_check(const Graph& model, const std::string& step_module) {
   std::string out =
       text("\"\"\"Compares the gradients of ", step_module,
            ".py with numerical ones, in double precision: along random directions, one for\n"
-           "each parameter. Run it in the folder of that file. With lossy plans the differences "
-           "are those of "
-           "the codecs.\n\"\"\"\nimport torch\n\nfrom ",
+           "each parameter. Run it in the folder of that file.\n\"\"\"\nimport torch\n\nfrom ",
            step_module, " import Step\n\n");
   for (const std::string& symbol : graph.symbols) out += text(symbol, " = 3\n");
   out += "EPSILON = 1e-6\ntorch.manual_seed(0)\nstep = Step().double()\ninputs = (\n";

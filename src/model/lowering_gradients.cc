@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "model/lowering.h"
+#include "model/packing.h"
 
 namespace tensorpress::model {
 namespace {
@@ -54,7 +55,7 @@ void Lowering::end_waiting(ValueId id) {
   waiting_.erase(found);
   const Value& value = graph_.values[id];
   add_line(text(gradient_names_[id], " = unpack_bits(", packed, ", ", options_.waiting_bits, ", ",
-                to_python(value.type.shape), ")"),
+                to_python(value.type.shape), dtype_argument(value.type), ")"),
            0, {{gradient_names_[id], value.type}}, Memory::Kind::gradient);
   release(packed);
 }

@@ -11,6 +11,10 @@ std::string bound_arguments(const Storing& storing) {
 
 }  // namespace
 
+std::string dtype_argument(const TensorType& type) {
+  return type.element == Element::f32 ? "" : text(", ", torch_name(type.element));
+}
+
 bool packs_randomly(const Storing& storing, const std::string& bits) {
   const bool adaptive = bits != text(storing.bits);
   return storing.kind == Storing::Kind::quantize && (storing.stochastic || adaptive);
@@ -44,7 +48,8 @@ std::string unpack_expression(const Storing& storing, const std::string& bits,
                               const std::string& stored, const TensorType& type) {
   switch (storing.kind) {
     case Storing::Kind::quantize:
-      return text("unpack_bits(", stored, ", ", bits, ", ", to_python(type.shape), ")");
+      return text("unpack_bits(", stored, ", ", bits, ", ", to_python(type.shape),
+                  dtype_argument(type), ")");
     case Storing::Kind::cast:
       return text("unpack_cast(", stored, ", \"", storing.type, "\", ", to_python(type.shape), ", ",
                   torch_name(type.element), ")");
@@ -66,7 +71,8 @@ std::string unpack_slices_expression(const Storing& storing, const std::string& 
   if (storing.kind == Storing::Kind::cast) {
     return text("cast_slices(", stored, ", ", torch_name(type.element), ")");
   }
-  return text("unpack_slices(", stored, ", ", bits, ", ", to_python(type.shape), ")");
+  return text("unpack_slices(", stored, ", ", bits, ", ", to_python(type.shape),
+              dtype_argument(type), ")");
 }
 
 }  // namespace tensorpress::model

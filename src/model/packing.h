@@ -7,6 +7,9 @@
 
 namespace tensorpress::model {
 
+/// ", torch.float16" for functions that unpack: nothing for f32, which they take if nobody says.
+std::string dtype_argument(const TensorType& type);
+
 /// `bits`: of quantized values, a number or an expression; `seed` an expression.
 std::string pack_expression(const Storing& storing, const std::string& bits,
                             const std::string& variable, const std::string& seed);

@@ -17,6 +17,15 @@ bool is_lossy(const Storing& storing) {
   return storing.kind != Storing::Kind::keep && storing.kind != Storing::Kind::offload;
 }
 
+bool is_lossy(const Plan& plan) {
+  const auto loses = [](const Storing& storing) {
+    return is_lossy(storing) && storing.kind != Storing::Kind::rebuild;
+  };
+  return loses(plan.fallback) || loses(plan.smooth) ||
+         std::any_of(plan.by_name.begin(), plan.by_name.end(),
+                     [&](const auto& rule) { return loses(rule.second); });
+}
+
 std::string to_text(const Storing& storing) {
   switch (storing.kind) {
     case Storing::Kind::keep:

@@ -62,6 +62,9 @@ struct Plan {
   std::map<std::string, Storing> by_name;  // activation -> how
 };
 
+/// Some rule or default may store values with an error.
+bool is_lossy(const Plan& plan);
+
 Plan plan_off();
 /// off, lossless, safe, balanced, max; or an error that lists them.
 Result<Plan> named_plan(const std::string& name);

@@ -12,10 +12,20 @@ bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// The names in a line: identifiers that follow no dot, and S["..."] whole. Strings are skipped.
+/// Where a line begins to read: behind `a, b = `, which gives names and reads none.
+std::size_t behind_targets(const std::string& code) {
+  const std::size_t equals = code.find(" = ");
+  if (equals == std::string::npos) return 0;
+  const bool names = std::all_of(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(equals),
+                                 [](char c) { return in_word(c) || c == ',' || c == ' '; });
+  return names ? equals + 3 : 0;
+}
+
+/// The names that a line reads: identifiers that follow no dot, and S["..."] whole. Strings are
+/// skipped.
 std::vector<std::string> names_in(const std::string& code) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < code.size();) {
+  for (std::size_t i = behind_targets(code); i < code.size();) {
     if (code[i] == '"') {
       i = std::min(code.find('"', i + 1), code.size() - 1) + 1;
     } else if (in_word(code[i])) {

@@ -9,15 +9,15 @@
 namespace tensorpress::model {
 namespace {
 
-constexpr std::array<std::string_view, 62> kWords = {
+constexpr std::array<std::string_view, 63> kWords = {
     // Python's own.
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
     "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
     "with", "yield",
     // What the file begins with.
-    "F", "Step", "aten", "init", "math", "owner", "packing", "parameter", "buffer", "pool_indices",
-    "seeded_dropout", "tensor_codecs", "tie", "torch", "train_step",
+    "F", "Step", "aten", "expect", "init", "math", "owner", "packing", "parameter", "buffer",
+    "pool_indices", "seeded_dropout", "tensor_codecs", "tie", "torch", "train_step",
     // In the two passes and in what calls them.
     "B", "P", "S", "bits", "dict", "give", "gradient", "iter", "next", "params", "seed", "self"};
 

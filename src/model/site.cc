@@ -255,10 +255,15 @@ std::string Site::grad(std::size_t j) {
 
 bool Site::may_overwrite_grad(std::size_t j) {
   lowering_.end_waiting(view().node.outputs[j]);
-  const std::string& name = lowering_.gradient_names_[view().node.outputs[j]];
-  const std::size_t memory = lowering_.memory_of(name);
-  return memory != kNone && lowering_.holders_[memory] == 1 &&
-         view().node.outputs[j] != lowering_.graph_.loss;
+  const ValueId id = view().node.outputs[j];
+  const std::size_t memory = lowering_.memory_of(lowering_.gradient_names_[id]);
+  if (memory == kNone || lowering_.holders_[memory] != 1 || id == lowering_.graph_.loss) {
+    return false;
+  }
+  // What autograd would write to a tensor without gaps, exact steps do not write to a part of one:
+  // sums over it would be added up in another order.
+  return compact() ||
+         lowering_.program_.memories[memory].bytes == bytes(view().output(j).type, sizes());
 }
 
 bool Site::may_overwrite_in(std::size_t i) const {

@@ -17,7 +17,12 @@ def tick(B, name):
      {}},
     {"normalize_", R"(
 def normalize_(x, running_mean, running_var, training, momentum, eps):
-    """Every channel to mean 0 and variance 1, in place; the means and the inverse deviations."""
+    """Every channel to mean 0 and variance 1, in place where x has no gaps (ATen writes past them);
+    the means and the inverse deviations."""
+    if without_gaps(x) is not x:
+        return aten.native_batch_norm(
+            x, None, None, running_mean, running_var, training, momentum, eps
+        )
     mean, rstd = x.new_empty(x.size(1)), x.new_empty(x.size(1))
     aten.native_batch_norm.out(
         x, None, None, running_mean, running_var, training, momentum, eps,
@@ -32,12 +37,22 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
         x, None, None, running_mean, running_var, training, momentum, eps
     )
 )"},
+    {"without_gaps",
+     R"(
+def without_gaps(x):
+    """x itself, or a copy if it is a part of something or lies in another order."""
+    if x.is_contiguous() or x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        return x
+    return x.contiguous()
+)",
+     {}},
     {"batch_norm_backward_packed",
      R"(
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
     """batch_norm_backward slice by slice of the batch, from packed normalized values."""
     count, each = gradient.size(0), gradient[0].numel()
-    normal, samples = unpack_slices(packed, bits, gradient.shape), max(1, (1 << 20) // each)
+    normal = unpack_slices(packed, bits, gradient.shape, gradient.dtype)
+    samples = max(1, (1 << 20) // each)
     parts = [slice(i, min(i + samples, count)) for i in range(0, count, samples)]
     over, column = [0, *range(2, gradient.dim())], (-1, *[1] * (gradient.dim() - 2))
     d_weight, d_bias = torch.zeros_like(weight), torch.zeros_like(weight)

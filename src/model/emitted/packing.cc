@@ -84,19 +84,19 @@ def unpack_truths(packed, shape):
 def add_unpacked_(x, packed, bits):
     """x + unpack_bits(packed), in place and piece by piece."""
     if packed.dtype != torch.uint8 or not x.is_contiguous():
-        return x.add_(unpack_bits(packed, bits, x.shape))
+        return x.add_(unpack_bits(packed, bits, x.shape, x.dtype))
     flat, piece, record = x.view(-1), 1 << 20, 4 + 32 * bits
     for first in range(0, flat.numel(), piece):
         part = flat[first : first + piece]
         bytes_ = packed[first // 256 * record : (first + piece) // 256 * record]
-        part.add_(unpack_bits(bytes_, bits, part.shape))
+        part.add_(unpack_bits(bytes_, bits, part.shape, x.dtype))
     return x
 )",
      {}},
     {"add_unpacked",
      R"(
 def add_unpacked(x, packed, bits):
-    return x + unpack_bits(packed, bits, x.shape)
+    return x + unpack_bits(packed, bits, x.shape, x.dtype)
 )",
      {}},
     {"pack_window", R"(
@@ -223,7 +223,8 @@ def pack_adaptive(x, bits, seed):
     {"pack_bits", R"(
 def pack_bits(x, bits, rounding="nearest", seed=0):
     """Groups of 256 with their own minimum and scale. What cannot be represented stays as it is."""
-    packed = packing.quantize_pack(x.contiguous(), bits, 256, rounding, seed)
+    values = x.float() if x.dtype == torch.float64 else x
+    packed = packing.quantize_pack(values.contiguous(), bits, 256, rounding, seed)
     return x.clone() if packed is None else packed
 )",
      R"(
@@ -244,6 +245,8 @@ def pack_bits(x, bits, rounding="nearest", seed=0):
 def unpack_bits(packed, bits, shape, dtype=torch.float32):
     if packed.dtype != torch.uint8:
         return packed.clone()  # which may be overwritten
+    if dtype == torch.float64:
+        return packing.quantize_unpack(packed, shape, torch.float32, bits, 256).to(dtype)
     return packing.quantize_unpack(packed, shape, dtype, bits, 256)
 )",
      R"(

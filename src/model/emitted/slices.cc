@@ -130,7 +130,7 @@ def affine_slices(normal, weight, bias):
      {}},
     {"unpack_slices",
      R"(
-def unpack_slices(packed, bits, shape):
+def unpack_slices(packed, bits, shape, dtype=torch.float32):
     """unpack_bits, slice by slice of the batch; a sample is whole groups."""
     if packed.dtype != torch.uint8:
         return Slices(shape, lambda part: packed[part].clone())
@@ -138,7 +138,7 @@ def unpack_slices(packed, bits, shape):
 
     def decode(part):
         samples = (part.stop - part.start, *shape[1:])
-        return unpack_bits(packed[part.start * each : part.stop * each], bits, samples)
+        return unpack_bits(packed[part.start * each : part.stop * each], bits, samples, dtype)
 
     return Slices(shape, decode)
 )",

@@ -34,6 +34,13 @@ def buffer(module, name, tensor, fill):
     place.register_buffer(leaf, tensor)
 
 
+def expect(x, name, shape):
+    """None stands for an open size."""
+    right = x.dim() == len(shape) and all(b in (None, a) for a, b in zip(x.shape, shape))
+    if not right:
+        raise ValueError(f"{name} has the shape {tuple(x.shape)}; the model's text says {shape}")
+
+
 def tie(module, name, other):
     """One parameter under a second name."""
     place, leaf = owner(module, name)
@@ -61,6 +68,8 @@ constexpr std::string_view kSgd = R"(
         """The update of torch.optim.SGD as soon as a gradient is complete; none is kept."""
 
         def update(name, gradient):
+            if not P[name].requires_grad:
+                return
             if self.weight_decay:
                 gradient = gradient.add(P[name], alpha=self.weight_decay)
             if self.momentum and name in self.state:
@@ -79,6 +88,8 @@ constexpr std::string_view kAdam = R"(
         first, second = (1 - beta**self.steps for beta in self.betas)
 
         def update(name, gradient):
+            if not P[name].requires_grad:
+                return
             if name not in self.state:
                 self.state[name] = torch.zeros_like(gradient), torch.zeros_like(gradient)
             mean, square = self.state[name]
@@ -111,15 +122,15 @@ class PureStep:
 )";
 
 constexpr std::array<GradientGiving, 3> kGivings = {{
-    {"", "    def __init__(self):\n", "", kGive},
+    {"", "    def __init__(self):\n", "", kGive, "saved give tensors backward draw_seed bits"},
     {"sgd", "    def __init__(self, lr=0.01, momentum=0.9, weight_decay=0.0):\n",
      "        self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay\n"
      "        self.state = {}\n",
-     kSgd},
+     kSgd, "saved give tensors backward draw_seed lr momentum weight_decay state"},
     {"adam", "    def __init__(self, lr=0.001, betas=(0.9, 0.999), eps=1e-8):\n",
      "        self.lr, self.betas, self.eps, self.steps = lr, betas, eps, 0\n"
      "        self.state = {}\n",
-     kAdam},
+     kAdam, "saved give tensors backward draw_seed lr betas eps steps state"},
 }};
 
 }  // namespace

@@ -13,6 +13,7 @@ struct GradientGiving {
   std::string_view constructor;  // its first line
   std::string_view members;      // and its last ones
   std::string_view method;       // give()
+  std::string_view names;        // of members, which parameters cannot begin with
 };
 /// nullptr if there is no such optimizer.
 const GradientGiving* find_giving(std::string_view optimizer);

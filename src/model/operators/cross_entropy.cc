@@ -1,6 +1,7 @@
 // cross_entropy(logits, labels): the mean of -log softmax at the labels. Backward reads the
 // logarithms of the probabilities, which are small and kept exactly.
 #include "base/errors.h"
+#include "model/packing.h"
 #include "model/plan.h"
 #include "model/site.h"
 
@@ -59,7 +60,7 @@ class CrossEntropy final : public Operator {
     if (packs(s)) {
       const std::string log = s.local("log");
       s.define({log, logits}, text("unpack_bits(", s.saved("log"), ", ", kPacked.bits, ", ",
-                                   to_python(logits.shape), ")"));
+                                   to_python(logits.shape), dtype_argument(logits), ")"));
       const std::string gradient = s.grad_name_of(0);
       s.define({gradient, logits, log}, text("cross_entropy_backward_(", log, ", ", s.in(1), ", ",
                                              s.grad(), " / ", s.saved("total"), ")"));

@@ -35,13 +35,20 @@ class ElementLoss final : public Operator {
     const std::string x = s.in(0);
     const std::string y = s.in(1);
     const std::int64_t scratch = bytes(s.view().input(0).type, s.sizes());
+    // A target may depend on parameters, and a prediction may stand in its place.
     if (kind_ == Kind::mse) {
       s.give(0, text("aten.mse_loss_backward(", s.grad(), ", ", x, ", ", y, ", 1)"));
+      s.give(1, text("aten.mse_loss_backward(", s.grad(), ", ", y, ", ", x, ", 1)"));
     } else if (kind_ == Kind::l1) {
-      s.give(0, text("(", s.grad(), " / ", x, ".numel()) * (", x, " - ", y, ").sgn()"), scratch);
+      const auto slope = [&](const std::string& a, const std::string& b) {
+        return text("(", s.grad(), " / ", x, ".numel()) * (", a, " - ", b, ").sgn()");
+      };
+      s.give(0, slope(x, y), scratch);
+      s.give(1, slope(y, x), scratch);
     } else {
       s.give(0, text("(torch.sigmoid(", x, ") - ", y, ") * ", s.grad(), " / ", x, ".numel()"),
              scratch);
+      s.give(1, text("(", x, " * -", s.grad(), ") / ", x, ".numel()"), scratch);
     }
   }
 

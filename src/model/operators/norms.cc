@@ -121,7 +121,7 @@ class GroupNorm final : public Operator {
     const std::string rstd = s.local("rstd");
     s.define_all(
         {{s.out(), x}, {mean, row}, {rstd, row}},
-        text("aten.native_group_norm(", s.in(), ", ", s.parameter("weight"), ", ",
+        text("aten.native_group_norm(without_gaps(", s.in(), "), ", s.parameter("weight"), ", ",
              s.parameter("bias"), ", ", geometry(s), ", ", s.attributes().number("eps"), ")"));
     s.save("mean", mean);
     s.save("rstd", rstd);
@@ -132,10 +132,10 @@ class GroupNorm final : public Operator {
         {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
         {s.grad_name_of_parameter("weight"), weight},
         {s.grad_name_of_parameter("bias"), weight}};
-    s.define_all(made,
-                 text("aten.native_group_norm_backward(", s.grad(), ", ", s.in(), ", ",
-                      s.saved("mean"), ", ", s.saved("rstd"), ", ", s.parameter("weight"), ", ",
-                      geometry(s), ", [", s.wants() ? "True" : "False", ", True, True])"));
+    s.define_all(made, text("aten.native_group_norm_backward(without_gaps(", s.grad(),
+                            "), without_gaps(", s.in(), "), ", s.saved("mean"), ", ",
+                            s.saved("rstd"), ", ", s.parameter("weight"), ", ", geometry(s), ", [",
+                            s.wants() ? "True" : "False", ", True, True])"));
     s.give_parameter("weight", made[1].name);
     s.give_parameter("bias", made[2].name);
     if (s.wants()) s.give(0, made[0].name);
