@@ -2,39 +2,13 @@
 
 import math
 
-import pytest
 import torch
 import torch.nn.functional as F
 from emitted import assert_same, step_of
+from module_texts import same_gradients
 from torch import nn
 
 from tensorpress.torch import to_text
-
-
-def same_gradients(tmp_path, module, inputs, loss="cross_entropy", seed=1):
-    """The text of a module, after its emitted step has given the module's gradients."""
-    text = to_text(module, inputs, loss=loss)
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-    step = step_of(tmp_path, text, module)
-    generator = torch.Generator().manual_seed(seed)
-    result = module(*inputs)
-    buffers = dict(step.named_buffers())
-    for name, buffer in module.named_buffers():  # the call above has moved running means
-        buffers[name].copy_(buffer)
-    if loss is None:
-        targets, twin_loss = (), module(*inputs)
-    elif loss == "cross_entropy":
-        shape = [result.shape[0], *result.shape[2:]]
-        targets = (torch.randint(result.shape[1], shape, generator=generator),)
-        twin_loss = F.cross_entropy(module(*inputs), *targets)
-    else:
-        targets = (torch.rand(result.shape, generator=generator),)
-        twin_loss = getattr(F, loss)(module(*inputs), *targets)
-    twin_loss.backward()
-    step_loss = step(*inputs, *targets)
-    step.backward()
-    assert_same(step, step_loss.detach(), module, twin_loss.detach())
-    return text
 
 
 def test_a_sequence_of_modules_keeps_its_names(tmp_path):
@@ -74,40 +48,6 @@ def test_shared_modules_and_tied_weights_stay_one_parameter():
     assert "share a: linear(" in text
     assert "b: linear(relu, 6, weight=@a.weight)" in text
     assert "param free: f32[6, 6]" in text
-
-
-def test_what_has_no_text_is_named_with_its_line():
-    class Spectrum(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc = nn.Linear(4, 4)
-
-        def forward(self, x):
-            y = torch.cumsum(self.fc(x), 1)
-            return torch.fft.fft(y).real
-
-    with pytest.raises(ValueError) as refused:
-        to_text(Spectrum(), torch.zeros(2, 4))
-    message = str(refused.value)
-    assert "Spectrum cannot be written as model text" in message
-    assert "aten.cumsum.default has no text" in message
-    assert "test_model_text.py, line" in message
-    assert "y = torch.cumsum(self.fc(x), 1)" in message
-    assert "aten.fft_fft.default" in message
-
-
-def test_unknown_losses_and_inputs_are_refused():
-    with pytest.raises(ValueError, match="cross_entropy"):
-        to_text(nn.Linear(2, 2), torch.zeros(2, 2), loss="hinge")
-    with pytest.raises(TypeError, match="not a tensor"):
-        to_text(nn.Linear(2, 2), [[1.0, 2.0]])
-    with pytest.raises(ValueError, match="complex64"):
-        to_text(nn.Linear(2, 2), torch.zeros(2, 2, dtype=torch.complex64))
-
-
-def test_a_batch_of_one_keeps_its_size():
-    text = to_text(nn.Linear(3, 2), torch.zeros(1, 3))
-    assert "input input_1: f32[1, 3]" in text
 
 
 class Residual(nn.Module):
@@ -322,8 +262,3 @@ def test_hardtanh_without_an_upper_limit_is_relu(tmp_path):
     net = nn.Sequential(nn.Linear(8, 8), nn.Hardtanh(0.0, math.inf), nn.Linear(8, 5))
     text = same_gradients(tmp_path, net, torch.randn(6, 8))
     assert "1: relu(linear)" in text
-
-
-def test_other_infinite_limits_of_hardtanh_are_refused():
-    with pytest.raises(ValueError, match="hardtanh from -inf to 0.5"):
-        to_text(nn.Sequential(nn.Linear(8, 8), nn.Hardtanh(-math.inf, 0.5)), torch.randn(6, 8))

@@ -109,6 +109,13 @@ def writes(*targets: str) -> Callable[[Write], Write]:
     return register
 
 
+# Operators that change a tensor in place and are not called by name.
+ASSIGNMENTS = {
+    "fill_": "an assignment to a part of a tensor",
+    "copy_": "an assignment to a part of a tensor",
+    "index_put_": "an assignment to a part of a tensor",
+    "embedding_renorm_": "embedding with max_norm, which changes its table",
+}
 BROADCAST = "aten.broadcast_tensors.default"
 UNBIND = "aten.unbind.int"
 
@@ -131,10 +138,22 @@ def write(node: Node, writer: Writer) -> Call | Expression | str | None:
         return part
     function = WRITERS.get(str(node.target))
     if function is None:
-        if not node.users:
+        if not node.users and not _changes(node):
             return None
-        raise Unsupported(f"operator {node.target} has no text")
+        name = str(node.target).removeprefix("aten.").partition(".")[0]
+        raise Unsupported(ASSIGNMENTS.get(name, f"operator {node.target} has no text"))
     return function(Arguments(node, writer))
+
+
+def _changes(node: Node) -> bool:
+    """The operator writes into an argument."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
+def is_itself(node: Node) -> bool:
+    """The result is the argument, though the schema does not say so: dropout in evaluation."""
+    return str(node.target) == "aten.dropout.default"
 
 
 def is_view(node: Node) -> bool:
