@@ -223,7 +223,7 @@ def hardtanh(a: Arguments) -> Call:
         return Call("relu", [a.tensor("self")])
     refuse_unless(a.min_val < a.max_val, "hardtanh to an empty range")
     finite = math.isfinite(a.min_val) and math.isfinite(a.max_val)
-    refuse_unless(finite, f"hardtanh from {a.min_val} to {a.max_val}, an infinite range,")
+    refuse_unless(finite, f"hardtanh from {a.min_val} to {a.max_val}, an infinite range")
     attributes = unless(-1.0, "low", float(a.min_val)) + unless(1.0, "high", float(a.max_val))
     return Call("hardtanh", [a.tensor("self")], attributes)
 
@@ -238,11 +238,18 @@ def softmax(a: Arguments) -> Call:
 def dropout(a: Arguments) -> Call | str:
     if not a.train or a.p == 0:
         return a.tensor("input")
+    refuse_unless(a.p < 1, "dropout of everything")
     return Call("dropout", [a.tensor("input")], unless(0.5, "p", a.p))
 
 
 def _joined(a: Arguments, sign: str) -> Expression:
     left, right = a.tensor("self"), a.other
+    if sign in "+-*/":
+        operands = [each for each in (a.given["self"], right) if isinstance(each, Node)]
+        same = all(
+            getattr(e.meta["val"], "dtype", a.result.dtype).is_floating_point for e in operands
+        )
+        refuse_unless(same, f"{sign} of whole numbers or conditions")
     if isinstance(right, Node):
         return Expression(f"{left} {sign} {a.tensor('other')}")
     return Expression(f"{left} {sign} {number(right)}")
@@ -361,6 +368,9 @@ def adaptive_avg_pool2d(a: Arguments) -> Call:
 def upsample(a: Arguments) -> Call:
     before, after = a.shape("input")[2:], list(a.result.shape[2:])
     factor = after[0] // before[0]
+    # With a broken factor the sizes may be whole all the same, but samples lie elsewhere.
+    whole = all(each == factor for each in a.scale_factors or ())
+    refuse_unless(whole, f"interpolate by scale_factor {a.scale_factors}")
     refuse_unless([each * factor for each in before] == after, "upsample by a broken factor")
     attributes = unless(2, "factor", factor)
     if "bilinear" in a.name:
@@ -386,6 +396,8 @@ def pad(a: Arguments) -> Call:
 def cross_entropy(a: Arguments) -> Call:
     plain = a.weight is None and a.reduction == 1 and a.ignore_index == -100
     refuse_unless(plain and a.label_smoothing == 0, "cross_entropy with options")
+    classes = a.given["target"].meta["val"].dtype == torch.int64
+    refuse_unless(classes, "cross_entropy with probabilities as the target")
     return Call("cross_entropy", [a.tensor("self"), a.tensor("target")])
 
 
