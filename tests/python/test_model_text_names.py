@@ -148,17 +148,6 @@ def test_a_change_in_place_is_seen_through_dropout_in_evaluation(tmp_path):
     same_gradients(tmp_path, Evaluated().eval(), torch.randn(6, 16))
 
 
-def test_a_change_in_place_is_seen_by_the_name_before_an_earlier_one(tmp_path):
-    class Chain(Evaluated):
-        def forward(self, x):
-            h = self.a(x)
-            h.mul_(2).add_(1)
-            return self.f(torch.sigmoid(h))
-
-    torch.manual_seed(26)
-    same_gradients(tmp_path, Chain(), torch.randn(6, 16))
-
-
 def test_a_change_seen_through_a_view_of_what_dropout_gives_is_refused():
     class View(Evaluated):
         def forward(self, x):
