@@ -10,8 +10,8 @@
 #include "benchmark/raw_name.h"
 #include "benchmark/speed.h"
 #include "codec_options.h"
-#include "files/byte_files.h"
 #include "files/tensor_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
 #include "report/dct_energy_page.h"
@@ -250,10 +250,7 @@ Result<ExitStatus> run_study(const Options& options) {
   TRY(const auto energy,
       report::run_dct_energy_study(
           options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
-  const std::string page = report::dct_energy_html(energy);
-  TRY(const auto file, files::AtomicFile::create(options.output));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(page))));
-  RETURN_IF_ERROR(file->finish());
+  RETURN_IF_ERROR(files::write_text(options.output, report::dct_energy_html(energy)));
   if (!options.json) {
     std::fputs(report::dct_energy_text(energy).c_str(), stdout);
     std::printf("The figure is in %s\n", options.output.c_str());

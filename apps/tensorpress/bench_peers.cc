@@ -9,7 +9,7 @@
 #include "benchmark/peers/peers.h"
 #include "benchmark/peers/plugin_path.h"
 #include "benchmark/raw_name.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
 #include "report/contest_page.h"
@@ -118,12 +118,6 @@ Json row_to_json(const ContestRow& row) {
   return object;
 }
 
-Result<void> write_page(const std::string& path, const std::string& page) {
-  TRY(const auto file, files::AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(page))));
-  return file->finish();
-}
-
 }  // namespace
 
 Result<ExitStatus> run_peers(const PeersOptions& options) {
@@ -149,7 +143,8 @@ Result<ExitStatus> run_peers(const PeersOptions& options) {
       std::fflush(stdout);
     }
   }
-  if (!options.html.empty()) RETURN_IF_ERROR(write_page(options.html, report::contest_html(rows)));
+  if (!options.html.empty())
+    RETURN_IF_ERROR(files::write_text(options.html, report::contest_html(rows)));
   if (options.json) {
     Json list = Json::array();
     for (const ContestRow& row : rows) list.push_back(row_to_json(row));

@@ -7,8 +7,8 @@
 #include "base/errors.h"
 #include "benchmark/codebook_study.h"
 #include "benchmark/dense_training.h"
-#include "files/byte_files.h"
 #include "files/codebook_file.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "report/codebook_page.h"
 #include "tensor_options.h"
@@ -128,9 +128,7 @@ Result<ExitStatus> build_dense(const BuildOptions& options) {
   const std::pair<const char*, const std::string*> parts[] = {
       {"lorenzo_tables.cc", &tables.lorenzo}, {"interpolation_shapes.txt", &tables.interpolation}};
   for (const auto& [name, source] : parts) {
-    TRY(const auto file, files::AtomicFile::create((folder / name).string()));
-    RETURN_IF_ERROR(file->append(std::as_bytes(std::span(*source))));
-    RETURN_IF_ERROR(file->finish());
+    RETURN_IF_ERROR(files::write_text((folder / name).string(), *source));
   }
   return ExitStatus::fine;
 }
@@ -271,10 +269,7 @@ Result<ExitStatus> run_study(const StudyOptions& options) {
   TRY(const auto study, benchmark::study_codebooks(sets, study_options));
   const std::string bound = options.data.bound_text();
   if (!options.page.empty()) {
-    const std::string page = report::codebook_study_html(study, bound);
-    TRY(const auto file, files::AtomicFile::create(options.page));
-    RETURN_IF_ERROR(file->append(std::as_bytes(std::span(page))));
-    RETURN_IF_ERROR(file->finish());
+    RETURN_IF_ERROR(files::write_text(options.page, report::codebook_study_html(study, bound)));
   }
   if (options.json) {
     Json result = to_json(study);

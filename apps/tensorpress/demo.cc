@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
 #include "files/tensor_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
 #include "report/demo_report.h"
@@ -43,12 +43,7 @@ Result<std::vector<fs::path>> arrays_in(const std::string& directory) {
   return arrays;
 }
 
-Result<std::string> read_text(const std::string& path) {
-  TRY(const auto source, files::open_bytes(path));
-  std::string content(source->size(), '\0');
-  RETURN_IF_ERROR(source->read_at(0, std::as_writable_bytes(std::span(content))));
-  return content;
-}
+constexpr std::uint64_t kLargestDescription = std::uint64_t{1} << 20;
 
 /// What NAME.json beside NAME.npy says; without it the name has to do.
 Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) {
@@ -59,7 +54,8 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
   const fs::path beside = fs::path(array).replace_extension(".json");
   std::error_code error;
   if (!fs::exists(beside, error)) return description;
-  TRY(const std::string content, read_text(beside.string()));
+  TRY(const std::string content,
+      files::read_text(beside.string(), kLargestDescription, "a description"));
   const Json json = Json::parse(content, nullptr, /*allow_exceptions=*/false);
   const auto text_of = [&](const char* key, std::string& into) {
     if (json.contains(key) && json[key].is_string()) into = json[key].get<std::string>();
@@ -144,12 +140,6 @@ Json data_set_to_json(const report::DemoDataSet& set) {
   return json;
 }
 
-Result<void> write_text(const std::string& path, const std::string& content) {
-  TRY(const auto file, files::AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(content))));
-  return file->finish();
-}
-
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto arrays, arrays_in(options.data));
   std::error_code error;
@@ -165,7 +155,7 @@ Result<ExitStatus> run(const Options& options) {
   }
   TRY(const std::string page, report::demo_html(sets));
   const std::string path = (fs::path(options.output) / "report.html").string();
-  RETURN_IF_ERROR(write_text(path, page));
+  RETURN_IF_ERROR(files::write_text(path, page));
 
   std::size_t trips = 0;
   std::size_t beyond = 0;

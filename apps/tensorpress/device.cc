@@ -11,6 +11,7 @@
 #include "device_train.h"
 #include "devices/check.h"
 #include "devices/graph_file.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "verb.h"
 
@@ -226,7 +227,7 @@ Result<std::optional<devices::Program>> exported(const CheckOptions& options) {
   }
   if (options.graph.empty() || names_model(options)) return program;
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
-  TRY(const std::string content, read_text(options.graph, kMost));
+  TRY(const std::string content, files::read_text(options.graph, kMost, "a graph"));
   TRY(program, devices::parse_graph(content, options.graph));
   return program;
 }

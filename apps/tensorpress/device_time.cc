@@ -10,6 +10,7 @@
 #include "devices/chop_sweep.h"
 #include "devices/chop_time.h"
 #include "devices/ported_codec.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "report/device_page.h"
 
@@ -169,7 +170,7 @@ Result<ExitStatus> time_sweeps(const TimeOptions& options) {
     const std::string title = options.figure != 0
                                   ? text("DCT+Chop, Figure ", options.figure, ", predicted")
                                   : text("DCT+Chop by ", options.sweep, ", predicted");
-    RETURN_IF_ERROR(write_text(options.page, report::sweeps_html(title, sweeps)));
+    RETURN_IF_ERROR(files::write_text(options.page, report::sweeps_html(title, sweeps)));
   }
   Json all = Json::array();
   for (const Sweep& sweep : sweeps) {

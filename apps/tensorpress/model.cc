@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
 #include "model/difference.h"
@@ -65,12 +65,6 @@ struct EmitChoice {
   bool diff = false;
 };
 
-Result<void> write(const std::string& path, const std::string& source) {
-  TRY(const auto file, files::AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(source))));
-  return file->finish();
-}
-
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
   if (!graph.ok()) return show_mistake(std::move(graph).error());
@@ -106,14 +100,14 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   TRY(const std::string source, model::emit(*graph, plan, emission));
   if (options.diff) {
     TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
-    RETURN_IF_ERROR(write("-", model::difference(plain, source)));
+    RETURN_IF_ERROR(files::write_text("-", model::difference(plain, source)));
     if (options.output == "-") return ExitStatus::fine;
   }
-  RETURN_IF_ERROR(write(options.output, source));
+  RETURN_IF_ERROR(files::write_text(options.output, source));
   if (options.check) {
     const std::string module = output.stem().string();
-    RETURN_IF_ERROR(write((output.parent_path() / (module + "_check.py")).string(),
-                          model::emit_check(*graph, module)));
+    RETURN_IF_ERROR(files::write_text((output.parent_path() / (module + "_check.py")).string(),
+                                      model::emit_check(*graph, module)));
   }
   return ExitStatus::fine;
 }

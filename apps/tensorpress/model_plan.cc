@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "device_files.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "model/planned_file.h"
 #include "model_options.h"
@@ -117,9 +117,7 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const model::PlannedStep planned, model::plan_step(*graph, step, budget, statistics));
   const std::string json = model::plan_to_json(planned, graph->name, step);
   if (!options.output.empty()) {
-    TRY(const auto file, files::AtomicFile::create(options.output));
-    RETURN_IF_ERROR(file->append(std::as_bytes(std::span(json))));
-    RETURN_IF_ERROR(file->finish());
+    RETURN_IF_ERROR(files::write_text(options.output, json));
   }
   if (options.json || options.output.empty()) {
     std::fputs(json.c_str(), stdout);

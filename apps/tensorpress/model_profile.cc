@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "model/plan_file.h"
 #include "model/planned_file.h"
@@ -62,12 +62,6 @@ Json json_of(const model::Graph& graph, const model::Profile& profile,
   return json;
 }
 
-Result<void> write_text(const std::string& path, const std::string& content) {
-  TRY(const auto file, files::AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(content))));
-  return file->finish();
-}
-
 Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
@@ -79,7 +73,7 @@ Result<ExitStatus> run(const Options& options) {
   }
   TRY(const model::Profile profile, model::profile_step(*graph, plan, step, statistics));
   const report::MemoryPage page = model::page_of(*graph, profile, step);
-  if (!options.html.empty()) RETURN_IF_ERROR(write_text(options.html, memory_html(page)));
+  if (!options.html.empty()) RETURN_IF_ERROR(files::write_text(options.html, memory_html(page)));
   if (options.json) {
     print_json(json_of(*graph, profile, step), stdout);
     return ExitStatus::fine;

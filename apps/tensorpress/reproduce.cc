@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "device_files.h"
+#include "files/text_files.h"
 #include "json_output.h"
 #include "report/reproduction.h"
 #include "report/reproduction_page.h"
@@ -89,7 +90,7 @@ Result<ExitStatus> run_all(const Options& options) {
                              }));
   }
   if (!options.page.empty()) {
-    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+    RETURN_IF_ERROR(files::write_text(options.page, report::reproductions_html(tables)));
   }
   if (options.json) {
     Json all = Json::array();
@@ -118,7 +119,7 @@ Result<ExitStatus> run(const Options& options) {
   RETURN_IF_ERROR(
       reproduction.run({.data = options.data, .threads = options.threads.threads()}, show));
   if (!options.page.empty()) {
-    RETURN_IF_ERROR(write_text(options.page, report::reproductions_html(tables)));
+    RETURN_IF_ERROR(files::write_text(options.page, report::reproductions_html(tables)));
   }
   if (options.markdown) {
     const std::string command = text("tensorpress reproduce ", options.name, " --markdown");

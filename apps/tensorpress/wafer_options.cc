@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "files/byte_files.h"
+#include "files/text_files.h"
 
 namespace tensorpress::cli {
 
@@ -39,13 +40,8 @@ void CalibrationOption::declare(CLI::App& app) {
 
 Result<wafer::Calibration> CalibrationOption::calibration() const {
   if (file_.empty()) return wafer::Calibration::standard();
-  TRY(const auto source, files::open_bytes(file_));
   constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
-  if (source->size() > kLargestFile) {
-    return bad_argument(file_, " has ", source->size(), " bytes, too many for a calibration");
-  }
-  std::string words(static_cast<std::size_t>(source->size()), ' ');
-  RETURN_IF_ERROR(source->read_at(0, std::as_writable_bytes(std::span(words))));
+  TRY(const std::string words, files::read_text(file_, kLargestFile, "a calibration"));
   auto calibration = wafer::Calibration::from_json(words);
   if (!calibration.ok()) return bad_argument(file_, ": ", calibration.error().message);
   return calibration;

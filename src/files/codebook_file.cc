@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
 #include "files/json_nesting.h"
+#include "files/text_files.h"
 
 namespace tensorpress::files {
 namespace {
@@ -52,18 +52,11 @@ Result<void> write_codebook(const std::string& path, const ceresz2::Codebook& bo
                        {"lengths", book.lengths()},
                        {"made_with", made_with}};
   const std::string bytes = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  TRY(const auto file, AtomicFile::create(path));
-  RETURN_IF_ERROR(file->append(std::as_bytes(std::span(bytes))));
-  return file->finish();
+  return write_text(path, bytes);
 }
 
 Result<CodebookFile> read_codebook(const std::string& path) {
-  TRY(const auto source, open_bytes(path));
-  if (source->size() > kLargestFile) {
-    return bad_argument(path, " is no codebook: it has ", human_bytes(source->size()));
-  }
-  std::string bytes(static_cast<std::size_t>(source->size()), '\0');
-  RETURN_IF_ERROR(source->read_at(0, std::as_writable_bytes(std::span(bytes))));
+  TRY(const std::string bytes, read_text(path, kLargestFile, "a codebook"));
   if (json_nesting(bytes) > kDeepestJson) {
     return bad_argument(path, " is no codebook: lists in lists, more than ", kDeepestJson, " deep");
   }

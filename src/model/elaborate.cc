@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "model/elaborator.h"
 #include "model/operator.h"
 
@@ -303,14 +303,7 @@ Result<Graph> elaborate(const SourceText& source) {
 }
 
 Result<Graph> read_model(const std::string& path) {
-  TRY(const auto file, files::open_bytes(path));
-  const std::uint64_t size = file->size();
-  if (size > SourceText::kMaxBytes) {
-    return too_large(path, " has ", size, " bytes; a model's text has at most ",
-                     SourceText::kMaxBytes);
-  }
-  std::string content(size, '\0');
-  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
+  TRY(std::string content, files::read_text(path, SourceText::kMaxBytes, "a model's text"));
   return elaborate(SourceText(path, std::move(content)));
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 #include "model/source.h"
 
 namespace tensorpress::model {
@@ -189,13 +189,7 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
 
 Result<Plan> read_plan(const std::string& name_or_path, const std::string& model) {
   if (!name_or_path.ends_with(".json")) return named_plan(name_or_path);
-  TRY(const auto file, files::open_bytes(name_or_path));
-  if (file->size() > kLargestPlan) {
-    return too_large(name_or_path, " has ", file->size(), " bytes; a plan has ", kLargestPlan,
-                     " at most");
-  }
-  std::string content(file->size(), '\0');
-  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
+  TRY(const std::string content, files::read_text(name_or_path, kLargestPlan, "a plan"));
   auto plan = parse_plan(content, model);
   if (!plan.ok()) return bad_argument("plan ", name_or_path, ": ", plan.error().message);
   plan->name = name_or_path.substr(name_or_path.find_last_of('/') + 1);

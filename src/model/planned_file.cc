@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
+#include "files/text_files.h"
 
 namespace tensorpress::model {
 namespace {
@@ -131,12 +131,7 @@ Result<Statistics> statistics_from_json(const std::string& content, const std::s
 }
 
 Result<Statistics> read_statistics(const std::string& path) {
-  TRY(const auto file, files::open_bytes(path));
-  if (file->size() > kMostBytes) {
-    return too_large(path, " has ", file->size(), " bytes; statistics have at most ", kMostBytes);
-  }
-  std::string content(file->size(), '\0');
-  RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
+  TRY(const std::string content, files::read_text(path, kMostBytes, "a file of statistics"));
   return statistics_from_json(content, path);
 }
 
