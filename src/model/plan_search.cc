@@ -263,11 +263,11 @@ class Search {
     }
     const auto lowered = lowered_choice(closest.choice);
     if (!lowered.ok()) return lowered.error();
-    return too_tight_when_lowered(*lowered, closest.held_at_peak);
+    return too_tight_when_lowered(*lowered, closest.above_least_at_peak);
   }
 
-  /// `held`: by which activations.
-  Error too_tight_when_lowered(const PlannedStep& closest, const std::string& held = {}) const {
+  /// `above`: activations that other limits keep larger than they could be.
+  Error too_tight_when_lowered(const PlannedStep& closest, const std::string& above = {}) const {
     const StepPosition& at = closest.memory.positions[closest.memory.peak];
     const double ratio = static_cast<double>(plain_.saved_bytes) /
                          static_cast<double>(std::max<std::int64_t>(closest.memory.saved_bytes, 1));
@@ -280,7 +280,9 @@ class Search {
                ", weight gradients ", human_of(at.weight_gradients), ", inputs ",
                human_of(at.inputs), ", saved ", human_of(at.saved), ", working tensors ",
                human_of(at.activations + at.gradients), ", scratch ", human_of(at.scratch), ".");
-      if (!held.empty()) sentence += text(" Activations that hold most there: ", held, ".");
+      if (!above.empty()) {
+        sentence += text(" Without the other limits these could hold less there: ", above, ".");
+      }
     }
     if (budget_.ratio && closest.memory.saved_bytes > most_saved()) {
       sentence += text(" The largest ratio of saved bytes found is ", rounded(ratio, 4), ", not ",

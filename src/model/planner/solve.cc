@@ -260,8 +260,9 @@ Result<Plan> search_both(const Problem& problem, const std::vector<Candidate>& c
   return settle_ties(problem, candidates, rows, request, std::move(plan));
 }
 
-/// The largest pieces at the peak, for people: what would have to shrink.
-std::string held_at_peak(const Problem& problem, const Plan& plan) {
+/// Activations that hold more at the peak than their smallest option would, for people: what other
+/// limits keep large.
+std::string above_least_at_peak(const Problem& problem, const Plan& plan) {
   const std::size_t at = plan.evaluation.peak_position;
   std::vector<std::pair<std::int64_t, std::size_t>> pieces;
   for (std::size_t a = 0; a < plan.choice.size(); ++a) {
@@ -277,7 +278,7 @@ std::string held_at_peak(const Problem& problem, const Plan& plan) {
   for (std::size_t i = 0; i < std::min(kShown, pieces.size()); ++i) {
     const Activation& each = problem.activations[pieces[i].second];
     out += text(i == 0 ? "" : ", ", "'", each.name, "' (",
-                each.options[plan.choice[pieces[i].second]].name, ") ",
+                each.options[plan.choice[pieces[i].second]].name, ") by ",
                 human_bytes(static_cast<std::uint64_t>(-pieces[i].first)));
   }
   return out;
@@ -308,7 +309,7 @@ Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candi
                        : text("saved activations of ", bytes(*request.limits.stored_bytes),
                               " cannot be reached; the smallest possible is ",
                               bytes(plan.evaluation.stored_bytes));
-    if (peak) plan.held_at_peak = held_at_peak(problem, plan);
+    if (peak) plan.above_least_at_peak = above_least_at_peak(problem, plan);
     plan.outcome = failed.outcome;
     return plan;
   }

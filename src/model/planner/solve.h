@@ -44,8 +44,9 @@ struct Plan {
   double gap = 0;
   /// For the two other outcomes: which limit cannot be kept, and what is reachable.
   std::string reason = {};
-  /// If that is the limit on the peak: the activations that hold most where it is reached.
-  std::string held_at_peak = {};
+  /// If that is the limit on the peak: the activations that hold most above their least where it is
+  /// reached.
+  std::string above_least_at_peak = {};
 };
 
 Result<Plan> solve(const Problem& problem, const Request& request);
