@@ -1,7 +1,6 @@
 #include "model/emit.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/errors.h"
@@ -103,30 +102,6 @@ void append_lines(std::string& out, const Program& program, const std::vector<Li
   }
 }
 
-/// The names in the lines that follow neither a dot nor a quote.
-std::set<std::string> words_of(const std::vector<Line>& lines) {
-  std::set<std::string> words;
-  const auto in_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  for (const Line& line : lines) {
-    const std::string& code = line.code;
-    for (std::size_t i = 0; i < code.size();) {
-      if (!in_word(code[i])) {
-        ++i;
-        continue;
-      }
-      std::size_t end = i;
-      while (end < code.size() && in_word(code[end])) ++end;
-      const bool stands = (i == 0 || (code[i - 1] != '.' && code[i - 1] != '"')) &&
-                          (end == code.size() || code[end] != '"');
-      if (stands) words.insert(code.substr(i, end - i));
-      i = end;
-    }
-  }
-  return words;
-}
-
 std::string argument_names(const Program& program) {
   std::string names;
   for (const std::string& name : program.inputs) names += text(names.empty() ? "" : ", ", name);
@@ -191,13 +166,11 @@ Result<void> check_emittable(const std::string& activation, const Storing& stori
 
 /// Step has members besides the model's modules; names that begin with one of them cannot be both.
 Result<void> check_member_names(const Graph& graph, const GradientGiving& giving) {
+  const std::vector<std::string_view> members = member_names(giving);
   for (const Value& value : graph.values) {
     if (value.role != Role::parameter && value.role != Role::buffer) continue;
     const std::string first = value.name.substr(0, value.name.find('.'));
-    for (std::string_view rest = giving.names; !rest.empty();) {
-      const std::string_view member = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(rest.size(), member.size() + 1));
-      if (first != member) continue;
+    if (std::find(members.begin(), members.end(), first) != members.end()) {
       return bad_argument("'", value.name, "' cannot be a name in an emitted step, whose own '",
                           first, "' is something else; call that module otherwise");
     }
@@ -267,8 +240,8 @@ std::string forward_method(const Graph& graph, const Program& program, const std
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) out += expected_shape(graph, program, i);
   if (program.streams > 0) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
   if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"] = dict(self.bits)\n";
-  const std::set<std::string> here = words_of(program.forward);
-  const std::set<std::string> later = words_of(program.backward);
+  const std::set<std::string> here = names_read_by(program.forward);
+  const std::set<std::string> later = names_read_by(program.backward);
   for (const std::string& symbol : graph.symbols) {
     const bool kept = later.contains(symbol);
     if (kept || here.contains(symbol)) out += symbol_line(graph, program, symbol, kept);
@@ -288,7 +261,7 @@ std::string backward_method(const Graph& graph, const Program& program, const st
   if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"]\n";
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
-  const std::set<std::string> here = words_of(program.backward);
+  const std::set<std::string> here = names_read_by(program.backward);
   for (const std::string& symbol : graph.symbols) {
     if (here.contains(symbol)) out += text("        ", symbol, " = ", stored_name(symbol), "\n");
   }

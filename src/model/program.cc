@@ -61,6 +61,14 @@ bool is_stored(const std::string& variable) {
   return variable.starts_with("S[\"");
 }
 
+std::set<std::string> names_read_by(const std::vector<Line>& lines) {
+  std::set<std::string> names;
+  for (const Line& line : lines) {
+    for (std::string& name : names_in(line.code)) names.insert(std::move(name));
+  }
+  return names;
+}
+
 void Program::find_lifetimes() {
   std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < variables.size(); ++i) {

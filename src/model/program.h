@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ struct Fetch {
   std::string name;
   NodeId during = kNone;
 };
+
+/// Names that some line reads, S["..."] whole.
+std::set<std::string> names_read_by(const std::vector<Line>& lines);
 
 struct Program {
   std::vector<Memory> memories;

@@ -74,3 +74,13 @@ def one_thread():
     torch.manual_seed(3)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Two processes that a module of tests shares."""
+    from two_ranks import Ranks  # needs torch
+
+    pair = Ranks(tmp_path_factory.mktemp("gloo") / "rendezvous")
+    yield pair
+    pair.stop()

@@ -125,20 +125,7 @@ def test_a_module_that_cannot_be_exported_is_refused_with_the_reason():
     assert isinstance(refused.value.__cause__, KeyError)
 
 
-class Reversed(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 1.0
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return -gradient
-
-
-taken_before = Reversed.apply
-
-
-def made_in_forward(h):
+def reversal():
     class Reversed(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -148,7 +135,15 @@ def made_in_forward(h):
         def backward(ctx, gradient):
             return -gradient
 
-    return Reversed.apply(h)
+    return Reversed
+
+
+Reversed = reversal()
+taken_before = Reversed.apply
+
+
+def made_in_forward(h):
+    return reversal().apply(h)
 
 
 @pytest.mark.parametrize("call", [lambda h: Reversed.apply(h), taken_before, made_in_forward])

@@ -121,24 +121,33 @@ class PureStep:
     forward, backward = Step.forward, Step.backward
 )";
 
-constexpr std::array<GradientGiving, 3> kGivings = {{
-    {"", "    def __init__(self):\n", "", kGive, "saved give tensors backward draw_seed bits"},
-    {"sgd", "    def __init__(self, lr=0.01, momentum=0.9, weight_decay=0.0):\n",
-     "        self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay\n"
-     "        self.state = {}\n",
-     kSgd, "saved give tensors backward draw_seed lr momentum weight_decay state"},
-    {"adam", "    def __init__(self, lr=0.001, betas=(0.9, 0.999), eps=1e-8):\n",
-     "        self.lr, self.betas, self.eps, self.steps = lr, betas, eps, 0\n"
-     "        self.state = {}\n",
-     kAdam, "saved give tensors backward draw_seed lr betas eps steps state"},
-}};
-
 }  // namespace
 
 const GradientGiving* find_giving(std::string_view optimizer) {
+  static const std::array<GradientGiving, 3> kGivings = {{
+      {"", "    def __init__(self):\n", "", kGive, {"bits"}},
+      {"sgd",
+       "    def __init__(self, lr=0.01, momentum=0.9, weight_decay=0.0):\n",
+       "        self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay\n"
+       "        self.state = {}\n",
+       kSgd,
+       {"lr", "momentum", "weight_decay", "state"}},
+      {"adam",
+       "    def __init__(self, lr=0.001, betas=(0.9, 0.999), eps=1e-8):\n",
+       "        self.lr, self.betas, self.eps, self.steps = lr, betas, eps, 0\n"
+       "        self.state = {}\n",
+       kAdam,
+       {"lr", "betas", "eps", "steps", "state"}},
+  }};
   const auto* found = std::find_if(kGivings.begin(), kGivings.end(),
                                    [&](const auto& each) { return each.optimizer == optimizer; });
   return found == kGivings.end() ? nullptr : found;
+}
+
+std::vector<std::string_view> member_names(const GradientGiving& giving) {
+  std::vector<std::string_view> names{"saved", "give", "tensors", "backward", "draw_seed"};
+  names.insert(names.end(), giving.names.begin(), giving.names.end());
+  return names;
 }
 
 std::string_view registration_functions() {

@@ -4,19 +4,23 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tensorpress::model {
 
 /// What happens to a gradient when it is complete: .grad, or an optimizer's update at once.
 struct GradientGiving {
-  std::string_view optimizer;    // as --optimizer says it; empty: none
-  std::string_view constructor;  // its first line
-  std::string_view members;      // and its last ones
-  std::string_view method;       // give()
-  std::string_view names;        // of members, which parameters cannot begin with
+  std::string_view optimizer;           // as --optimizer says it; empty: none
+  std::string_view constructor;         // its first line
+  std::string_view members;             // and its last ones
+  std::string_view method;              // give()
+  std::vector<std::string_view> names;  // of members that it brings
 };
 /// nullptr if there is no such optimizer.
 const GradientGiving* find_giving(std::string_view optimizer);
+
+/// Members of Step that the names of parameters cannot begin with.
+std::vector<std::string_view> member_names(const GradientGiving& giving);
 
 /// Functions that make parameters and buffers with dotted names.
 std::string_view registration_functions();

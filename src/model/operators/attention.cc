@@ -64,7 +64,7 @@ class Attention final : public Operator {
       needs.push_back(
           need_input(3, node.input(3).needs_gradient ? Tolerance::smooth : Tolerance::exact));
     }
-    // Exact steps only read it: see backward().
+    // Only exact steps read it: see backward().
     if (!is_composed(node)) needs.push_back(need_output(0, Tolerance::linear));
     return needs;
   }

@@ -1,20 +1,13 @@
 """ceresz and ceresz2: blocks of 32 differences, as bit planes or as Huffman codes."""
 
-import pathlib
 import re
 
 import numpy as np
 
-from .fields import Fields, wrap
+from .fields import CODECS, Fields, wrap
 
 BLOCK = 32
-DEFAULT_CODEBOOK = (
-    pathlib.Path(__file__).resolve().parents[3]
-    / "src"
-    / "codecs"
-    / "ceresz2"
-    / "default_codebook.cc"
-)
+DEFAULT_CODEBOOK = CODECS / "ceresz2" / "default_codebook.cc"
 
 
 def step_of(bound: float, slack: int, value_type: type):

@@ -1,8 +1,12 @@
 """Numbers, strings and varints one after the other."""
 
+import pathlib
 import struct
 
 import numpy as np
+
+# Tables that docs/format.md names by their files.
+CODECS = pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs"
 
 
 class Fields:

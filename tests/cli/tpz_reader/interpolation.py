@@ -4,22 +4,15 @@ after the other."""
 import functools
 import itertools
 import math
-import pathlib
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from .fields import Fields
+from .fields import CODECS, Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-SHAPES = (
-    pathlib.Path(__file__).resolve().parents[3]
-    / "src"
-    / "codecs"
-    / "dense"
-    / "interpolation_tables.cc"
-)
+SHAPES = CODECS / "dense" / "interpolation_tables.cc"
 F = np.float32
 #: gradient, bend, a, b, floor
 WEIGHTS = [

@@ -2,17 +2,14 @@
 
 import functools
 import math
-import pathlib
 import re
 
 import numpy as np
 
-from .fields import Fields
+from .fields import CODECS, Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-TABLES = (
-    pathlib.Path(__file__).resolve().parents[3] / "src" / "codecs" / "dense" / "lorenzo_tables.cc"
-)
+TABLES = CODECS / "dense" / "lorenzo_tables.cc"
 CONTEXTS, CLASSES, NO_CONTEXT = 42, 101, 41
 
 
