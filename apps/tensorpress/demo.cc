@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 #include "files/tensor_files.h"
 #include "files/text_files.h"
 #include "json_output.h"
@@ -56,13 +57,14 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
   if (!fs::exists(beside, error)) return description;
   TRY(const std::string content,
       files::read_text(beside.string(), kLargestDescription, "a description"));
-  const Json json = Json::parse(content, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = parse_json_object<Json>(content);
+  if (!parsed.ok()) {
+    return bad_argument(beside.string(), ": ", parsed.error().message, "; remove it or mend it");
+  }
+  const Json& json = *parsed;
   const auto text_of = [&](const char* key, std::string& into) {
     if (json.contains(key) && json[key].is_string()) into = json[key].get<std::string>();
   };
-  if (!json.is_object()) {
-    return bad_argument(beside.string(), " is not a JSON object; remove it or mend it");
-  }
   text_of("title", description.title);
   text_of("about", description.about);
   if (json.contains("grey") && json["grey"].is_boolean()) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 
 namespace tensorpress::devices {
 namespace {
@@ -22,7 +23,7 @@ class Reader {
   Reader(const Json& root, std::string file) : root_(root), file_(std::move(file)) {}
 
   Result<Program> read() {
-    if (!root_.is_object() || text_of(root_, "format") != "tensorpress-graph") {
+    if (text_of(root_, "format") != "tensorpress-graph") {
       return bad_argument(file_, " is no graph: it lacks \"format\": \"tensorpress-graph\"; ",
                           "tensorpress.torch.write_graph makes one");
     }
@@ -114,9 +115,12 @@ class Reader {
 }  // namespace
 
 Result<Program> parse_graph(std::string_view json, const std::string& file) {
-  const Json root = Json::parse(json, nullptr, false);
-  if (root.is_discarded()) return bad_argument(file, " is not JSON");
-  return Reader(root, file).read();
+  const auto root = parse_json_object<Json>(json);
+  if (!root.ok()) {
+    return bad_argument(file, " is no graph: ", root.error().message,
+                        "; tensorpress.torch.write_graph makes one");
+  }
+  return Reader(*root, file).read();
 }
 
 }  // namespace tensorpress::devices

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "files/json_nesting.h"
+#include "base/json_text.h"
 #include "files/text_files.h"
 
 namespace tensorpress::files {
@@ -57,11 +57,9 @@ Result<void> write_codebook(const std::string& path, const ceresz2::Codebook& bo
 
 Result<CodebookFile> read_codebook(const std::string& path) {
   TRY(const std::string bytes, read_text(path, kLargestFile, "a codebook"));
-  if (json_nesting(bytes) > kDeepestJson) {
-    return bad_argument(path, " is no codebook: lists in lists, more than ", kDeepestJson, " deep");
-  }
-  const Json object = Json::parse(bytes, nullptr, false);
-  if (!object.is_object()) return bad_argument(path, " is no codebook: it is not a JSON object");
+  const auto parsed = parse_json_object<Json>(bytes);
+  if (!parsed.ok()) return bad_argument(path, " is no codebook: ", parsed.error().message);
+  const Json& object = *parsed;
   const auto codec = object.find("codec");
   if (codec == object.end() || *codec != "ceresz2") {
     return bad_argument(path, " is no codebook of ceresz2: its \"codec\" is ",

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "files/json_nesting.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 namespace tensorpress::files {
@@ -257,12 +257,12 @@ Result<std::optional<NetcdfNotes>> netcdf_notes(std::span<const Attribute> attri
     ++pieces;
   }
   if (pieces == 0) return std::optional<NetcdfNotes>();
-  if (json_nesting(whole) > kDeepestJson) {
-    return corrupt("the attribute 'netcdf' of the stream is damaged: lists in lists, more than ",
-                   kDeepestJson, " deep");
+  const auto json = parse_json_object<Json>(whole);
+  if (!json.ok()) {
+    return corrupt("the attribute 'netcdf' of the stream is damaged: ", json.error().message);
   }
   try {
-    return std::optional(notes_from_json(Json::parse(whole)));
+    return std::optional(notes_from_json(*json));
   } catch (const std::exception& error) {
     return corrupt("the attribute 'netcdf' of the stream is damaged: ", error.what());
   }

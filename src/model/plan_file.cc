@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 #include "files/text_files.h"
 #include "model/source.h"
 
@@ -134,8 +135,7 @@ Result<Storing> rule_of(const Json& given) {
 }  // namespace
 
 Result<Plan> parse_plan(const std::string& json, const std::string& model) {
-  const Json object = Json::parse(json, nullptr, false);
-  if (!object.is_object()) return bad_argument("it is not a JSON object");
+  TRY(const Json object, parse_json_object<Json>(json));
   TRY(const int version, number_in(object, "tensorpress_plan", 1));
   if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
   for (const auto& [key, value] : object.items()) {

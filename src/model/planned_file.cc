@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 #include "files/text_files.h"
 
 namespace tensorpress::model {
@@ -99,8 +100,9 @@ std::string plan_to_json(const PlannedStep& planned, const std::string& model,
 }
 
 Result<Statistics> statistics_from_json(const std::string& content, const std::string& where) {
-  const Json json = Json::parse(content, nullptr, false);
-  if (!json.is_object()) return bad_argument(where, " is not a JSON object");
+  const auto parsed = parse_json_object<Json>(content);
+  if (!parsed.ok()) return bad_argument(where, ": ", parsed.error().message);
+  const Json& json = *parsed;
   RETURN_IF_ERROR(only(json, {"tensorpress_statistics", "model", "activations"}, where));
   if (json.contains("tensorpress_statistics") && json.at("tensorpress_statistics") != 1) {
     return bad_argument(where, ": tensorpress_statistics is ",

@@ -73,7 +73,7 @@ def test_the_study_prints_figures_6_and_7_and_table_1(tensorpress, sets):
 @pytest.mark.parametrize(
     "content, words",
     [
-        ("", "not a JSON object"),
+        ("", "not JSON at line 1"),
         ('{"codec": "ceresz2", "lengths": [1, 2, 3]}', "no prefix code"),
         ('{"codec": "ceresz2", "symbols": 4, "lengths": [1, 2, 2]}', "symbols"),
         (json.dumps({"codec": "ceresz2", "lengths": [16] * 65536}), "65536 symbols"),

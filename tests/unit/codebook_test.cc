@@ -148,8 +148,8 @@ TEST(CodebookFile, SaysWhatIsWrongWithIt) {
     return all.find(part) != std::string::npos;
   };
   EXPECT_EQ("fine", message(R"({"codec": "ceresz2", "lengths": [1, 1]})"));
-  EXPECT_TRUE(has(message(""), "not a JSON object"));
-  EXPECT_TRUE(has(message("{"), "not a JSON object"));
+  EXPECT_TRUE(has(message(""), "not JSON at line 1, column 1"));
+  EXPECT_TRUE(has(message("{"), "not JSON at line 1, column 2"));
   EXPECT_TRUE(has(message("{}"), "\"codec\" is missing"));
   EXPECT_TRUE(has(message(R"({"codec": "dense"})"), "\"codec\" is \"dense\""));
   EXPECT_TRUE(has(message(R"({"codec": "ceresz2"})"), "no list \"lengths\""));

@@ -110,7 +110,7 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
       refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 3}}})").find("'bits' is 3"),
       std::string::npos);
   EXPECT_NE(refusal(R"({"leve": "max"})").find("did you mean level?"), std::string::npos);
-  EXPECT_NE(refusal("[1").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(refusal("[1").find("not JSON at line 1, column 3"), std::string::npos);
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
 }
 

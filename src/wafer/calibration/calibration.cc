@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 
 namespace tensorpress::wafer {
 
@@ -24,8 +25,8 @@ std::string text_of(const Json& object, const char* key) {
 }
 
 Result<std::vector<Constant>> read(std::string_view text) {
-  const Json file = Json::parse(text, nullptr, false);
-  if (!file.is_object() || !file.contains("constants") || !file["constants"].is_array()) {
+  TRY(const Json file, parse_json_object<Json>(text));
+  if (!file.contains("constants") || !file["constants"].is_array()) {
     return bad_argument("a calibration is a JSON object with an array \"constants\"");
   }
   std::vector<Constant> constants;
