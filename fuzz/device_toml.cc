@@ -1,40 +1,17 @@
 // Arbitrary bytes as a device file: an error that names its line, or a device that all models of
 // src/devices can be asked about. Whatever they answer, times and bytes are numbers.
-#include <cmath>
-#include <string>
-
 #include "devices/check.h"
 #include "devices/chop_sweep.h"
 #include "devices/device.h"
 #include "devices/networks.h"
 #include "devices/program_time.h"
 #include "devices/training_cost.h"
-#include "inputs/must.h"
+#include "inputs/device_answers.h"
 
 namespace tensorpress::fuzz {
 namespace {
 
 using namespace devices;
-
-template <class T>
-bool told(const Result<T>& result) {
-  if (!result.ok()) must_explain(result.error());
-  return result.ok();
-}
-
-void must_be_amount(double value, const std::string& what) {
-  must(std::isfinite(value) && value >= 0, what + " is a number: " + std::to_string(value));
-}
-
-void check_outcome(const Result<CheckOutcome>& outcome) {
-  if (!told(outcome)) return;
-  for (const Requirement& each : outcome->requirements) {
-    must_be_amount(each.needed, each.what);
-    must_be_amount(each.limit, each.where);
-    must(!in_words(each).empty(), "a requirement has words");
-  }
-  for (const std::string& reason : outcome->reasons) must(!reason.empty(), "a reason has words");
-}
 
 void check_chop(const Device& device) {
   for (const bool triangle : {false, true}) {

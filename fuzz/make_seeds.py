@@ -194,6 +194,50 @@ def device_toml():
     yield "nested", b"name = " + b"[" * 300 + b"]" * 300
 
 
+def plan_json():
+    """What docs/plan.md names: plans of the target's small model, and statistics of it."""
+    rules = {
+        "norm1.normalized": {"codec": "quantize", "bits": 2, "rounding": "stochastic"},
+        "relu1": "rebuild",
+        "pool1": {"codec": "cast", "to": "e4m3"},
+        "act2": {"codec": "dct-chop", "cf": 4},
+    }
+    yield (
+        "by-name",
+        json.dumps({"tensorpress_plan": 1, "model": "small", "by_name": rules}).encode(),
+    )
+    for rule in ("keep", "offload", {"codec": "dense", "relative": 0.01}):
+        name = rule if isinstance(rule, str) else rule["codec"]
+        yield f"default-{name}", json.dumps({"default": rule, "waiting_gradients": 8}).encode()
+    for level in ("off", "lossless", "safe", "balanced", "max"):
+        yield level, json.dumps({"level": level, "min_bytes": 100, "exact_2d_bytes": 0}).encode()
+    measured = {"zeros": 0.5, "dct_energy": 0.6, "scores": {"quantize 4 bits": 0.99}}
+    yield "statistics", json.dumps({"activations": {"relu1": measured}}).encode()
+    yield "nested", b'{"default": ' + b"[" * 70 + b"]" * 70 + b"}"
+
+
+def graph_json():
+    """What tensorpress.torch.write_graph writes, in small."""
+
+    def tensor(name, shape, role, dtype="float32"):
+        return {"name": name, "shape": shape, "type": dtype, "role": role}
+
+    for name, weights in (("matmul", [8, 4]), ("conv2d", [4, 3, 2, 2]), ("sparse_mm", [9])):
+        tensors = [
+            tensor("x", [2, None, 8], "input"),
+            tensor("w", weights, "constant", "float16"),
+            tensor("y", [2, 3, 4], "output"),
+        ]
+        program = {
+            "format": "tensorpress-graph",
+            "version": 1,
+            "name": name,
+            "tensors": tensors,
+            "operators": [{"name": name, "inputs": [0, 1], "outputs": [2]}],
+        }
+        yield name, json.dumps(program).encode()
+
+
 def wafer_layout():
     """Choices of wafer_layout.cc, at random: most mean something."""
     generator = random.Random(11)
@@ -212,6 +256,8 @@ SEEDS = {
     "netcdf_notes": netcdf_notes,
     "model_text": model_text,
     "device_toml": device_toml,
+    "plan_json": plan_json,
+    "graph_json": graph_json,
     "wafer_layout": wafer_layout,
 }
 

@@ -17,12 +17,6 @@ namespace {
 
 using namespace model;
 
-template <class T>
-bool told(const Result<T>& result) {
-  if (!result.ok()) must_explain(result.error());
-  return result.ok();
-}
-
 void check_emitted(const Graph& graph, const Plan& plan, const LowerOptions& lowering) {
   const auto source = emit(graph, plan, {.lowering = lowering, .command = "fuzz"});
   if (!told(source)) return;

@@ -5,15 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#ifdef __linux__
-#  include <sys/mman.h>
-#endif
-
 #include <algorithm>
 
 #include "arrays.h"
 #include "base/errors.h"
 #include "errors.h"
+#include "huge_pages.h"
 #include "tensorpress/stream.h"
 
 #ifdef Py_LIMITED_API
@@ -73,19 +70,6 @@ CompressOptions make_options(const std::optional<std::string>& bound,
   return options;
 }
 
-// Fresh memory costs a page fault for every 4 KiB that is written, which is more than some codecs
-// take; huge pages make that a few. Memory that is not written to takes no page either way.
-void prefer_huge_pages(std::byte* memory, std::uint64_t bytes) {
-#ifdef __linux__
-  constexpr std::uintptr_t kPage = 4096;
-  constexpr std::uint64_t kWorthwhile = std::uint64_t{4} << 20;
-  if (bytes < kWorthwhile) return;
-  const std::uintptr_t before_page = (0 - reinterpret_cast<std::uintptr_t>(memory)) % kPage;
-  // Advice: it does not matter if the system declines.
-  madvise(memory + before_page, bytes - before_page, MADV_HUGEPAGE);
-#endif
-}
-
 Result<std::uint64_t> run(const Compressor& compressor, const TensorView& view,
                           std::span<std::byte> room) {
   const nb::gil_scoped_release released;
@@ -122,7 +106,7 @@ nb::object compress_to_bytes(const Compressor& compressor, const TensorView& vie
   nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room)));
   if (!bytes.is_valid()) nb::raise_python_error();
   auto* const memory = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr()));
-  prefer_huge_pages(memory, room);
+  prefer_huge_pages({memory, static_cast<std::size_t>(room)});
   const std::uint64_t length =
       length_or_raise(run(compressor, view, std::span(memory, static_cast<std::size_t>(room))));
   return cut(std::move(bytes), static_cast<Py_ssize_t>(length));

@@ -2,10 +2,6 @@
 
 #include <nanobind/stl/string.h>
 
-#ifdef __linux__
-#  include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -15,6 +11,7 @@
 #include "arrays.h"
 #include "base/errors.h"
 #include "errors.h"
+#include "huge_pages.h"
 #include "tensorpress/pack.h"
 #include "tensorpress/parallel.h"
 
@@ -27,9 +24,6 @@ namespace {
 // A thread is started for so many bytes of values, not for fewer: starting one takes as long as
 // packing about a fifth of them.
 constexpr std::size_t kBytesPerThread = std::size_t{1} << 20;
-// Fresh memory costs a page fault for every 4 KiB, which is more than unpacking them; huge pages
-// make that a few. Less than this is rarely fresh.
-constexpr std::size_t kHugePagesFrom = std::size_t{4} << 20;
 // Unpacked values get their signs while they are still in the cache.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 17;
 
@@ -78,17 +72,6 @@ std::size_t part_of(std::size_t count, std::size_t element_bytes, std::size_t gr
   if (granularity == 0 || parts == 1) return count;
   const std::size_t part = (count + parts - 1) / parts;
   return (part + granularity - 1) / granularity * granularity;
-}
-
-void prefer_huge_pages(std::span<std::byte> memory) {
-#ifdef __linux__
-  constexpr std::uintptr_t kPage = 4096;
-  if (memory.size() < kHugePagesFrom) return;
-  const std::uintptr_t before_page = (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % kPage;
-  const std::size_t whole_pages = (memory.size() - before_page) / kPage * kPage;
-  // Advice: it does not matter if the system declines.
-  madvise(memory.data() + before_page, whole_pages, MADV_HUGEPAGE);
-#endif
 }
 
 /// Calls work(first, count) for parts of `count` elements on several threads and gives the first
@@ -267,18 +250,7 @@ bool mask_pack(nb::handle values, nb::handle packed) {
 }
 
 void mask_unpack(nb::handle packed, nb::handle values) {
-  // A mask cannot be cut, so it is one part and the step does not matter.
-  const PackedInput from(packed);
-  const WritableValues to(values);
-  check_packed_size(static_cast<std::size_t>(to.view.element_count()), MaskOptions{},
-                    from.bytes().size());
-  refuse_overlap(to.view, from.bytes());
-  const auto bytes = to.bytes();
-  const auto done = [&] {
-    const nb::gil_scoped_release released;
-    return unpack(to.view.dtype, from.bytes(), MaskOptions{}, bytes);
-  }();
-  check(done);
+  unpack_tensor(PackedInput(packed), WritableValues(values), MaskOptions{}, {}, 1);
 }
 
 std::size_t sign_size(std::size_t count) {

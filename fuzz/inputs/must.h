@@ -22,4 +22,11 @@ inline void must_explain(const Error& error) {
   must(error.code != ErrorCode::internal, "no internal error: " + error.message);
 }
 
+/// Whether there is a result; if not, its error explains itself.
+template <class T>
+bool told(const Result<T>& result) {
+  if (!result.ok()) must_explain(result.error());
+  return result.ok();
+}
+
 }  // namespace tensorpress::fuzz

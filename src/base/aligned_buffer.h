@@ -23,6 +23,7 @@ class AlignedBuffer {
   std::span<std::byte> reserve(std::size_t bytes) {
     if (bytes > size_) {
       memory_.reset();
+      size_ = 0;  // also if there is no memory
       memory_.reset(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment})));
       size_ = bytes;
     }

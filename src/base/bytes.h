@@ -63,6 +63,7 @@ class ByteReader {
     for (unsigned shift = 0; shift < 64; shift += 7) {
       if (position_ == bytes_.size()) return truncated("a number ends after its first bytes");
       const auto byte = static_cast<std::uint8_t>(bytes_[position_++]);
+      if (shift == 63 && byte > 1) break;
       value |= std::uint64_t{byte & 0x7fu} << shift;
       if (byte < 0x80) return value;
     }

@@ -42,7 +42,8 @@ Result<Entry> parse_entry(std::string_view text, std::uint64_t extent) {
     if (!first) return not_a_slice(text, "an entry is empty");
     const auto length = static_cast<std::int64_t>(extent);
     if (*first >= length || *first < -length) {
-      return bad_argument("index ", *first, " is outside an axis of ", extent);
+      return bad_argument("index ", *first, " is outside an axis of ", extent, ", which has ",
+                          -length, " to ", length - 1);
     }
     const std::uint64_t at = place(*first, extent);
     return Entry{at, at + 1, true};

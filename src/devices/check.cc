@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/errors.h"
-#include "devices/near_names.h"
+#include "base/near_names.h"
 #include "devices/operator_groups.h"
 
 namespace tensorpress::devices {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/near_names.h"
 #include "devices/builtin_texts.h"
-#include "devices/near_names.h"
 
 namespace tensorpress::devices {
 

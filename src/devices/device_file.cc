@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/errors.h"
+#include "base/near_names.h"
 #include "devices/ascii_toml.h"
 #include "devices/device.h"
-#include "devices/near_names.h"
 #include "devices/operator_groups.h"
 #include "devices/toml_places.h"
 

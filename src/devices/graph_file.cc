@@ -12,6 +12,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostTensors = 1'000'000;
 constexpr std::size_t kMostAxes = 64;
+constexpr double kMostElements = 0x1p62;
 
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -71,6 +72,7 @@ class Reader {
       if (!extent.is_number_unsigned()) return wrong("has an extent that is no whole number");
       tensor.shape.push_back(extent.get<std::uint64_t>());
     }
+    if (element_count(tensor) > kMostElements) return wrong("has more than 2^62 elements");
     constexpr std::pair<const char*, TensorRole> kRoles[] = {{"input", TensorRole::input},
                                                              {"constant", TensorRole::constant},
                                                              {"value", TensorRole::value},

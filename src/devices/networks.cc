@@ -1,8 +1,8 @@
 #include "devices/networks.h"
 
 #include "base/errors.h"
+#include "base/near_names.h"
 #include "devices/chop_program.h"
-#include "devices/near_names.h"
 
 namespace tensorpress::devices {
 namespace {

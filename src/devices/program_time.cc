@@ -28,7 +28,8 @@ double flops_of(const Program& program) {
         if (weights.shape.size() >= 3 && weights.shape.front() > 0) {
           of_each = 2 * element_count(weights) / static_cast<double>(weights.shape.front());
         }
-      } else if (each.name == "sparse_mm") {
+      } else if (each.name == "sparse_mm" && each.inputs.size() >= 2 &&
+                 !program.tensors[output].shape.empty()) {
         const ProgramTensor& edges = program.tensors[each.inputs[each.inputs.size() - 2]];
         const double rows =
             std::max(1.0, static_cast<double>(program.tensors[output].shape.front()));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "devices/near_names.h"
+#include "base/near_names.h"
 
 namespace tensorpress::devices {
 

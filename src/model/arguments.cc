@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "base/near_names.h"
 
 namespace tensorpress::model {
 namespace {
@@ -62,11 +63,13 @@ Result<Attribute> calculate_whole(const std::string& sign, std::int64_t a, std::
   if (sign == "-") overflow = __builtin_sub_overflow(a, b, &result);
   if (sign == "*") overflow = __builtin_mul_overflow(a, b, &result);
   if (sign == "//" || sign == "%") {
-    if (b == 0) return bad_argument("division by zero");
-    if (a < 0 || b < 0) return bad_argument("'", sign, "' takes numbers that are not negative");
+    if (b == 0) return bad_argument(a, " ", sign, " 0 has no result");
+    if (a < 0 || b < 0) {
+      return bad_argument(a, " ", sign, " ", b, ": '", sign, "' takes no negative numbers");
+    }
     result = sign == "%" ? a % b : a / b;
   }
-  if (overflow) return bad_argument("the result does not fit in 64 bits");
+  if (overflow) return bad_argument(a, " ", sign, " ", b, " does not fit in 64 bits");
   return Attribute(result);
 }
 
@@ -131,7 +134,9 @@ Result<Attribute> calculate(const std::string& sign, const Attribute& a, const A
   if (sign == "and" || sign == "or") {
     const bool* first = std::get_if<bool>(&a);
     const bool* second = std::get_if<bool>(&b);
-    if (first == nullptr || second == nullptr) return bad_argument("'", sign, "' joins truths");
+    if (first == nullptr || second == nullptr) {
+      return bad_argument("'", sign, "' takes true or false on both sides");
+    }
     return Attribute(sign == "and" ? *first && *second : *first || *second);
   }
   if (!is_number(a) || !is_number(b)) return bad_argument("'", sign, "' takes numbers");

@@ -1,6 +1,7 @@
 // Calls of blocks and operators, and the parameters that operators own or share.
 #include <algorithm>
 
+#include "base/near_names.h"
 #include "model/elaborator.h"
 #include "model/operator.h"
 

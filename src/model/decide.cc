@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/near_names.h"
 #include "model/lower.h"
 #include "model/operator.h"
 #include "model/source.h"

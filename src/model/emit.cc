@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/columns.h"
 #include "base/errors.h"
 #include "model/emitted/functions.h"
 #include "model/emitted/step_class.h"
@@ -12,15 +13,6 @@
 
 namespace tensorpress::model {
 namespace {
-
-std::string padded(std::string word, std::size_t width) {
-  if (word.size() < width) word.append(width - word.size(), ' ');
-  return word;
-}
-
-std::string left_padded(const std::string& word, std::size_t width) {
-  return word.size() < width ? std::string(width - word.size(), ' ') + word : word;
-}
 
 std::string replaced(std::string pattern, const std::string& tensor) {
   const std::size_t at = pattern.find("{}");
@@ -63,13 +55,13 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
       counted[place] = true;
       const auto value = values.find(name);
       const std::string type = value == values.end() ? "" : to_text(value->second->type);
-      table += text("#   ", padded(name, width), "  ", padded(type, 24), " ",
-                    left_padded(text(bytes), 12), where_of(line, memory), "\n");
+      table += text("#   ", at_left(name, width), "  ", at_left(type, 24), " ",
+                    at_right(text(bytes), 12), where_of(line, memory), "\n");
       total += bytes;
     }
   }
-  return text(table, "#   ", padded("total", width), "  ", padded("", 24), " ",
-              left_padded(text(total), 12), "\n");
+  return text(table, "#   ", at_left("total", width), "  ", at_left("", 24), " ",
+              at_right(text(total), 12), "\n");
 }
 
 void append_lines(std::string& out, const Program& program, const std::vector<Line>& lines,

@@ -1,6 +1,7 @@
 // Expressions: numbers, words, tensors, and arithmetic on them.
 #include <charconv>
 
+#include "base/near_names.h"
 #include "model/elaborator.h"
 #include "model/operator.h"
 

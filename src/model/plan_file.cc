@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/json_text.h"
+#include "base/near_names.h"
 #include "files/text_files.h"
 #include "model/source.h"
 

@@ -19,22 +19,6 @@ std::string printable(std::string_view part) {
   return shown;
 }
 
-/// Edits that turn one word into the other (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 SourceText::SourceText(std::string name, std::string text)
@@ -69,19 +53,6 @@ Error SourceText::error_at(Place place, std::string_view sentence) const {
   return bad_argument(file, ":", place.line, ":", place.column, ": ", shown, "\n  ", number, " | ",
                       excerpt, "\n  ", std::string(number.size(), ' '), " | ",
                       std::string(column - first, ' '), "^");
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known) {
-  std::string_view best;
-  std::size_t fewest = std::max<std::size_t>(1, std::min<std::size_t>(word.size(), 64) / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const std::size_t edits = distance(word.substr(0, 64), candidate);
-    if (edits < fewest) {
-      fewest = edits;
-      best = candidate;
-    }
-  }
-  return best.empty() ? std::string() : text("; did you mean ", best, "?");
 }
 
 }  // namespace tensorpress::model

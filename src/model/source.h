@@ -44,7 +44,4 @@ class SourceText {
   std::vector<Line> lines_;
 };
 
-/// The word of `known` that `word` is most likely a slip of, as "; did you mean X?", or nothing.
-std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
-
 }  // namespace tensorpress::model

@@ -72,7 +72,6 @@ Result<void> show_table2(const Calibration& calibration, const ShowTable& show) 
   ReproductionTable left_out{
       .source = "CereSZ-II, Table II, each cell from constants fitted on the eleven others",
       .rows = {}};
-  std::string winners;
   std::array<std::uint64_t, kTable2.size()> makespans = {};
   // One thread each: on meshes this small, threads would wait for each other most of the time.
   for (std::size_t i = 0; i < kTable2.size(); ++i) {

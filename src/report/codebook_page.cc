@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/columns.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/numbers.h"
@@ -131,13 +132,6 @@ constexpr const char* kPaperTable =
     "The paper's Table I (published): NYX 29.84 of 29.94 (0.3 %), RTM 25.47 of 25.59 (0.5 %),\n"
     "SCALE 9.09 of 9.77 (7.0 %), HACC 3.22 of 3.80 (15.3 %)\n";
 
-std::string padded(std::string cell, std::size_t width) {
-  return cell.size() < width ? std::string(width - cell.size(), ' ') + cell : cell;
-}
-std::string left(const std::string& cell, std::size_t width) {
-  return cell.size() < width ? cell + std::string(width - cell.size(), ' ') : cell;
-}
-
 std::size_t longest_name(const CodebookStudy& study) {
   std::size_t longest = 8;
   for (const StudiedSet& set : study.sets) longest = std::max(longest, set.name.size());
@@ -194,25 +188,25 @@ std::string codebook_study_text(const CodebookStudy& study, const std::string& b
   const std::size_t width = longest_name(study);
   std::string out = text("Compression ratio at ", bound,
                          " by the number of symbols in a codebook of the data set's own\n",
-                         left("data set", width), "  zero blocks  escapes   sigma     R²");
+                         at_left("data set", width), "  zero blocks  escapes   sigma     R²");
   if (!study.sets.empty()) {
-    for (const CodeSize& size : study.sets.front().sizes) out += padded(text(size.symbols), 7);
+    for (const CodeSize& size : study.sets.front().sizes) out += at_right(text(size.symbols), 7);
   }
   out += '\n';
   for (const StudiedSet& set : study.sets) {
-    out += text(left(set.name, width), padded(percent(set.zero_blocks), 13),
-                padded(percent(set.escapes), 9), padded(fixed(set.fit.sigma, 2), 8),
-                padded(fixed(set.fit.r_squared, 3), 7));
-    for (const CodeSize& size : set.sizes) out += padded(fixed(size.ratio, 2), 7);
+    out += text(at_left(set.name, width), at_right(percent(set.zero_blocks), 13),
+                at_right(percent(set.escapes), 9), at_right(fixed(set.fit.sigma, 2), 8),
+                at_right(fixed(set.fit.r_squared, 3), 7));
+    for (const CodeSize& size : set.sizes) out += at_right(fixed(size.ratio, 2), 7);
     out += '\n';
   }
   if (!study.sets.empty() && study.sets.front().static_ratio > 0) {
     out += text("\nRatio with the static codebook and with the best one of as many symbols\n",
-                left("data set", width), "  static  dynamic     loss\n");
+                at_left("data set", width), "  static  dynamic     loss\n");
     for (const StudiedSet& set : study.sets) {
-      out += text(left(set.name, width), padded(fixed(set.static_ratio, 2), 8),
-                  padded(fixed(set.dynamic_ratio, 2), 9),
-                  padded(fixed(100 * (1 - set.static_ratio / set.dynamic_ratio), 1), 7), " %\n");
+      out += text(at_left(set.name, width), at_right(fixed(set.static_ratio, 2), 8),
+                  at_right(fixed(set.dynamic_ratio, 2), 9),
+                  at_right(fixed(100 * (1 - set.static_ratio / set.dynamic_ratio), 1), 7), " %\n");
     }
     out += kPaperTable;
   }
@@ -221,8 +215,8 @@ std::string codebook_study_text(const CodebookStudy& study, const std::string& b
       "\nLoss of a static codebook against the best one, on the data sets it was not trained on\n"
       "   mean   worst  trained on\n";
   for (const TrainingDraw& draw : study.draws) {
-    out += text(padded(fixed(100 * draw.mean_loss, 1), 5), " %",
-                padded(fixed(100 * draw.worst_loss, 1), 6), " %  ", names_of(study, draw), "\n");
+    out += text(at_right(fixed(100 * draw.mean_loss, 1), 5), " %",
+                at_right(fixed(100 * draw.worst_loss, 1), 6), " %  ", names_of(study, draw), "\n");
   }
   return out;
 }

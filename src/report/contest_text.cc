@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/columns.h"
 #include "base/text.h"
 #include "benchmark/contest_summary.h"
 #include "report/contest_page.h"
@@ -13,13 +14,12 @@ namespace {
 using benchmark::ContestMean;
 using benchmark::ContestRow;
 
-std::string left(std::string cell, std::size_t width) {
-  if (cell.size() < width) cell.append(width - cell.size(), ' ');
-  return cell + ' ';
+std::string left(const std::string& cell, std::size_t width) {
+  return at_left(cell, width) + ' ';
 }
 
 std::string right(const std::string& cell, std::size_t width) {
-  return std::string(cell.size() < width ? width - cell.size() : 0, ' ') + cell + ' ';
+  return at_right(cell, width) + ' ';
 }
 
 std::string speed(double gb_per_s) {

@@ -1,5 +1,6 @@
 #include "report/dct_energy_page.h"
 
+#include "base/columns.h"
 #include "base/text.h"
 #include "report/heatmap.h"
 #include "report/html.h"
@@ -112,10 +113,6 @@ Table kept_table(const DctEnergy& study, bool triangle) {
   return table;
 }
 
-std::string padded(std::string cell, std::size_t width) {
-  return cell.size() < width ? std::string(width - cell.size(), ' ') + cell : cell;
-}
-
 }  // namespace
 
 std::string dct_energy_html(const DctEnergy& study) {
@@ -157,13 +154,13 @@ std::string dct_energy_text(const DctEnergy& study) {
   for (const bool triangle : {false, true}) {
     out += triangle ? "\ntriangle quality" : "\nsquare   quality";
     for (int factor = 1; factor <= kMostChopFactor; ++factor) {
-      out += padded(text("CF ", factor), 7);
+      out += at_right(text("CF ", factor), 7);
     }
     out += '\n';
     for (const DctEnergyPanel& panel : study.panels) {
       out += text(panel.channel, std::string(9 - panel.channel.size(), ' '),
-                  padded(text(panel.quality), 7));
-      for (const std::string& cell : kept_cells(panel, triangle)) out += padded(cell, 7);
+                  at_right(text(panel.quality), 7));
+      for (const std::string& cell : kept_cells(panel, triangle)) out += at_right(cell, 7);
       out += '\n';
     }
   }

@@ -1,5 +1,6 @@
 #include "report/device_page.h"
 
+#include "base/columns.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/numbers.h"
@@ -32,10 +33,6 @@ double shown(const Sweep& sweep, const SweepPoint& point) {
 }
 const char* shown_label(const Sweep& sweep) {
   return sweep.throughput ? "GB/s of uncompressed data" : "milliseconds";
-}
-
-std::string padded(const std::string& cell, std::size_t width) {
-  return cell.size() < width ? std::string(width - cell.size(), ' ') + cell : cell;
 }
 
 Table table_of(const Sweep& sweep) {
@@ -104,16 +101,16 @@ std::string sweep_text(const Sweep& sweep) {
   constexpr std::size_t kWidth = 17;
   const Table table = table_of(sweep);
   std::string lines = text(table.caption, '\n',
-                           padded(sweep.axis == SweepAxis::resolution ? "n x n"
-                                  : sweep.axis == SweepAxis::batch    ? "batch"
-                                  : sweep.axis == SweepAxis::cf       ? "CF"
-                                                                      : "s",
-                                  8));
-  for (const SweepSeries& series : sweep.series) lines += padded(series.name, kWidth);
+                           at_right(sweep.axis == SweepAxis::resolution ? "n x n"
+                                    : sweep.axis == SweepAxis::batch    ? "batch"
+                                    : sweep.axis == SweepAxis::cf       ? "CF"
+                                                                        : "s",
+                                    8));
+  for (const SweepSeries& series : sweep.series) lines += at_right(series.name, kWidth);
   lines += '\n';
   for (const auto& row : table.rows) {
-    lines += padded(row.front(), 8);
-    for (std::size_t i = 1; i < row.size(); ++i) lines += padded(row[i], kWidth);
+    lines += at_right(row.front(), 8);
+    for (std::size_t i = 1; i < row.size(); ++i) lines += at_right(row[i], kWidth);
     lines += '\n';
   }
   return lines;

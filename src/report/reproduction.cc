@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/columns.h"
 #include "base/errors.h"
 #include "report/numbers.h"
 
@@ -28,15 +29,6 @@ std::string number(const std::optional<double>& value) {
 
 std::string signed_percent(double share) {
   return text(share < 0 ? "" : "+", fixed(100 * share, 2), " %");
-}
-
-std::string left(std::string words, std::size_t width) {
-  if (words.size() < width) words.append(width - words.size(), ' ');
-  return words;
-}
-
-std::string right(const std::string& words, std::size_t width) {
-  return std::string(words.size() < width ? width - words.size() : 0, ' ') + words;
 }
 
 }  // namespace
@@ -98,13 +90,14 @@ std::string table_text(const ReproductionTable& table) {
     width = std::max(width, row.what.size() + (row.unit.empty() ? 0 : row.unit.size() + 2));
   }
   std::string lines =
-      text(table.source, '\n', left("", width), "   published        here      error  label\n");
+      text(table.source, '\n', at_left("", width), "   published        here      error  label\n");
   for (const ReproductionRow& row : table.rows) {
     const std::string what = row.unit.empty() ? row.what : text(row.what, ", ", row.unit);
     const auto error = relative_error(row);
-    lines += text(left(what, width), ' ', right(published_text(row), 11), ' ',
-                  right(number(row.ours), 11), ' ', right(error ? signed_percent(*error) : "-", 10),
-                  "  ", name_of(row.label), '\n');
+    lines +=
+        text(at_left(what, width), ' ', at_right(published_text(row), 11), ' ',
+             at_right(number(row.ours), 11), ' ',
+             at_right(error ? signed_percent(*error) : "-", 10), "  ", name_of(row.label), '\n');
     if (!row.note.empty()) lines += text("    ", row.note, '\n');
     if (!row.command.empty()) lines += text("    $ ", row.command, '\n');
   }

@@ -214,7 +214,7 @@ def test_rules_for_parameters_and_misspelled_activations_are_refused(tmp_path):
     plan.write_text('{"by_name": {"a.weight": {"codec": "quantize"}}}')
     assert "which is a parameter" in refused(tmp_path, text, "--plan", plan)
     plan.write_text('{"by_name": {"gelo": {"codec": "quantize"}}}')
-    assert "did you mean gelu?" in refused(tmp_path, text, "--plan", plan)
+    assert "did you mean 'gelu'?" in refused(tmp_path, text, "--plan", plan)
 
 
 def test_a_norm_before_a_concatenation_has_autograds_bits(tmp_path):

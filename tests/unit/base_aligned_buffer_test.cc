@@ -27,6 +27,14 @@ TEST(AlignedBuffer, GrowsAndNeverShrinks) {
   EXPECT_EQ(buffer.size(), 1000U);
 }
 
+TEST(AlignedBuffer, IsEmptyWhenThereWasNoMemoryToGrow) {
+  AlignedBuffer buffer(100);
+  constexpr std::size_t kTooMuch = SIZE_MAX / 2;
+  EXPECT_THROW(buffer.reserve(kTooMuch), std::bad_alloc);
+  EXPECT_EQ(buffer.size(), 0U);
+  EXPECT_NE(buffer.reserve(10).data(), nullptr);
+}
+
 TEST(AlignedBuffer, CountsInElementsOfAType) {
   AlignedBuffer buffer;
   const auto values = buffer.reserve_as<double>(5);

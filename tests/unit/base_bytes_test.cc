@@ -47,6 +47,20 @@ TEST(ByteWriter, RefusesATextThatItsLengthCannotHold) {
   EXPECT_EQ(writer.bytes().size(), 65537U);  // the refused one left no trace
 }
 
+TEST(ByteReader, VarintsHaveUpTo64BitsAndNotOneMore) {
+  ByteWriter writer;
+  writer.write_varint(std::numeric_limits<std::uint64_t>::max());
+  std::vector<std::byte> bytes = std::move(writer).take();
+  ASSERT_EQ(bytes.size(), 10U);
+  EXPECT_EQ(*ByteReader(bytes).read_varint(), std::numeric_limits<std::uint64_t>::max());
+  for (const int last : {2, 0x7f, 0x81}) {
+    bytes.back() = static_cast<std::byte>(last);
+    const auto number = ByteReader(bytes).read_varint();
+    ASSERT_FALSE(number.ok()) << last;
+    EXPECT_EQ(number.error().code, ErrorCode::corrupt);
+  }
+}
+
 TEST(ByteReader, ReadsBackWhatWasWritten) {
   ByteWriter writer;
   writer.write(std::uint16_t{65535});

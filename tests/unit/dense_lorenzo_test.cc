@@ -9,9 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "codecs/dense/block.h"
+#include "base/errors.h"
 #include "codecs/dense/lorenzo.h"
 #include "codecs/dense/train.h"
+#include "kernels/lorenzo/lorenzo_row.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -255,31 +256,6 @@ TEST(DenseLorenzo, HostileBytesAreErrorsOrValues) {
   survive<double>(Shape{20, 20}, 1e-12, 0.1);  // with low bits
 }
 
-TEST(DenseLorenzo, BlockFunctionsSayWhatTheCoderDoes) {
-  const LorenzoModel& model = LorenzoModel::standard();
-  std::mt19937 random(12);
-  for (int trial = 0; trial < 200; ++trial) {
-    std::vector<std::int32_t> block(trial % 2 == 0 ? 16 : 32);
-    for (auto& value : block) value = static_cast<std::int32_t>(random()) >> (31 - trial % 25);
-    const std::uint8_t block_class = dense::block_class(block, model);
-    ASSERT_LT(block_class, kClasses);
-    const bool zeros = std::all_of(block.begin(), block.end(), [](auto v) { return v == 0; });
-    EXPECT_EQ(block_class == 0, zeros);
-    if (zeros) continue;
-    EXPECT_LT(block_bits(block, block_class, model), 40.0 * static_cast<double>(block.size()));
-    for (const std::int32_t value : block) {
-      const auto coded = code_difference(value, block_class, model);
-      const bool escape = coded.symbol < -124;
-      const std::int32_t high =
-          escape ? kernels::rans::unzigzag(coded.raw) : static_cast<std::int32_t>(coded.symbol);
-      const int low_bits = model.values().low_bits(block_class);
-      EXPECT_EQ(kernels::rans::shift_left(high, static_cast<std::uint32_t>(low_bits)) |
-                    static_cast<std::int32_t>(coded.low_bits),
-                value);
-    }
-  }
-}
-
 TEST(DenseLorenzo, ChunksAreWholeRowsOfAtMost2To18Values) {
   EXPECT_EQ(chunk_shape_of(Shape{20, 180, 360}, kLorenzoChunkValues), (Shape{4, 180, 360}));
   EXPECT_EQ(chunk_shape_of(Shape{2161, 4320}, kLorenzoChunkValues), (Shape{59, 4320}));
@@ -316,7 +292,11 @@ TEST(DenseTrainer, GivesTablesThatAddUpAndCodeTheirOwnFieldsBetterThanFormulas) 
   }
   const LorenzoModel model(trained);
   const auto block = std::vector<std::int32_t>{0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-  EXPECT_LT(block_bits(block, block_class(block, model), model), 40);
+  const auto features = kernels::lorenzo::block_features(block.data(), block.size());
+  const std::uint8_t block_class = model.class_of_cell(kernels::lorenzo::block_cell(features, 4));
+  double bits = 0;
+  for (const std::int32_t value : block) bits += model.values().bits(block_class, value);
+  EXPECT_LT(bits, 40);
   EXPECT_NE(literals_source(trained, "a test").find("kBelow"), std::string::npos);
 }
 

@@ -5,7 +5,7 @@
 
 #include "devices/check.h"
 #include "devices/device.h"
-#include "devices/near_names.h"
+#include "base/near_names.h"
 
 namespace tensorpress::devices {
 namespace {

@@ -109,7 +109,7 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_NE(
       refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 3}}})").find("'bits' is 3"),
       std::string::npos);
-  EXPECT_NE(refusal(R"({"leve": "max"})").find("did you mean level?"), std::string::npos);
+  EXPECT_NE(refusal(R"({"leve": "max"})").find("did you mean 'level'?"), std::string::npos);
   EXPECT_NE(refusal("[1").find("not JSON at line 1, column 3"), std::string::npos);
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
 }
@@ -120,7 +120,7 @@ TEST(ModelPlan, ParametersThatACodecDoesNotHaveAreRefused) {
     return plan.ok() ? std::string("accepted") : plan.error().message;
   };
   EXPECT_EQ(refusal(R"({"codec": "quantize", "bit": 2})"),
-            "by_name relu: codec quantize of emitted code has no 'bit'; did you mean bits?");
+            "by_name relu: codec quantize of emitted code has no 'bit' (did you mean 'bits'?)");
   EXPECT_NE(refusal(R"({"codec": "dct-chop", "layout": "triangle"})").find("has no 'layout'"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"codec": "dense", "relative": 0.01, "effort": "fast"})").find("'effort'"),

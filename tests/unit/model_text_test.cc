@@ -99,7 +99,7 @@ TEST(ModelText, EntriesOfASparseMatrixAreOpenOrSixteenARow) {
 
 TEST(ModelText, MistakesShowLineColumnAndCaret) {
   EXPECT_EQ(mistake(kInputs + "h = con2d(x, 64, 3)\n"),
-            "m.tpm:3:5: there is no operator or block 'con2d'; did you mean conv2d?\n"
+            "m.tpm:3:5: there is no operator or block 'con2d' (did you mean 'conv2d'?)\n"
             "  3 | h = con2d(x, 64, 3)\n"
             "    |     ^");
   EXPECT_EQ(mistake(kInputs + "h = relu(x\n"),

@@ -100,7 +100,7 @@ class ByNumber final : public Operator {
       return bad_argument("the tensor must be floating, but is ", to_text(arguments.inputs[0]));
     }
     if (arguments.attributes.has("divisor") && arguments.attributes.number("divisor") == 0) {
-      return bad_argument("division by zero");
+      return bad_argument("the tensor is divided by 0");
     }
     return Inferred{{arguments.inputs[0]}};
   }

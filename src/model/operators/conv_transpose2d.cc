@@ -43,11 +43,15 @@ class ConvTranspose2d final : public Operator {
     y.shape[1] = dim(out);
     for (std::size_t i = 0; i < 2; ++i) {
       if (extra[i] >= std::max(stride[i], dilation[i])) {
-        return bad_argument("'output_padding' must be below stride or dilation");
+        return bad_argument("'output_padding' is ", extra[i], "; it must be below the stride ",
+                            stride[i], " or the dilation ", dilation[i]);
       }
       const std::int64_t size = (x.shape[i + 2].factor - 1) * stride[i] - 2 * padding[i] +
                                 dilation[i] * (kernel[i] - 1) + extra[i] + 1;
-      if (size < 1) return bad_argument("nothing remains of ", to_text(x));
+      if (size < 1) {
+        return bad_argument("nothing remains of ", to_text(x), " with padding ", padding[i],
+                            "; take less");
+      }
       y.shape[i + 2] = dim(size);
     }
     Inferred inferred{{y}};

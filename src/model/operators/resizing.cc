@@ -23,7 +23,9 @@ class Upsample final : public Operator {
     RETURN_IF_ERROR(expect_images(arguments.inputs[0]));
     const std::int64_t factor = arguments.attributes.integer("factor");
     const std::string& mode = arguments.attributes.word("mode");
-    if (factor < 1 || factor > 64) return bad_argument("'factor' is ", factor);
+    if (factor < 1 || factor > 64) {
+      return bad_argument("'factor' is ", factor, "; it must be 1 to 64");
+    }
     if (mode != "nearest" && mode != "bilinear") {
       return bad_argument("'mode' is \"", mode, "\"; there are \"nearest\" and \"bilinear\"");
     }
@@ -91,11 +93,15 @@ class Pad final : public Operator {
   Result<Inferred> infer(const Arguments& arguments) const override {
     RETURN_IF_ERROR(expect_images(arguments.inputs[0]));
     const auto sides = arguments.attributes.integers("sides", 4);
-    if (sides.size() != 4)
-      return bad_argument("'sides' is [left, right, top, bottom] or one number");
+    if (sides.size() != 4) {
+      return bad_argument("'sides' is a list of ", sides.size(),
+                          "; it is [left, right, top, bottom] or one number");
+    }
     TensorType y = arguments.inputs[0];
     for (std::size_t i = 0; i < 4; ++i) {
-      if (sides[i] < 0 || sides[i] > 65536) return bad_argument("a side of ", sides[i]);
+      if (sides[i] < 0 || sides[i] > 65536) {
+        return bad_argument("'sides' has ", sides[i], "; each must be 0 to 65536");
+      }
       y.shape[i < 2 ? 3 : 2].factor += sides[i];
     }
     return Inferred{{y}};

@@ -8,7 +8,9 @@ namespace tensorpress::model {
 
 Result<Pair> window_pair(const Attributes& attributes, const char* name, std::int64_t least) {
   Pair pair = attributes.integers(name, 2);
-  if (pair.size() != 2) return bad_argument("'", name, "' is one number or two");
+  if (pair.size() != 2) {
+    return bad_argument("'", name, "' is a list of ", pair.size(), "; it is one number or two");
+  }
   for (const std::int64_t each : pair) {
     if (each < least || each > 65536) {
       return bad_argument("'", name, "' is ", each, "; it must be ", least, " to 65536");
@@ -43,7 +45,7 @@ Result<std::int64_t> window_extent(std::int64_t extent, std::int64_t kernel, std
   const std::int64_t room = extent + 2 * padding - reach;
   if (room < 0) {
     return bad_argument("a window of ", reach, " does not fit into ", extent, " with padding ",
-                        padding);
+                        padding, "; take a smaller kernel or dilation, or more padding");
   }
   std::int64_t steps = room / stride;
   if (ceil_mode && room % stride != 0 && (steps + 1) * stride < extent + padding) ++steps;
@@ -61,7 +63,10 @@ Result<TensorType> pooled(const Arguments& arguments, bool ceil_mode) {
   TRY(const Pair padding, window_pair(arguments.attributes, "padding", 0));
   TensorType y = x;
   for (std::size_t i = 0; i < 2; ++i) {
-    if (2 * padding[i] > kernel[i]) return bad_argument("'padding' is more than half the kernel");
+    if (2 * padding[i] > kernel[i]) {
+      return bad_argument("'padding' is ", padding[i], ", more than half of the kernel's ",
+                          kernel[i]);
+    }
     TRY(const std::int64_t size,
         window_extent(x.shape[i + 2].factor, kernel[i], stride[i], padding[i], 1, ceil_mode));
     y.shape[i + 2] = dim(size);
@@ -73,7 +78,10 @@ Result<std::int64_t> output_channels(const TensorType& x, const Attributes& attr
   const std::int64_t groups = attributes.integer("groups");
   const std::int64_t in = x.shape[1].factor;
   const std::int64_t out = attributes.integer("channels");
-  if (out < 1 || out > (1 << 24)) return bad_argument("'channels' is ", out);
+  constexpr std::int64_t kMost = 1 << 24;
+  if (out < 1 || out > kMost) {
+    return bad_argument("'channels' is ", out, "; it must be 1 to ", kMost);
+  }
   if (groups < 1 || in % groups != 0 || out % groups != 0) {
     return bad_argument("'groups' is ", groups, ", which does not divide ", in, " and ", out,
                         " channels");

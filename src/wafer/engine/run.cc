@@ -35,15 +35,30 @@ void sort_parts(Report& report) {
   });
 }
 
+Result<void> check_machine(const Machine& machine) {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0}, kQueue = 255;
+  struct Limit {
+    const char* what;
+    std::uint64_t value, most;
+  };
+  for (const auto& [what, value, most] :
+       {Limit{"cycles of a hop", machine.hop, kAny}, Limit{"cycles of a ramp", machine.ramp, kAny},
+        Limit{"words of a router's queue", machine.router_queue, kQueue},
+        Limit{"words of an input queue", machine.input_queue, kQueue},
+        Limit{"bits read a cycle", machine.read_bits, kAny},
+        Limit{"bits written a cycle", machine.write_bits, kAny}}) {
+    if (value < 1) return bad_argument("the machine's ", what, " are 0; they are at least 1");
+    if (value > most) {
+      return bad_argument("the machine's ", what, " are ", value, "; they are at most ", most);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Report> run(Layout& layout, const RunOptions& options) {
-  if (options.machine.hop < 1 || options.machine.ramp < 1 || options.machine.router_queue < 1 ||
-      options.machine.input_queue < 1 || options.machine.router_queue > 255 ||
-      options.machine.input_queue > 255 || options.machine.read_bits < 1 ||
-      options.machine.write_bits < 1) {
-    return bad_argument("a machine whose hops, ramps, queues (1 to 255) or memory ports are 0");
-  }
+  RETURN_IF_ERROR(check_machine(options.machine));
   RETURN_IF_ERROR(layout.check());
   Plan plan(layout, options);
   const auto borders = strip_borders(layout.height(), options.threads);

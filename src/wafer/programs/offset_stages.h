@@ -56,9 +56,6 @@ struct OffsetPlan {
 /// The numbers alone, without colors.
 OffsetPlan number_blocks(std::uint32_t width, std::uint32_t height, OffsetOrder order);
 
-inline constexpr unsigned kOffsetColors = 6;
-inline constexpr unsigned kOffsetTasks = 3;
-
 /// Takes six colors and routes them over the whole mesh.
 Result<OffsetPlan> plan_offsets(Layout& layout, OffsetOrder order, Task first_task, Stage stage);
 

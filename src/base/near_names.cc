@@ -1,10 +1,10 @@
-#include "devices/near_names.h"
+#include "base/near_names.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 
-namespace tensorpress::devices {
+namespace tensorpress {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Row i holds the distances of the first i letters of a from all beginnings of b.
@@ -25,21 +25,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& possible) {
-  const std::string* nearest = nullptr;
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& possible) {
+  constexpr std::size_t kLongest = 64;  // nobody mistypes more, and the work has a bound
+  if (name.size() > kLongest) return {};
+  std::string_view nearest;
   std::size_t distance = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string& each : possible) {
-    // A name of another length by that much is as far away; this also bounds the work.
+  for (const std::string_view each : possible) {
+    // A name of another length by that much is as far away.
     const std::size_t gap =
         each.size() > name.size() ? each.size() - name.size() : name.size() - each.size();
     if (gap >= distance) continue;
     const std::size_t found = edit_distance(name, each);
     if (found < distance) {
       distance = found;
-      nearest = &each;
+      nearest = each;
     }
   }
-  return nearest == nullptr ? "" : text(" (did you mean '", *nearest, "'?)");
+  return nearest.empty() ? "" : text(" (did you mean '", nearest, "'?)");
 }
 
-}  // namespace tensorpress::devices
+}  // namespace tensorpress
