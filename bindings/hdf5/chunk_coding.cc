@@ -82,10 +82,11 @@ bool is_of_range(const Bound& bound) {
 }
 
 Result<CompressOptions> options_for(const Hdf5FilterSettings& settings, const TensorView& chunk) {
-  CompressOptions options{.bound = settings.bound, .threads = threads_for(settings)};
-  if (!settings.bound) return options;
-  options.fill_values = fill_values_for(settings);
-  if (settings.chunk->fill_value || settings.bound->kind() == Bound::Kind::pointwise_relative) {
+  CompressOptions options{.bound = settings.bound,
+                          .fill_values = fill_values_for(settings),
+                          .threads = threads_for(settings)};
+  if (!settings.bound || settings.chunk->fill_value ||
+      settings.bound->kind() == Bound::Kind::pointwise_relative) {
     return options;
   }
   TRY(auto counted, counted_values(chunk, std::move(options.fill_values)));

@@ -5,8 +5,8 @@
 
 #include "base/aligned_buffer.h"
 #include "base/cpu.h"
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
 
 namespace tensorpress::hdf5 {
@@ -16,25 +16,12 @@ constexpr double kShareOfRange = 0.1;
 constexpr std::size_t kSamples = 4096;
 constexpr std::size_t kMostFills = 16;  // what a stream takes
 
-// A fill value as it is in the dataset: -1e34 in f32 is not quite -1e34.
-template <class T>
-T as_stored(double fill, DType dtype) {
-  if constexpr (std::is_same_v<T, double>) {
-    return fill;
-  } else {
-    float value = narrowed(fill);
-    if (dtype == DType::f16) value = f16_to_float(float_to_f16(value));
-    if (dtype == DType::bf16) value = bf16_to_float(float_to_bf16(value));
-    return value;
-  }
-}
-
 template <class T>
 class Look {
  public:
   Look(std::span<const T> values, const std::vector<double>& fills, DType dtype, Isa isa)
       : values_(values), scan_(kernels::value_scan<T>(isa)), skipped_{T{0}} {
-    for (const double fill : fills) skipped_.push_back(as_stored<T>(fill, dtype));
+    for (const double fill : fills) skipped_.push_back(static_cast<T>(as_stored(fill, dtype)));
   }
 
   CountedValues run(std::vector<double> fills) {

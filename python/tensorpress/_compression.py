@@ -77,10 +77,6 @@ def compress(
     )
     chosen = codec_from(codec, {**bounds, **parameters})
     fills = _numbers(fill_values)
-    if fills and chosen.bound is None:
-        raise ValueError(
-            f"codec {chosen.name} has a fixed rate and cannot keep fill values exactly"
-        )
     data, bits_of_bf16 = as_input(array)
     result = _core.compress(
         data,

@@ -4,8 +4,9 @@
                       serializer=tensorpress.zarr.TensorpressCodec(relative=1e-4), compressors=None)
 
 Every Zarr chunk is a complete .tpz stream. A relative bound is one of the chunk's own range, which
-is never larger than the array's. NaN and the array's fill_value come back exactly with codecs that
-keep a bound. zarr-python finds this by its entry point when it meets the name in zarr.json.
+is never larger than the array's. NaN and the array's fill_value come back exactly; a fill_value of
+0 only with codecs that keep a bound. zarr-python finds this by its entry point when it meets the
+name in zarr.json.
 """
 
 from __future__ import annotations
@@ -85,10 +86,12 @@ class TensorpressCodec(ArrayBytesCodec):
         return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
     def _fill_values(self, chunk_spec: ArraySpec) -> list[float]:
-        if self.codec.bound is None or chunk_spec.fill_value is None:
+        if chunk_spec.fill_value is None:
             return []
         value = float(chunk_spec.fill_value)
-        return [value] if math.isfinite(value) else []
+        # Zarr's default: codecs of a fixed rate would store every chunk with a zero as it is.
+        common = value == 0 and self.codec.bound is None
+        return [value] if math.isfinite(value) and not common else []
 
 
 def _native(dtype: Any) -> np.dtype[Any]:

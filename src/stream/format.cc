@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
-#include "kernels/checksum/checksum.h"
 #include "base/utf8.h"
+#include "kernels/checksum/checksum.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::stream {
@@ -222,7 +222,9 @@ Result<void> check_prologue(std::span<const std::byte, kPrologueBytes> bytes) {
 
 Result<std::uint64_t> parse_trailer(std::span<const std::byte, kTrailerBytes> bytes) {
   if (std::memcmp(bytes.data() + 8, kEndMark.data(), kEndMark.size()) != 0) {
-    return truncated("the stream does not end with its end mark: it was cut off or never finished");
+    return truncated(
+        "the stream does not end with its end mark: it was cut off or never finished, or "
+        "something follows its end");
   }
   return load_le<std::uint64_t>(bytes.data());
 }

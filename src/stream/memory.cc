@@ -114,8 +114,8 @@ Compressor::Compressor(Codec codec, CompressOptions options)
     : codec_(std::move(codec)), options_(std::move(options)) {}
 
 Result<std::uint64_t> Compressor::bound_on_output_size(const Shape& shape, DType dtype) const {
-  TRY(const auto plan,
-      stream::plan_stream(codec_, dtype, shape, options_.chunk_shape, options_.attributes));
+  TRY(const auto plan, stream::plan_stream(codec_, dtype, shape, options_.chunk_shape,
+                                           options_.attributes, options_.fill_values));
   stream::StreamTotals totals(plan.opening.size());
   for (std::uint64_t number = 0; number < plan.grid.chunk_count(); ++number) {
     totals.add({.bytes = plan.codec->bound_on_output_size(plan.grid.region(number).extent, dtype)});
@@ -130,7 +130,7 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
   TRY(const Isa isa, active_isa());
   {
     TRY(const auto plan, stream::plan_stream(codec_, input.dtype, input.shape, options_.chunk_shape,
-                                             options_.attributes));
+                                             options_.attributes, options_.fill_values));
     const auto offsets = expected_offsets(plan);
     if (!offsets.empty() && !options_.bound) {
       TRY(const std::uint64_t length,

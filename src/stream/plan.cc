@@ -4,15 +4,22 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "codecs/fill_keeping.h"
 #include "codecs/registry.h"
 
 namespace tensorpress::stream {
 
 Result<StreamPlan> plan_stream(const Codec& codec, DType dtype, const Shape& shape,
                                const std::optional<Shape>& chunk_shape,
-                               std::span<const Attribute> attributes) {
+                               std::span<const Attribute> attributes,
+                               std::span<const double> fill_values) {
   TRY(const Shape checked, Shape::make(shape.extents()));
   TRY(auto chunk_codec, create_chunk_codec(codec));
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  ENSURE(registered != nullptr);
+  if (!fill_values.empty() && !registered->info.error_bounded) {
+    chunk_codec = keeping_fills(std::move(chunk_codec), fill_values);
+  }
   Shape chunk = chunk_shape ? *chunk_shape : chunk_codec->preferred_chunk_shape(checked, dtype);
   if (!chunk_shape) {
     // Of an empty tensor a codec can only prefer empty chunks.

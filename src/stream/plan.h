@@ -22,10 +22,12 @@ struct StreamPlan {
   std::vector<std::byte> opening;  // everything before the first chunk
 };
 
-/// `chunk_shape` absent: the codec chooses.
+/// `chunk_shape` absent: the codec chooses. Codecs with a bound have their fill values among their
+/// parameters already; for others chunks with one of `fill_values` are stored raw.
 Result<StreamPlan> plan_stream(const Codec& codec, DType dtype, const Shape& shape,
                                const std::optional<Shape>& chunk_shape,
-                               std::span<const Attribute> attributes);
+                               std::span<const Attribute> attributes,
+                               std::span<const double> fill_values = {});
 
 /// Where chunks went and how large their error is. Chunks are added in order, so that sums are the
 /// same for any number of threads.

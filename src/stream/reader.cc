@@ -7,9 +7,29 @@
 #include "base/region.h"
 #include "stream/chunk_flow.h"
 #include "stream/chunk_work.h"
+#include "stream/find_chunks.h"
 #include "stream/section_reader.h"
 
 namespace tensorpress::stream {
+
+namespace {
+
+/// Chunks in any order, found by the index.
+class IndexedFeed : public ChunkFeed {
+ public:
+  using Fetch = std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)>;
+
+  explicit IndexedFeed(Fetch fetch_chunk) : fetch_chunk_(std::move(fetch_chunk)) {}
+  Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) override {
+    return fetch_chunk_(number, scratch);
+  }
+  bool survives_errors() const override { return true; }
+
+ private:
+  Fetch fetch_chunk_;
+};
+
+}  // namespace
 
 struct StreamReader::State {
   const ByteSource& source;
@@ -18,6 +38,10 @@ struct StreamReader::State {
   std::vector<IndexEntry> index;
 
   Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) const;
+  IndexedFeed feed() const {
+    return IndexedFeed(
+        [this](std::uint64_t number, AlignedBuffer& scratch) { return fetch(number, scratch); });
+  }
 };
 
 namespace {
@@ -108,25 +132,12 @@ class CroppingSink : public TensorSink {
   TensorSink& sink_;
 };
 
-class IndexedFeed : public ChunkFeed {
- public:
-  explicit IndexedFeed(
-      std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)> fetch_chunk)
-      : fetch_chunk_(std::move(fetch_chunk)) {}
-  Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) override {
-    return fetch_chunk_(number, scratch);
-  }
-  bool survives_errors() const override { return true; }
-
- private:
-  std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)> fetch_chunk_;
-};
-
 }  // namespace
 
 Result<FetchedChunk> StreamReader::State::fetch(std::uint64_t number,
                                                 AlignedBuffer& scratch) const {
   const IndexEntry& entry = index[static_cast<std::size_t>(number)];
+  if (entry.offset == 0) return corrupt("chunk ", number, " is not in what is left of the stream");
   const auto size = static_cast<std::size_t>(section_bytes(entry.payload_bytes));
   std::span<const std::byte> section;
   if (const auto memory = source.in_memory(); !memory.empty()) {
@@ -181,6 +192,27 @@ Result<StreamReader> StreamReader::open(const ByteSource& source) {
       State{source, std::move(decoder), std::move(info), std::move(footer.index)}));
 }
 
+Result<StreamReader> StreamReader::open_without_footer(const ByteSource& source) {
+  SourceInput input(source, 0, source.size());
+  SectionReader opening(input, 0);
+  RETURN_IF_ERROR(opening.read_prologue());
+  TRY(const Header header, opening.read_header());
+  TRY(auto decoder, ChunkDecoder::make(header));
+  TRY(auto index, find_chunks(source, decoder, opening.position()));
+  StreamInfo info = info_of(header, decoder.grid());
+  if (!index.empty() && index.front().offset != 0) {
+    // Attributes are worth having, and no reason to give up the values.
+    std::vector<Attribute> attributes;
+    if (read_ancillary(opening, index.front().offset, &attributes).ok()) {
+      info.attributes = std::move(attributes);
+    }
+  }
+  info.bytes_out = source.size();
+  for (const auto& entry : index) info.payload_bytes += entry.payload_bytes;
+  return StreamReader(std::make_shared<const State>(
+      State{source, std::move(decoder), std::move(info), std::move(index)}));
+}
+
 const StreamInfo& StreamReader::info() const {
   return state_->info;
 }
@@ -207,9 +239,7 @@ Result<void> StreamReader::read_chunk(std::uint64_t number, const MutableTensorV
 
 Result<void> StreamReader::read_all(TensorSink& sink, const ReadOptions& options) const {
   RETURN_IF_ERROR(check_decompressed_size(info(), options.max_bytes));
-  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
-    return state_->fetch(number, scratch);
-  });
+  IndexedFeed feed = state_->feed();
   return decode_in_order(state_->decoder, feed, sink, options);
 }
 
@@ -217,12 +247,10 @@ Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count,
                                        const ReadOptions& options) const {
   const std::uint64_t existing = grid().chunk_count();
   if (first > existing || count > existing - first) {
-    return bad_argument("chunks ", first, " to ", first + count, " do not exist; the stream has ",
-                        existing);
+    return bad_argument("chunks ", first, " and ", count,
+                        " from there on are not all there; the stream has ", existing);
   }
-  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
-    return state_->fetch(number, scratch);
-  });
+  IndexedFeed feed = state_->feed();
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), first);
   return decode_in_order(state_->decoder, feed, numbers, sink, options);
@@ -234,9 +262,7 @@ Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
   StreamInfo wanted = info();
   wanted.shape = part.extent;
   RETURN_IF_ERROR(check_decompressed_size(wanted, options.max_bytes));
-  IndexedFeed feed([this](std::uint64_t number, AlignedBuffer& scratch) {
-    return state_->fetch(number, scratch);
-  });
+  IndexedFeed feed = state_->feed();
   CroppingSink cropping(part, sink);
   return decode_in_order(state_->decoder, feed, grid().chunks_in(part), cropping, options);
 }

@@ -31,6 +31,9 @@ class StreamReader {
  public:
   /// Checks everything but the chunks. The source must outlive the reader.
   static Result<StreamReader> open(const ByteSource& source);
+  /// For a stream whose end is damaged: chunks are found by their frames, the others cannot be
+  /// read; info() has no statistics.
+  static Result<StreamReader> open_without_footer(const ByteSource& source);
 
   const StreamInfo& info() const;
   const ChunkGrid& grid() const;

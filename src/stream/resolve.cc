@@ -35,6 +35,15 @@ double pointwise_limit(double share, DType dtype) {
   return left > 0 ? portable_log2(1 + left) : 0;
 }
 
+// Never above the true product: among subnormals a rounded one could be, by much of it.
+double share_of(double width, double share) {
+  constexpr double kUp = 0x1p200, kTiny = 0x1p-900;
+  if (width * share > kTiny || width > 1) return width * share;
+  const double exact = width * kUp * share;
+  const double product = exact / kUp;
+  return product * kUp > exact ? std::nextafter(product, 0.0) : product;
+}
+
 Result<void> check_request(const Codec& codec, const TensorSource& source,
                            const BoundOptions& options) {
   if (!options.bound) {
@@ -120,7 +129,7 @@ class Resolution {
         return pointwise_limit(bound.value(), source_.dtype());
       case Bound::Kind::relative: {
         TRY(const double width, width_of_range());
-        return std::min(bound.value() * width, std::numeric_limits<double>::max());
+        return std::min(share_of(width, bound.value()), std::numeric_limits<double>::max());
       }
       case Bound::Kind::psnr:
         return find_limit_for_psnr(bound.value());
@@ -183,6 +192,7 @@ class Resolution {
     TRY(const auto plan, plan_for_looking());
     const double root_mean_square = width * portable_exp2(-decibels * 0.16609640474436812);
     const double wanted = root_mean_square * root_mean_square;
+    if (!std::isfinite(16 * wanted)) return root_mean_square * (1 - 1e-6);  // too large to search
     const auto samples = sample_chunks(plan.grid, source_.dtype());
     double low = root_mean_square, high = root_mean_square * 16;
     for (int step = 0; step < 8; ++step) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
 #include "stream/chunk_work.h"
 #include "stream/in_order.h"
@@ -38,7 +38,9 @@ class Slot {
   void look_as(std::span<const double> fill_values, std::size_t samples, Isa isa) {
     const auto values = contiguous_values<T>();
     std::vector<T> fills;
-    for (const double fill : fill_values) fills.push_back(as_stored<T>(fill));
+    for (const double fill : fill_values) {
+      fills.push_back(static_cast<T>(as_stored(fill, view_.dtype)));
+    }
     const auto scan = kernels::value_scan<T>(isa)(values, fills);
     hint_ = {static_cast<double>(scan.min), static_cast<double>(scan.max), scan.specials,
              scan.zeros};
@@ -49,19 +51,6 @@ class Slot {
       if (!kernels::is_special<T>(values[i], fills)) {
         samples_.push_back(static_cast<double>(values[i]));
       }
-    }
-  }
-
-  // A fill value as it is in the tensor: -1e34 in f32 is not quite -1e34.
-  template <class T>
-  T as_stored(double fill) const {
-    if constexpr (std::is_same_v<T, double>) {
-      return fill;
-    } else {
-      float value = narrowed(fill);
-      if (view_.dtype == DType::f16) value = f16_to_float(float_to_f16(value));
-      if (view_.dtype == DType::bf16) value = bf16_to_float(float_to_bf16(value));
-      return value;
     }
   }
 

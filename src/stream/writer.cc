@@ -95,7 +95,7 @@ Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSi
   TRY(const Isa isa, active_isa());
   TRY(auto resolved, resolve_codec(codec, source, options, isa));
   TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
-                             options.attributes));
+                             options.attributes, options.bound.fill_values));
   return Writer(std::move(plan), std::move(resolved.hints), source, sink, options).write(isa);
 }
 

@@ -219,6 +219,52 @@ TEST(RelativeBound, IsOfTheRangeWithoutFillValues) {
   EXPECT_EQ(read_info(*stream)->codec.parameter("limit"), "0.98");
 }
 
+std::vector<double> decoded_doubles(std::span<const double> values, const char* codec,
+                                    Bound bound) {
+  const auto view = TensorView::contiguous(std::as_bytes(values).data(), DType::f64,
+                                           Shape{static_cast<std::uint64_t>(values.size())});
+  const auto stream = compress(view, Codec::make(codec).value(), {.bound = bound});
+  EXPECT_TRUE(stream.ok()) << (stream.ok() ? "" : stream.error().message);
+  std::vector<double> decoded(values.size());
+  if (!stream.ok()) return decoded;
+  const auto tensor = decompress(*stream);
+  EXPECT_TRUE(tensor.ok());
+  std::memcpy(decoded.data(), tensor->bytes.data(), tensor->bytes.size());
+  return decoded;
+}
+
+TEST(Bounds, HoldAmongSubnormalDoublesToo) {
+  constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+  std::mt19937 random(5);
+  std::vector<double> values(3000);
+  for (double& value : values) value = (static_cast<int>(random() % 400) - 200) * kSmallest;
+  values[0] = -200 * kSmallest;
+  values[1] = 199 * kSmallest;
+  for (const char* const codec : {"dense", "ceresz", "ceresz2"}) {
+    for (const double share : {0.1, 0.3, 1e-3}) {
+      const auto decoded = decoded_doubles(values, codec, Bound::pointwise_relative(share));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        // Whole numbers of the smallest one: exact.
+        const double value = std::fabs(values[i] / kSmallest);
+        EXPECT_LE(std::fabs(decoded[i] - values[i]) / kSmallest, share * value)
+            << codec << ' ' << share << ' ' << value;
+      }
+    }
+    const auto decoded = decoded_doubles(values, codec, Bound::relative(0.5));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_LE(std::fabs(decoded[i] - values[i]) / kSmallest, 199.5) << codec;
+    }
+  }
+}
+
+TEST(Bounds, OfPsnrAreKeptOverTheWholeRangeOfDoubles) {
+  const std::vector<double> values = {-1.7e308, 1.7e308, 0, 1};
+  const auto decoded = decoded_doubles(values, "dense", Bound::psnr(50));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_LE(std::fabs(decoded[i] / 1e308 - values[i] / 1e308), 3.4 / 316);
+  }
+}
+
 TEST(Bounds, AreDemandedAndRefusedWhereTheyBelong) {
   std::vector<float> values(100, 1.0f);
   const auto view = view_of(std::as_const(values), {100});

@@ -64,6 +64,23 @@ TEST(NetcdfClassicSize, EveryCutHeaderIsAnError) {
   }
 }
 
+TEST(NetcdfClassicSize, SizesBeyondWhatNumbersHoldAreAnError) {
+  HeaderWriter header;  // CDF-5: x = y = 2^32, a(y, x) of floats
+  header.number(0x43444605).number(0, 8);
+  const auto name = [&](char letter) -> HeaderWriter& {
+    return header.number(1, 8).number(static_cast<std::uint64_t>(letter) << 24);
+  };
+  header.number(10).number(2, 8);
+  for (const char each : {'x', 'y'}) name(each).number(std::uint64_t{1} << 32, 8);
+  header.number(0).number(0, 8);
+  header.number(11).number(1, 8);
+  name('a').number(2, 8).number(0, 8).number(1, 8).number(0).number(0, 8);
+  header.number(5).number(0, 8).number(200, 8);
+  const auto size = netcdf_classic_size(stream::MemorySource(header.bytes));
+  ASSERT_FALSE(size.ok()) << *size;
+  EXPECT_NE(size.error().message.find("too large"), std::string::npos) << size.error().message;
+}
+
 TEST(NetcdfClassicSize, HostileHeadersAreErrorsOrGiveASize) {
   std::mt19937 random(11);
   for (int i = 0; i < 20000; ++i) {

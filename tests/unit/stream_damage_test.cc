@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stream/memory_io.h"
 #include "unit/stream_samples.h"
 
 namespace tensorpress {
@@ -117,6 +118,63 @@ TEST(DamagedStream, BytesAfterTheEndAreNoticed) {
   Bytes bytes = small_stream();
   bytes.resize(bytes.size() + 8);
   for (const auto& result : read_all_ways(bytes)) EXPECT_FALSE(result.ok());
+}
+
+TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    const Tensor whole = samples::read_in_memory(good).value();
+    const std::size_t chunk_bytes = whole.bytes.size() / 3;
+    const auto sections = take_apart(good);
+    const auto end_of = [&](std::size_t number) {
+      return number == 2 ? samples::load(good, good.size() - 16, 8)
+                         : samples::load(sections.back().payload, 8 + 16 * (number + 1), 8);
+    };
+    for (std::size_t length = 0; length <= good.size() + 8; ++length) {
+      Bytes bytes(good.begin(),
+                  good.begin() + static_cast<std::ptrdiff_t>(std::min(length, good.size())));
+      bytes.resize(length, std::byte{'C'});  // something behind the end
+      const samples::FileLike file(bytes);
+      const auto reader = stream::StreamReader::open_without_footer(file);
+      if (!reader.ok()) {
+        ASSERT_LT(length, samples::load(sections.back().payload, 8, 8));
+        continue;
+      }
+      EXPECT_EQ(reader->info().shape, whole.shape);
+      std::vector<bool> found(3, true);
+      stream::ReadOptions options;
+      options.skip_corrupt = [&](std::uint64_t number, const Error&) { found[number] = false; };
+      Tensor read = whole;
+      std::ranges::fill(read.bytes, std::byte{0});
+      stream::ViewSink sink(read.mutable_view());
+      ASSERT_TRUE(reader->read_all(sink, options).ok());
+      for (std::size_t number = 0; number < 3; ++number) {
+        ASSERT_EQ(found[number], length >= end_of(number)) << length << ' ' << number;
+        const auto part = [&](const Tensor& tensor) {
+          return std::span(tensor.bytes).subspan(number * chunk_bytes, chunk_bytes);
+        };
+        ASSERT_TRUE(!found[number] || std::ranges::equal(part(read), part(whole)));
+      }
+    }
+  }
+}
+
+TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
+  const Tensor tensor = ramp(DType::f32, {6, 16, 16});
+  Bytes bytes = packed(tensor, chop(8), {.chunk_shape = Shape{1, 16, 16}});
+  const Tensor good = samples::read_in_memory(bytes).value();
+  const auto sections = take_apart(bytes);
+  bytes[samples::load(sections.back().payload, 8 + 16 * 2, 8)] ^= std::byte{1};  // of chunk 2
+  bytes.resize(bytes.size() - 20);
+  const samples::FileLike file(bytes);
+  const auto reader = stream::StreamReader::open_without_footer(file);
+  ASSERT_TRUE(reader.ok());
+  std::vector<std::uint64_t> skipped;
+  stream::ReadOptions options;
+  options.skip_corrupt = [&](std::uint64_t number, const Error&) { skipped.push_back(number); };
+  Tensor read = good;
+  stream::ViewSink sink(read.mutable_view());
+  ASSERT_TRUE(reader->read_all(sink, options).ok());
+  EXPECT_EQ(skipped, std::vector<std::uint64_t>{2});
 }
 
 TEST(DamagedStream, OtherFilesAndVersionsAreNamed) {

@@ -25,7 +25,9 @@ An interrupted command goes on where it was when it is given again."""
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if importlib.util.find_spec("torch") is None:
-        return _complain("PyTorch is not installed: pip install 'tensorpress[eval]'")
+        return _complain(
+            "PyTorch is not installed: pip install '.[eval]' in a clone of tensorpress"
+        )
     from .benchmark import DataError
     from .evaluation import evaluate
 

@@ -20,7 +20,10 @@ def write_figures(
 ) -> list[pathlib.Path]:
     """The files written: none, with a word about it, where matplotlib is missing."""
     if importlib.util.find_spec("matplotlib") is None:
-        say("no figures, because matplotlib is not installed: pip install 'tensorpress[eval]'")
+        say(
+            "no figures, because matplotlib is not installed: "
+            "pip install '.[eval]' in a clone of tensorpress"
+        )
         return []
     import matplotlib
 

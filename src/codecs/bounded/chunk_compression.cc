@@ -185,16 +185,16 @@ class ChunkCompression {
         return coded ? finish(output, *coded) : std::nullopt;
       }
     }
-    const auto bound_of = [this](std::size_t) { return *parameters_.limit; };
+    const auto within = [this](double error, std::size_t) { return error <= *parameters_.limit; };
     const auto value_of = [](Value decoded, std::size_t) { return static_cast<double>(decoded); };
-    if (auto chunk = code_and_check(field(), *parameters_.limit, output, {}, value_of, bound_of)) {
+    if (auto chunk = code_and_check(field(), *parameters_.limit, output, {}, value_of, within)) {
       return chunk;
     }
     if constexpr (std::is_same_v<Element, Value>) return std::nullopt;
     // Values that lie on a coarse grid of their own, as f16 and bf16 do: an error of half the bound
     // rounds to the value itself or to one that is near enough.
     flags_ |= kHalfLimit;
-    return code_and_check(field(), *parameters_.limit / 2, output, {}, value_of, bound_of);
+    return code_and_check(field(), *parameters_.limit / 2, output, {}, value_of, within);
   }
 
   Field<Value> field() const { return {values_, shape_, holes_, scan_.zeros}; }
@@ -237,8 +237,15 @@ class ChunkCompression {
           const double magnitude = portable_exp2(static_cast<double>(decoded));
           return negative[i] != 0 ? -magnitude : magnitude;
         },
-        [&](std::size_t i) {
-          return share * std::fabs(static_cast<double>(values_[i])) * (1 - 0x1p-52);
+        [&](double error, std::size_t i) {
+          // Both are multiples of the smallest double, and their share of each other is not: where
+          // it would be rounded among subnormals, both are made larger, which is exact.
+          double magnitude = std::fabs(static_cast<double>(values_[i]));
+          if (magnitude < 0x1p-900) {
+            magnitude *= 0x1p200;
+            error *= 0x1p200;
+          }
+          return error <= share * magnitude * (1 - 0x1p-52);
         });
   }
 
@@ -251,11 +258,11 @@ class ChunkCompression {
 
   // Codes, decodes again and checks in the element's own type; what is off becomes a patch. Nothing
   // when there are too many.
-  template <class T, class ValueAt, class BoundAt>
+  template <class T, class ValueAt, class Within>
   std::optional<CompressedChunk> code_and_check(const Field<T>& field, double coder_limit,
                                                 std::span<std::byte> output,
                                                 const ByteWriter& signs, ValueAt value_at,
-                                                BoundAt bound_at) {
+                                                Within within) {
     if (!is_codable<T>(coder_limit)) return std::nullopt;
     const double bound = coder_bound<T>(coder_limit);
     flags_ &= static_cast<std::uint8_t>(~kPatches);
@@ -279,7 +286,7 @@ class ChunkCompression {
       Element element;
       to_element(value_at(decoded[i], i), element);
       const double error = std::fabs(to_double(element) - static_cast<double>(values_[i]));
-      if (error <= bound_at(i)) {
+      if (within(error, i)) {
         squared += error * error;
       } else {
         patches.push_back({i, bits_at(i)});

@@ -47,7 +47,7 @@ def _tiles(home: pathlib.Path, extent: int) -> torch.Tensor:
         from PIL import Image
     except ImportError:
         raise DataError(
-            "reading PNG pictures needs Pillow: pip install 'tensorpress[eval]'"
+            "reading PNG pictures needs Pillow: pip install '.[eval]' in a clone of tensorpress"
         ) from None
     tiles = []
     for path in paths:
