@@ -2,6 +2,8 @@
 // file.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 
@@ -114,7 +116,13 @@ Result<void> read_slice(const stream::StreamReader& reader, const std::string& t
 Result<StreamInfo> read_file(const std::string& path, const std::string& slice, Output& output,
                              const stream::ReadOptions& options) {
   TRY(const auto source, files::open_bytes(path));
-  TRY(const auto reader, stream::StreamReader::open(*source));
+  auto opened = stream::StreamReader::open(*source);
+  if (!opened.ok() && options.skip_corrupt) {
+    print_message(
+        text(path, ": its chunks are looked for one by one, because ", opened.error().message));
+    opened = stream::StreamReader::open_without_footer(*source);
+  }
+  TRY(const auto reader, std::move(opened));
   const auto read_all = [&]() -> Result<void> {
     TRY(stream::TensorSink* const file, output.create(reader.info()));
     InterruptibleTensorSink sink(*file);
@@ -153,6 +161,20 @@ Result<StreamInfo> write_output(const Options& options, const std::string& path,
   return info;
 }
 
+/// What packing numbers again does to them; "" where they are those that were compressed.
+Result<std::string> remark_on_packing(const StreamInfo& info) {
+  TRY(const auto notes, files::netcdf_notes(info.attributes));
+  if (!notes || !notes->packed()) return std::string();
+  const double step = std::abs(notes->number("scale_factor").value_or(1));
+  const std::string limit(info.codec.parameter("limit"));
+  // A point-wise bound is a share of each value, and its limit is no error.
+  const bool absolute = !limit.empty() && !info.codec.parameter("bound").starts_with("pw-rel");
+  if (absolute && std::strtod(limit.c_str(), nullptr) < step / 2) return std::string();
+  return text("'", notes->variable, "' is packed again: values are rounded to multiples of its ",
+              "scale_factor ", rounded(step), ", which may add ", rounded(step / 2),
+              " to the error; a .npy holds them unrounded");
+}
+
 /// The way to compute, checked by the one codec that has a choice.
 Result<std::vector<Parameter>> method_of(const Options& options) {
   std::vector<Parameter> method = {{"form", options.form}, {"serialize", text(options.serialize)}};
@@ -186,6 +208,10 @@ Result<ExitStatus> run(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, write_output(options, path, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!options.raw && files::is_array_file_name(path)) {
+    TRY(const std::string remark, remark_on_packing(info));
+    if (!remark.empty()) print_message(text(path, ": ", remark));
+  }
 
   if (options.json) {
     Json fields = describe(info);
@@ -194,7 +220,9 @@ Result<ExitStatus> run(const Options& options) {
     fields["decompress_gb_per_s"] = gb_per_s(info.bytes_in(), took.count());
     print_json(fields, is_pipe(path) ? stderr : stdout);
   }
-  return skipped > 0 ? ExitStatus::check_failed : ExitStatus::fine;
+  // What a stream has no statistics of was read without its footer.
+  const bool damaged = skipped > 0 || (options.skip_corrupt && info.statistics.empty());
+  return damaged ? ExitStatus::check_failed : ExitStatus::fine;
 }
 
 Action declare(CLI::App& app) {

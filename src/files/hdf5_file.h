@@ -14,6 +14,12 @@ namespace tensorpress::files {
 /// What a dataset takes in its file; 0 when it is not found under this path.
 Result<std::uint64_t> hdf5_stored_bytes(const std::string& file, const std::string& dataset);
 
+/// Refuses groups that hard links lead to without an end: nested too deep, or one inside of itself.
+Result<void> check_hdf5_groups(const std::string& path);
+/// Refuses what NetCDF's library (4.9.0) crashes on: such groups by links of any kind, and fill
+/// values of strings with a fixed length, which it takes for pointers.
+Result<void> check_for_netcdf(const std::string& path);
+
 /// Variables have no named dimensions here and no coordinates.
 Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include <hdf5.h>
 
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -21,9 +22,10 @@ namespace tensorpress::files {
   FUNCTION(H5Dvlen_reclaim) FUNCTION(H5Dwrite) FUNCTION(H5Eset_auto2) FUNCTION(H5Ewalk2) \
   FUNCTION(H5Fclose) FUNCTION(H5Fcreate) FUNCTION(H5Fget_create_plist) FUNCTION(H5Fopen) \
   FUNCTION(H5Gclose) FUNCTION(H5Gcreate2) FUNCTION(H5Gget_create_plist) FUNCTION(H5Gget_info) \
-  FUNCTION(H5Gopen2) FUNCTION(H5Iget_type) FUNCTION(H5Lcreate_external) \
-  FUNCTION(H5Lcreate_soft) FUNCTION(H5Lget_info) FUNCTION(H5Lget_name_by_idx) \
-  FUNCTION(H5Lget_val) FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Oclose) FUNCTION(H5Ocopy) \
+  FUNCTION(H5Gget_objinfo) FUNCTION(H5Gopen2) FUNCTION(H5Iget_type) FUNCTION(H5Lcreate_external) \
+  FUNCTION(H5Lcreate_hard) FUNCTION(H5Lcreate_soft) FUNCTION(H5Lget_info) \
+  FUNCTION(H5Lget_name_by_idx) FUNCTION(H5Lget_val) FUNCTION(H5Literate) \
+  FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Oclose) FUNCTION(H5Ocopy) \
   FUNCTION(H5Oopen) FUNCTION(H5Pclose) FUNCTION(H5Pfill_value_defined) FUNCTION(H5Pget_chunk) \
   FUNCTION(H5Pget_fill_value) FUNCTION(H5Pget_filter2) FUNCTION(H5Pget_layout) \
   FUNCTION(H5Pget_link_creation_order) FUNCTION(H5Pget_nfilters) FUNCTION(H5Premove_filter) \
@@ -51,6 +53,12 @@ struct Hdf5Functions {
   /// What HDF5 says about the last failure, behind what was being done.
   Error failure(std::string_view doing) const;
 };
+
+/// Which object of which open file it is, whatever its name.
+using Hdf5Address = std::array<unsigned long, 4>;
+inline Hdf5Address address_of(const H5G_stat_t& object) {
+  return {object.fileno[0], object.fileno[1], object.objno[0], object.objno[1]};
+}
 
 /// An identifier of HDF5 that is closed when it is no longer needed.
 class Hdf5Id {

@@ -9,7 +9,6 @@
 namespace tensorpress::files {
 namespace {
 
-constexpr int kMostNested = 64;    // a group may hold itself
 constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY, whose macro calls into a linked library
 
 /// The library and an open file; sources share it.
@@ -93,7 +92,7 @@ class Hdf5ArrayFile : public NetcdfFile {
  public:
   explicit Hdf5ArrayFile(std::shared_ptr<const OpenHdf5> open) : open_(std::move(open)) {}
 
-  Result<void> list() { return list_group("/", "", 0); }
+  Result<void> list() { return list_group("/", ""); }
 
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
 
@@ -132,10 +131,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     return {hdf5().H5Dopen2(open_->file.get(), path.c_str(), H5P_DEFAULT), hdf5().H5Dclose};
   }
 
-  Result<void> list_group(const std::string& path, const std::string& prefix, int depth) {
-    if (depth > kMostNested) {
-      return unsupported("groups are nested more than ", kMostNested, " deep, or in a circle");
-    }
+  Result<void> list_group(const std::string& path, const std::string& prefix) {
     const Hdf5Id group(hdf5().H5Gopen2(open_->file.get(), path.c_str(), H5P_DEFAULT),
                        hdf5().H5Gclose);
     H5G_info_t info{};
@@ -157,8 +153,7 @@ class Hdf5ArrayFile : public NetcdfFile {
       const Hdf5Id object(hdf5().H5Oopen(group.get(), name.c_str(), H5P_DEFAULT), hdf5().H5Oclose);
       if (!object.valid()) return hdf5().failure(text("'", prefix, name, "' cannot be opened"));
       const H5I_type_t kind = hdf5().H5Iget_type(object.get());
-      if (kind == H5I_GROUP)
-        RETURN_IF_ERROR(list_group(prefix + name, text(prefix, name, "/"), depth + 1));
+      if (kind == H5I_GROUP) RETURN_IF_ERROR(list_group(prefix + name, text(prefix, name, "/")));
       if (kind == H5I_DATASET) add_variable(object, prefix + name);
     }
     return {};
@@ -298,6 +293,7 @@ class Hdf5ArrayFile : public NetcdfFile {
 }  // namespace
 
 Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path) {
+  RETURN_IF_ERROR(check_hdf5_groups(path));
   TRY(const auto hdf5, Hdf5Functions::load());
   auto open = std::make_shared<OpenHdf5>();
   open->hdf5 = hdf5;

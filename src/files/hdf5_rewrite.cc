@@ -1,8 +1,10 @@
 // An HDF5 file (netCDF-4 files are such) again, with our filter on some of its datasets. Groups are
 // made anew, everything else but those datasets is copied by HDF5 itself, and references between
-// objects are set by name in the end.
+// objects are set by name in the end. Datasets that HDF5 copies wrongly are made anew as well.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -78,6 +80,21 @@ class Hdf5Rewrite {
       return hdf5_.failure(text("'", path, "' cannot be read"));
     }
     if (info.type != H5L_TYPE_HARD) return copy_symbolic(from, to, name, path, info);
+    H5G_stat_t stat{};
+    if (hdf5_.H5Gget_objinfo(from.get(), name.c_str(), false, &stat) < 0) {
+      return hdf5_.failure(text("'", path, "' cannot be read"));
+    }
+    if (stat.nlink > 1) {
+      const auto [first, is_new] =
+          made_.try_emplace({address_of(stat), planned_below(path)}, text("/", path));
+      if (!is_new) {
+        if (hdf5_.H5Lcreate_hard(to_, first->second.c_str(), to.get(), name.c_str(), H5P_DEFAULT,
+                                 H5P_DEFAULT) < 0) {
+          return hdf5_.failure(text("link '", path, "' cannot be made"));
+        }
+        return progress_.add(0);
+      }
+    }
     const Hdf5Id object(hdf5_.H5Oopen(from.get(), name.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
     if (!object.valid()) return hdf5_.failure(text("'", path, "' cannot be opened"));
     const H5I_type_t kind = hdf5_.H5Iget_type(object.get());
@@ -91,8 +108,10 @@ class Hdf5Rewrite {
     }
     if (kind == H5I_DATASET) {
       const auto planned = plan_.find(path);
-      if (planned != plan_.end()) return compress(object, to, name, path, planned->second);
+      if (planned != plan_.end()) return make_anew(object, to, name, path, &planned->second);
       RETURN_IF_ERROR(check_copyable(object, path));
+      TRY(const bool fill_of_any_length, has_fill_of_any_length(object, path));
+      if (fill_of_any_length) return make_anew(object, to, name, path, nullptr);
     }
     if (hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT) <
         0) {
@@ -126,6 +145,35 @@ class Hdf5Rewrite {
     return {};
   }
 
+  /// What the plan has at a path and below it, as seen from there. Names of one object stay names
+  /// of one object only where this is the same for both.
+  std::vector<std::string> planned_below(const std::string& path) const {
+    std::vector<std::string> rests;
+    for (auto each = plan_.lower_bound(path); each != plan_.end(); ++each) {
+      if (!each->first.starts_with(path)) break;
+      std::string rest = each->first.substr(path.size());
+      if (rest.empty() || rest.starts_with('/')) rests.push_back(std::move(rest));
+    }
+    return rests;
+  }
+
+  /// H5Ocopy copies a fill value of any length (netCDF-4 gives one to all strings) as its place in
+  /// the old file, and the copy cannot be opened.
+  Result<bool> has_fill_of_any_length(const Hdf5Id& dataset, const std::string& path) const {
+    const Hdf5Id type(hdf5_.H5Dget_type(dataset.get()), hdf5_.H5Tclose);
+    const bool any_length = hdf5_.H5Tdetect_class(type.get(), H5T_VLEN) > 0 ||
+                            (hdf5_.H5Tget_class(type.get()) == H5T_STRING
+                                 ? hdf5_.H5Tis_variable_str(type.get()) > 0
+                                 : hdf5_.H5Tdetect_class(type.get(), H5T_STRING) > 0);
+    if (!any_length) return false;
+    const Hdf5Id creation(hdf5_.H5Dget_create_plist(dataset.get()), hdf5_.H5Pclose);
+    H5D_fill_value_t filled = H5D_FILL_VALUE_UNDEFINED;
+    if (!creation.valid() || hdf5_.H5Pfill_value_defined(creation.get(), &filled) < 0) {
+      return hdf5_.failure(text("the fill value of dataset '", path, "' cannot be read"));
+    }
+    return filled == H5D_FILL_VALUE_USER_DEFINED;
+  }
+
   /// References in datasets would be copied as nothing.
   Result<void> check_copyable(const Hdf5Id& dataset, const std::string& path) const {
     const Hdf5Id type(hdf5_.H5Dget_type(dataset.get()), hdf5_.H5Tclose);
@@ -136,12 +184,8 @@ class Hdf5Rewrite {
         "`tensorpress hdf5 args`");
   }
 
-  Result<void> compress(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
-                        const std::string& path, const PlannedVariable& planned) {
-    const Hdf5Id type(hdf5_.H5Dget_type(from.get()), hdf5_.H5Tclose);
-    const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
-    const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
-    const Hdf5Id creation(hdf5_.H5Dget_create_plist(from.get()), hdf5_.H5Pclose);
+  Result<void> set_filter(const Hdf5Id& creation, const std::string& path,
+                          const PlannedVariable& planned) const {
     const std::vector<hsize_t> chunk(planned.chunk_extents.begin(), planned.chunk_extents.end());
     // Other filters would find nothing left to do.
     constexpr H5Z_filter_t kAllFilters = 0;
@@ -151,48 +195,71 @@ class Hdf5Rewrite {
                             planned.filter_values.size(), planned.filter_values.data()) < 0) {
       return hdf5_.failure(text("our filter cannot be set for '", path, "'"));
     }
+    return {};
+  }
+
+  /// A dataset with its attributes and values; with our filter if it is planned.
+  Result<void> make_anew(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
+                         const std::string& path, const PlannedVariable* planned) {
+    const Hdf5Id type(hdf5_.H5Dget_type(from.get()), hdf5_.H5Tclose);
+    const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
+    const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
+    const Hdf5Id creation(hdf5_.H5Dget_create_plist(from.get()), hdf5_.H5Pclose);
+    if (planned != nullptr) RETURN_IF_ERROR(set_filter(creation, path, *planned));
     Hdf5Id made(hdf5_.H5Dcreate2(group.get(), name.c_str(), own.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
                 hdf5_.H5Dclose);
     if (!made.valid()) return hdf5_.failure(text("dataset '", path, "' cannot be made"));
     RETURN_IF_ERROR(attributes_.copy_plain(from.get(), made.get()));
     copied_.push_back(path);
-    RETURN_IF_ERROR(copy_values(from, made, own, path, planned.chunk_extents));
+    RETURN_IF_ERROR(copy_values(from, made, own, path, planned));
     if (!made.close()) return hdf5_.failure(text("dataset '", path, "' cannot be completed"));
     return {};
   }
 
-  /// Chunk by chunk, in the byte order of the file.
+  /// Chunk by chunk where it is planned, in the byte order of the file.
   Result<void> copy_values(const Hdf5Id& from, const Hdf5Id& to, const Hdf5Id& type,
-                           const std::string& path, const std::vector<std::uint64_t>& box) {
+                           const std::string& path, const PlannedVariable* planned) {
     const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
+    if (hdf5_.H5Sget_simple_extent_npoints(space.get()) == 0) return {};
     const int rank = hdf5_.H5Sget_simple_extent_ndims(space.get());
-    std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(rank, 0)));
-    hdf5_.H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
-    if (extents.size() != box.size()) return internal_error("'", path, "' changed its rank");
+    std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(rank, 0)));
+    hdf5_.H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+    const std::vector<std::uint64_t> extents(dims.begin(), dims.end());
     const std::size_t element_bytes = hdf5_.H5Tget_size(type.get());
-    return for_each_box({extents.begin(), extents.end()}, box,
-                        [&](const std::vector<std::uint64_t>& origin,
-                            const std::vector<std::uint64_t>& extent) -> Result<void> {
-                          const std::vector<hsize_t> start(origin.begin(), origin.end());
-                          const std::vector<hsize_t> count(extent.begin(), extent.end());
-                          std::uint64_t bytes = element_bytes;
-                          for (const auto each : extent) bytes *= each;
-                          const auto room = buffer_.reserve(static_cast<std::size_t>(bytes));
-                          const Hdf5Id memory(hdf5_.H5Screate_simple(rank, count.data(), nullptr),
-                                              hdf5_.H5Sclose);
-                          if (hdf5_.H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(),
-                                                        nullptr, count.data(), nullptr) < 0 ||
-                              hdf5_.H5Dread(from.get(), type.get(), memory.get(), space.get(),
-                                            H5P_DEFAULT, room.data()) < 0) {
-                            return hdf5_.failure(text("dataset '", path, "' cannot be read"));
-                          }
-                          if (hdf5_.H5Dwrite(to.get(), type.get(), memory.get(), space.get(),
-                                             H5P_DEFAULT, room.data()) < 0) {
-                            return hdf5_.failure(text("dataset '", path, "' cannot be written"));
-                          }
-                          return progress_.add(bytes);
-                        });
+    const auto box =
+        planned != nullptr ? planned->chunk_extents : boxes_for(extents, element_bytes);
+    if (extents.size() != box.size()) return internal_error("'", path, "' changed its rank");
+    return for_each_box(extents, box, [&](const auto& origin, const auto& extent) -> Result<void> {
+      const std::vector<hsize_t> start(origin.begin(), origin.end());
+      const std::vector<hsize_t> count(extent.begin(), extent.end());
+      const Hdf5Id memory(hdf5_.H5Screate_simple(rank, count.data(), nullptr), hdf5_.H5Sclose);
+      // A single value has no axes to choose from.
+      if (rank > 0 && hdf5_.H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr,
+                                                count.data(), nullptr) < 0) {
+        return hdf5_.failure(text("dataset '", path, "' cannot be read"));
+      }
+      std::uint64_t bytes = element_bytes;
+      for (const auto each : extent) bytes *= each;
+      RETURN_IF_ERROR(copy_box(from, to, type, path, memory, space, bytes));
+      return progress_.add(bytes);
+    });
+  }
+
+  Result<void> copy_box(const Hdf5Id& from, const Hdf5Id& to, const Hdf5Id& type,
+                        const std::string& path, const Hdf5Id& memory, const Hdf5Id& space,
+                        std::uint64_t bytes) {
+    const auto room = buffer_.reserve(static_cast<std::size_t>(bytes));
+    if (hdf5_.H5Dread(from.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, room.data()) <
+        0) {
+      return hdf5_.failure(text("dataset '", path, "' cannot be read"));
+    }
+    const bool written = hdf5_.H5Dwrite(to.get(), type.get(), memory.get(), space.get(),
+                                        H5P_DEFAULT, room.data()) >= 0;
+    // Does nothing where no element has a length of its own.
+    hdf5_.H5Dvlen_reclaim(type.get(), memory.get(), H5P_DEFAULT, room.data());
+    if (!written) return hdf5_.failure(text("dataset '", path, "' cannot be written"));
+    return {};
   }
 
   const Hdf5Functions& hdf5_;
@@ -202,6 +269,8 @@ class Hdf5Rewrite {
   hid_t from_;
   hid_t to_;
   std::vector<std::string> copied_;
+  /// Paths in the new file of objects with several names in the old one.
+  std::map<std::pair<Hdf5Address, std::vector<std::string>>, std::string> made_;
   AlignedBuffer buffer_;
 };
 

@@ -136,10 +136,11 @@ class Parser {
         const std::uint64_t length = dimensions_[static_cast<std::size_t>(dimension)];
         if (length == 0 && axis == 0) {
           variable.records = true;
+        } else if (length > 0 && variable.elements > kMaxBytes / length) {
+          return damaged("it is too large");
         } else {
           variable.elements *= length;
         }
-        if (length > kMaxBytes || variable.elements > kMaxBytes) return damaged("it is too large");
       }
       RETURN_IF_ERROR(skip_attributes());
       TRY(const std::uint64_t type, header_.number(4));

@@ -18,8 +18,10 @@ enum class ArrayFormat { other, netcdf_classic, hdf5 };
 
 /// From the first bytes; a file that cannot be read is `other`.
 ArrayFormat array_format_of(const std::string& path);
-/// From a name: .nc, .nc4, .cdf, .h5, .hdf5.
+/// From a name: .nc, .nc4, .cdf, .h5, .hdf5, in small or capital letters.
 bool is_array_file_name(const std::string& path);
+/// .cdf, which is written as a classic file.
+bool is_classic_file_name(const std::string& path);
 
 struct StoredFilter {
   std::uint32_t id = 0;

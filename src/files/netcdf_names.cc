@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "base/errors.h"
@@ -10,6 +11,17 @@
 #include "files/netcdf_file.h"
 
 namespace tensorpress::files {
+namespace {
+
+/// `ending` is in small letters.
+bool ends_in(std::string_view path, std::string_view ending) {
+  if (path.size() < ending.size()) return false;
+  return std::ranges::equal(path.substr(path.size() - ending.size()), ending, {}, [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+}
+
+}  // namespace
 
 ArrayFormat array_format_of(const std::string& path) {
   // A pipe must not be opened to look: its writer would find it closed.
@@ -36,7 +48,11 @@ ArrayFormat array_format_of(const std::string& path) {
 
 bool is_array_file_name(const std::string& path) {
   constexpr std::array kEndings = {".nc", ".nc4", ".cdf", ".h5", ".hdf5"};
-  return std::ranges::any_of(kEndings, [&](const char* ending) { return path.ends_with(ending); });
+  return std::ranges::any_of(kEndings, [&](const char* ending) { return ends_in(path, ending); });
+}
+
+bool is_classic_file_name(const std::string& path) {
+  return ends_in(path, ".cdf");
 }
 
 Result<const NetcdfVariable*> NetcdfFile::find(const std::string& name) const {

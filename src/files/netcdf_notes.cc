@@ -215,6 +215,11 @@ std::vector<double> NetcdfArray::numbers() const {
   return values;
 }
 
+bool NetcdfNotes::packed() const {
+  return type != NetcdfType::f32 && type != NetcdfType::f64 && type != NetcdfType::text &&
+         size_of(type) != 0;
+}
+
 std::optional<double> NetcdfNotes::number(std::string_view attribute) const {
   for (const auto& candidate : attributes) {
     if (candidate.name != attribute) continue;

@@ -67,7 +67,12 @@ struct NetcdfNotes {
   std::vector<NetcdfAttribute> attributes;
   std::vector<NetcdfCoordinate> coordinates;
   std::vector<NetcdfAttribute> global;
+  /// Names of coordinates that are not among the above: text, more than one axis, too long. Known
+  /// when a file is read; not kept.
+  std::vector<std::string> left_behind = {};
 
+  /// Whole numbers that stand for data: raw scale_factor + add_offset.
+  bool packed() const;
   /// The value of the variable's attribute as a number, if it has one.
   std::optional<double> number(std::string_view attribute) const;
   friend bool operator==(const NetcdfNotes&, const NetcdfNotes&) = default;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -178,12 +179,31 @@ class OpenFile : public NetcdfFile {
       TRY(auto coordinate, coordinate_of(name, place.group));
       if (coordinate) notes.coordinates.push_back(std::move(*coordinate));
     }
+    notes.left_behind = left_behind(notes);
     return notes;
   }
 
  private:
   std::size_t index_of(const NetcdfVariable& variable) const {
     return static_cast<std::size_t>(&variable - variables_.data());
+  }
+
+  /// Variables with the name of a dimension, or named by the attribute `coordinates`, that the
+  /// notes do not hold.
+  std::vector<std::string> left_behind(const NetcdfNotes& notes) const {
+    std::vector<std::string> named = notes.dimensions, missing;
+    std::istringstream words(text_of(notes.attributes, "coordinates"));
+    for (std::string word; words >> word;) named.push_back(word);
+    for (const NetcdfVariable& variable : variables_) {
+      const std::string name = variable.path.substr(variable.path.rfind('/') + 1);
+      const bool kept = name == notes.variable ||
+                        std::ranges::find(notes.coordinates, name, &NetcdfCoordinate::name) !=
+                            notes.coordinates.end();
+      const bool told = std::ranges::find(missing, name) != missing.end();
+      const bool wanted = std::ranges::find(named, name) != named.end();
+      if (wanted && !kept && !told) missing.push_back(name);
+    }
+    return missing;
   }
 
   Result<void> list_group(int group, const std::string& prefix) {
@@ -228,9 +248,8 @@ class OpenFile : public NetcdfFile {
         variable.fill_values.push_back(fill);
       }
     }
-    constexpr std::size_t kMostFills = 15;
-    if (variable.fill_values.size() > kMostFills) variable.fill_values.resize(kMostFills);
-    variable.refusal = refusal_of(variable, shape.type);
+    variable.refusal = variable.packed ? refusal_of_packing(attributes) : "";
+    if (variable.refusal.empty()) variable.refusal = refusal_of(variable, shape.type);
     TRY(variable.chunk_extents, file_->chunks_of(group, id, shape.extents.size()));
     TRY(variable.filters, file_->filters_of(group, id));
     variables_.push_back(std::move(variable));
@@ -238,7 +257,22 @@ class OpenFile : public NetcdfFile {
     return {};
   }
 
+  static std::string refusal_of_packing(const std::vector<NetcdfAttribute>& attributes) {
+    for (const auto& attribute : attributes) {
+      if (attribute.name != "scale_factor" && attribute.name != "add_offset") continue;
+      if (attribute.value.numbers().size() != 1) {
+        return text("has an attribute ", attribute.name, " that is not one number");
+      }
+    }
+    return {};
+  }
+
   static std::string refusal_of(const NetcdfVariable& variable, nc_type type) {
+    constexpr std::size_t kMostFills = 15;
+    if (variable.fill_values.size() > kMostFills && !variable.packed) {
+      return text("has ", variable.fill_values.size(), " fill values; up to ", kMostFills,
+                  " come back exactly");
+    }
     const bool floats = type == NC_FLOAT || type == NC_DOUBLE;
     if (type == NC_CHAR || type == NC_STRING) return "holds text, which is not compressed";
     if (is_whole_number(type) && !variable.packed) {
@@ -304,9 +338,12 @@ Result<void> check_whole(const std::string& path) {
 
 Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   RETURN_IF_ERROR(check_whole(path));
+  const bool hdf5 = array_format_of(path) == ArrayFormat::hdf5;
+  // NetCDF's library would crash; our own reader reads it, or says what is wrong.
+  if (hdf5 && !check_for_netcdf(path).ok()) return open_hdf5_file(path);
   auto opened = NetcdfHandle::open(path);
   if (!opened.ok()) {
-    if (array_format_of(path) == ArrayFormat::hdf5) return open_hdf5_file(path);
+    if (hdf5) return open_hdf5_file(path);
     return std::move(opened).error();
   }
   auto handle = std::move(opened).value();

@@ -136,7 +136,7 @@ Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options
 Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& input,
                                                     const std::string& output,
                                                     const RewriteOptions& options) {
-  if (output.ends_with(".cdf")) {
+  if (is_classic_file_name(output)) {
     return unsupported("classic NetCDF files (.cdf) have no filters; name the output .nc or .h5");
   }
   TRY(const auto file, NetcdfFile::open(input));

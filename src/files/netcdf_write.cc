@@ -40,11 +40,6 @@ struct Packing {
   double highest = 0;
 };
 
-bool is_packed(NetcdfType type) {
-  return type != NetcdfType::f32 && type != NetcdfType::f64 && size_of(type) != 0 &&
-         type != NetcdfType::text;
-}
-
 Result<Packing> packing_of(const NetcdfNotes& notes) {
   Packing packing;
   packing.scale = notes.number("scale_factor").value_or(1);
@@ -75,7 +70,7 @@ class NetcdfTensorFile : public TensorFile {
 
   Result<void> define(const NetcdfNotes& notes, bool classic) {
     TRY(nc_type type, netcdf_type_of(dtype_));
-    if (is_packed(notes.type)) {
+    if (notes.packed()) {
       TRY(packing_, packing_of(notes));
       type = static_cast<nc_type>(notes.type);
     }
@@ -197,14 +192,19 @@ class NetcdfTensorFile : public TensorFile {
 };
 
 /// Notes that fit the tensor, whatever a stream says.
-Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, const Shape& shape,
-                                  bool classic) {
+Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType dtype,
+                                  const Shape& shape, bool classic) {
   NetcdfNotes notes;
   if (given) {
     notes = *given;
     if (notes.dimensions.size() != shape.rank()) {
       return corrupt("the attribute 'netcdf' of the stream names ", notes.dimensions.size(),
                      " dimensions for a tensor of rank ", shape.rank());
+    }
+    if (notes.packed() && dtype != DType::f32 && dtype != DType::f64) {
+      return corrupt("the attribute 'netcdf' of the stream says that numbers of type ",
+                     name_of(dtype), " were packed as ", name_of(notes.type),
+                     "; only f32 and f64 are");
     }
   } else {
     notes.variable = "data";
@@ -237,8 +237,8 @@ Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, const
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
                                                          const std::optional<NetcdfNotes>& notes) {
-  const bool classic = path.ends_with(".cdf");
-  TRY(const NetcdfNotes fitting, fitting_notes(notes, shape, classic));
+  const bool classic = is_classic_file_name(path);
+  TRY(const NetcdfNotes fitting, fitting_notes(notes, dtype, shape, classic));
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
   TRY(auto file, SharedFile::create(path));
   const std::string place = file->temporary_path();

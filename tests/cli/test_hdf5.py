@@ -65,7 +65,7 @@ def test_decode_reads_what_h5dump_ncdump_and_h5repack_print(tensorpress):
         (["args", "--cf", "4", "--abs", "1"], "takes no bound"),
         (["decode", "x"], "'x' is not a number"),
         (["decode", "2,1,1,0,0"], "a layout that this version does not know"),
-        (["decode", ""], "needs values"),
+        (["decode", ""], "VALUES is empty"),
         (["decode", "1,1,1,0,1072693248,0,0,0,1,0,0,9"], "a rank of 9"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_variable_keeps_its_bound_and_its_fill_value(tensorpress, path, variab
     check_bound(path, variable, np.load(tensorpress.directory / "x.npy"), 1e-3)
 
 
-@pytest.mark.parametrize("name", ["back.nc", "back.h5", "back.cdf"])
+@pytest.mark.parametrize("name", ["back.nc", "back.h5", "back.cdf", "back.NC", "back.CDF"])
 @pytest.mark.parametrize("path, variable", [(COADS, "SST"), (LEVITUS, "TEMP"), (ATLAS, "TEMP")])
 def test_attributes_and_coordinates_come_back(tensorpress, path, variable, name):
     tensorpress("compress", path, "--var", variable, "--abs", "0.01", "-o", "x.tpz")
@@ -74,7 +74,7 @@ def test_attributes_and_coordinates_come_back(tensorpress, path, variable, name)
             assert np.array_equal(raw(back, dimension), raw(path, dimension))
             assert attributes(back, dimension) == attributes(path, dimension)
     assert attributes(back, variable) == attributes(path, variable)
-    assert (back.read_bytes()[:3] == b"CDF") == name.endswith(".cdf")
+    assert (back.read_bytes()[:3] == b"CDF") == name.lower().endswith(".cdf")
 
 
 def test_a_slice_takes_its_part_of_the_coordinates(tensorpress):
@@ -171,12 +171,117 @@ def test_packed_numbers_are_data_in_their_own_unit(tensorpress, packed_file):
     )
 
 
+@pytest.mark.parametrize("odd", ["273.15", np.zeros(2, "f4")], ids=["text", "two numbers"])
+def test_an_offset_that_is_not_one_number_is_refused(tensorpress, packed_file, odd):
+    path, _ = packed_file
+    with netCDF4.Dataset(path, "a") as file:
+        file["t"].add_offset = odd
+    refused = tensorpress.refuses("compress", path, "--var", "t", "--abs", "1", "-o", "x.tpz")
+    assert "add_offset that is not one number" in refused
+    assert not (tensorpress.directory / "x.tpz").exists()
+
+
+def test_more_fill_values_than_can_be_kept_are_refused(tensorpress):
+    path = tensorpress.directory / "fills.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 40)
+        variable = file.createVariable("t", "f4", ("x",))
+        variable.missing_value = np.arange(100, 120, dtype="f4")
+        variable[...] = np.arange(40, dtype="f4")
+    refused = tensorpress.refuses("compress", path, "--var", "t", "--abs", "1", "-o", "x.tpz")
+    assert "21 fill values; up to 15" in refused
+
+
 def test_packed_numbers_are_packed_again_and_exact_below_half_a_step(tensorpress, packed_file):
     path, values = packed_file
     tensorpress("compress", path, "--var", "t", "--abs", "0.004", "-o", "x.tpz")
     tensorpress("decompress", "x.tpz", "-o", "back.nc")
     assert np.array_equal(raw(tensorpress.directory / "back.nc", "t"), values)
     assert attributes(tensorpress.directory / "back.nc", "t") == attributes(path, "t")
+
+
+@pytest.mark.parametrize(
+    "bound, told",
+    [
+        (["--abs", "0.004"], False),
+        (["--abs", "0.006"], True),
+        (["--pw-rel", "1e-4"], True),
+        (["--codec", "cast"], True),
+    ],
+)
+def test_packing_again_tells_when_it_adds_to_the_error(tensorpress, packed_file, bound, told):
+    path, _ = packed_file
+    tensorpress("compress", path, "--var", "t", *bound, "-o", "x.tpz")
+    said = tensorpress("decompress", "x.tpz", "-o", "back.nc").err
+    if told:
+        assert (
+            said.startswith("tensorpress: back.nc: 't' is packed again") and said.count("\n") == 1
+        )
+        assert "scale_factor 0.01, which may add 0.005 to the error" in said
+    else:
+        assert said == ""
+    assert tensorpress("decompress", "x.tpz", "-o", "back.npy").err == ""
+
+
+def test_a_file_that_is_not_there_is_called_missing(tensorpress, packed_file):
+    path, _ = packed_file
+    tensorpress("compress", path, "--var", "t", "--abs", "1", "-o", "x.tpz")
+    for more in ([], ["--var", "t"]):
+        said = tensorpress.refuses("verify", "absent.nc", "x.tpz", *more)
+        assert said == "cannot read 'absent.nc': No such file or directory"
+    for more in (["--var", "t"], ["-o", "y.nc"]):
+        said = tensorpress.refuses("compress", "absent.nc", "--abs", "1", *more)
+        assert said == "cannot read 'absent.nc': No such file or directory"
+
+
+@needs_plugin
+def test_strings_of_any_length_are_copied(tensorpress):
+    # Each with the fill value that NetCDF gives it, or one of its own.
+    path, small = tensorpress.directory / "in.nc", tensorpress.directory / "small.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("station", 3)
+        file.createDimension("time", None)
+        file.createVariable("t", "f4", ("time", "station"))[0:4] = np.ones((4, 3))
+        names = np.array(["Bern", "Zürich", ""], object)
+        file.createVariable("station", str, ("station",))[:] = names
+        file.createVariable("one", str, ())[...] = "alone"
+        file.createVariable("gaps", str, ("station",), fill_value="gone")[1] = "here"
+        remarks = file.createVariable("remarks", str, ("time", "station"), zlib=True)
+        remarks[0:4] = np.full((4, 3), "x" * 1000, object)
+        remarks.note = "kept"
+        group = file.createGroup("more")
+        group.createDimension("none", None)
+        group.createVariable("nothing", str, ("none",))
+    tensorpress("compress", path, "--abs", "1e-3", "-o", "small.nc")
+    with netCDF4.Dataset(path) as old, netCDF4.Dataset(small) as new:
+        assert list(new.variables) == list(old.variables)
+        for name in ("station", "one", "gaps", "remarks", "more/nothing"):
+            assert np.array_equal(new[name][...], old[name][...]), name
+            assert new[name].dimensions == old[name].dimensions
+            assert new[name].chunking() == old[name].chunking()
+            assert new[name].filters() == old[name].filters()
+            assert attributes(small, name) == attributes(path, name)
+        assert np.array_equal(new["t"][...], old["t"][...])
+    # What was written can be written again, and grows with the fill value that it had.
+    tensorpress("compress", "small.nc", "--abs", "1e-3", "-o", "again.nc")
+    with netCDF4.Dataset(tensorpress.directory / "again.nc", "a") as again:
+        again["remarks"][4, 0] = "more"
+        assert list(again["remarks"][4]) == ["more", "", ""]
+
+
+def test_fill_values_of_strings_in_hdf5_are_copied(tensorpress):
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["x"] = np.ones((20, 20), "f4")
+        file.create_dataset("words", (4,), h5py.string_dtype(), fillvalue="none")[2] = "two"
+        file.create_dataset("letters", (4,), "S5", fillvalue=b"fixed")[1] = b"ab"
+    tensorpress("compress", "in.h5", "--abs", "0.1", "-o", "out.h5")
+    with (
+        h5py.File(tensorpress.directory / "in.h5") as old,
+        h5py.File(tensorpress.directory / "out.h5") as new,
+    ):
+        for name in ("words", "letters"):
+            assert np.array_equal(new[name][...], old[name][...]), name
+            assert new[name].fillvalue == old[name].fillvalue
 
 
 @needs_plugin
@@ -276,6 +381,99 @@ def test_an_hdf5_file_with_everything_in_it_is_rewritten(tensorpress, smooth):
         assert new.get("soft", getlink=True).path == "/z/field"
         assert np.abs(new["z/field"][...] - data).max() <= 0.5
         assert new["z/field"].id.get_create_plist().get_filter(0)[0] == 54352
+
+
+def linked_file(path, data):
+    """One dataset with three names, one of them in a group with two names."""
+    with h5py.File(path, "w") as file:
+        file["a"] = data
+        file["group/x"] = file["a"]
+        file["whole"] = np.arange(5)
+        file["same"] = file["whole"]
+        file["twin"] = file["group"]
+        file["uses"] = np.zeros(3)
+        file["uses"].attrs["which"] = file["twin/x"].ref
+
+
+@needs_plugin
+def test_hard_links_stay_links(tensorpress, smooth):
+    data = smooth((120, 90))
+    linked_file(tensorpress.directory / "in.h5", data)
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        assert new["a"] == new["group/x"] == new["twin/x"]
+        assert new["twin"] == new["group"] and new["same"] == new["whole"]
+        assert new[new["uses"].attrs["which"]] == new["a"]
+        assert np.abs(new["a"][...] - data).max() <= 0.5
+        assert new["a"].id.get_create_plist().get_filter(0)[0] == 54352
+
+
+@needs_plugin
+@pytest.mark.parametrize("chosen", ["a", "group/x", "twin/x"])
+def test_of_several_names_only_the_chosen_one_is_compressed(tensorpress, smooth, chosen):
+    data = smooth((120, 90))
+    linked_file(tensorpress.directory / "in.h5", data)
+    tensorpress("compress", "in.h5", "--var", chosen, "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        for name in ("a", "group/x", "twin/x"):
+            exact = np.array_equal(new[name][...], data)
+            assert exact == (name != chosen) and np.abs(new[name][...] - data).max() <= 0.5
+
+
+def add_circle(file):
+    file["inner/back"] = file["/"]
+
+
+def add_deep_groups(file):
+    file["/".join(["g"] * 70)] = 1
+
+
+def add_many_ways(file):
+    group = file
+    for _ in range(60):
+        inner = group.create_group("left")
+        group["right"] = inner
+        group = inner
+
+
+@pytest.mark.parametrize(
+    "add, sentence",
+    [
+        (add_circle, "groups are nested more than 64 deep, or in a circle"),
+        (add_deep_groups, "groups are nested more than 64 deep, or in a circle"),
+        (add_many_ways, "links lead to the same groups in more than 65536 ways"),
+    ],
+)
+def test_groups_without_an_end_are_refused(tensorpress, add, sentence):
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["a"] = np.ones((4, 4), "f4")
+        add(file)
+    np.save(tensorpress.directory / "x.npy", np.ones((4, 4), "f4"))
+    tensorpress("compress", "x.npy", "--abs", "1", "-o", "x.tpz")
+    for arguments in (
+        ["info", "in.h5"],
+        ["compress", "in.h5", "--var", "a", "--abs", "1", "-o", "a.tpz"],
+        ["compress", "in.h5", "--abs", "1", "-o", "out.h5"],
+        ["verify", "in.h5", "x.tpz", "--var", "a"],
+    ):
+        assert sentence in tensorpress.refuses(*arguments)
+    assert not list(tensorpress.directory.glob("[ao]*"))
+
+
+@needs_plugin
+@pytest.mark.parametrize("kind", ["soft", "external"])
+def test_a_circle_of_links_by_name_is_kept(tensorpress, smooth, kind):
+    data = smooth((60, 70))
+    link = h5py.SoftLink("/") if kind == "soft" else h5py.ExternalLink("in.h5", "/")
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["a"] = data
+        file["back"] = link
+    listed = tensorpress("info", "in.h5", "--json").json["variables"]
+    assert [each["name"] for each in listed] == ["a"]
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        assert type(new.get("back", getlink=True)) is type(link)
+        assert np.abs(new["back/a"][...] - data).max() <= 0.5
 
 
 def test_a_dataset_in_a_group_of_an_hdf5_file(tensorpress, smooth):
@@ -389,6 +587,15 @@ def test_wrong_uses_are_told(tensorpress, arguments, sentence):
     assert not (tensorpress.directory / "x.nc").exists()
 
 
+def test_notes_that_pack_other_numbers_than_floats_are_refused(tensorpress):
+    np.save(tensorpress.directory / "x.npy", np.ones((16, 16), "u1"))
+    notes = '{"variable":"a","type":"i32","dimensions":["y","x"]}'
+    tensorpress("compress", "x.npy", "--cf", "4", "--attr", f"netcdf={notes}")
+    said = tensorpress.refuses("decompress", "x.tpz", "-o", "x.nc")
+    assert "numbers of type u8 were packed as i32" in said
+    assert not (tensorpress.directory / "x.nc").exists()
+
+
 def test_a_tensor_without_notes_becomes_a_plain_variable(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((5, 6, 7)))
     tensorpress("compress", "x.npy", "--abs", "0.1")
@@ -405,3 +612,31 @@ def test_damaged_notes_are_told_and_npy_still_works(tensorpress, notes):
     tensorpress("compress", "x.npy", "--abs", "0.1", "--attr", f"netcdf={notes}")
     assert "attribute 'netcdf'" in tensorpress.refuses("decompress", "x.tpz", "-o", "x.nc")
     tensorpress("decompress", "x.tpz", "-o", "y.npy")
+
+
+@pytest.mark.parametrize("options", [["--cf", "4"], ["--codec", "cast"], ["--codec", "quantize"]])
+def test_fill_values_stay_with_codecs_of_a_fixed_rate(tensorpress, options):
+    path = tensorpress.directory / "fills.nc"
+    values = np.sin(np.arange(64 * 64, dtype="f4") / 50).reshape(64, 64)
+    values[5:9, 5:9] = -999
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("y", 64)
+        file.createDimension("x", 64)
+        variable = file.createVariable("t", "f4", ("y", "x"), fill_value=np.float32(-999))
+        variable.set_auto_mask(False)
+        variable[...] = values
+    tensorpress("compress", path, "--var", "t", *options, "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "x.npy")
+    back = np.load(tensorpress.directory / "x.npy")
+    assert np.array_equal(back == -999, values == -999)
+    assert np.abs(back - values).max() < 0.2
+
+
+def test_coordinates_that_are_left_behind_are_named(tensorpress):
+    path = tensorpress.directory / "text.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("station", 3)
+        file.createVariable("station", str, ("station",))[...] = np.array(list("abc"), object)
+        file.createVariable("t", "f4", ("station",))[...] = [1, 2, 3]
+    outcome = tensorpress("compress", path, "--var", "t", "--abs", "1e-3", "-o", "x.tpz")
+    assert "station" in outcome.err and "coordinates" in outcome.err
