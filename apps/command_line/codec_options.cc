@@ -42,10 +42,14 @@ Result<Codec> CodecOptions::codec() const {
       parameters.back().value = file.book.to_text();
     }
   }
-  return Codec::make(name_.empty() ? inferred_name() : name_, parameters);
+  std::string name = name_;
+  if (name.empty()) {
+    TRY(name, inferred_name());
+  }
+  return Codec::make(name, parameters);
 }
 
-std::string CodecOptions::inferred_name() const {
+Result<std::string> CodecOptions::inferred_name() const {
   const std::vector<CodecInfo> all = codecs();
   const auto takes = [](const CodecInfo& info, const std::string& name) {
     return std::ranges::any_of(
@@ -56,7 +60,15 @@ std::string CodecOptions::inferred_name() const {
         std::ranges::all_of(values_, [&](const auto& given) { return takes(info, given.first); });
     if (takes_all) return std::string(info.name);
   }
-  return std::string(all.front().name);
+  std::string owners;  // "--bits (quantize), --cf (dct-chop)"
+  for (const auto& [flag, value] : values_) {
+    std::string names;
+    for (const CodecInfo& info : all) {
+      if (takes(info, flag)) names += text(names.empty() ? "" : ", ", info.name);
+    }
+    owners += text(owners.empty() ? "--" : " and --", flag, " (", names, ")");
+  }
+  return bad_argument("no codec has ", owners, " together; keep those of one codec");
 }
 
 }  // namespace tensorpress::cli

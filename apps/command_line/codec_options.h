@@ -19,7 +19,7 @@ class CodecOptions {
 
  private:
   /// Of the codecs that have all the given parameters, the first.
-  std::string inferred_name() const;
+  Result<std::string> inferred_name() const;
 
   std::string name_;
   std::map<std::string, std::string> values_;  // by parameter name; only those that were given

@@ -81,6 +81,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : visible_options(app)) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    if (!option->get_lnames().empty()) continue;
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
 }
@@ -91,10 +93,16 @@ std::string joined(const std::vector<std::string>& words) {
   return result;
 }
 
+struct Choices {
+  std::string words;
+  bool files = false;  // "default|FILE.json" takes both
+};
+
 /// "fast|best" as its words; nothing where a value is a number, a name or a file.
-std::string choices_of(const CLI::Option& option) {
+Choices choices_of(const CLI::Option& option) {
   const std::string value = value_of(option), type = value.substr(0, value.find(' '));
   if (type.find('|') == std::string::npos) return {};
+  bool files = false;
   std::vector<std::string> words;
   std::istringstream parts(type);
   for (std::string word; std::getline(parts, word, '|');) {
@@ -102,8 +110,9 @@ std::string choices_of(const CLI::Option& option) {
       return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '_';
     });
     if (plain) words.push_back(word);
+    if (word.starts_with("FILE")) files = true;
   }
-  return joined(words);
+  return {joined(words), files};
 }
 
 /// The lines of a `case` for one verb or sub-verb, whose words stand before the cursor.
@@ -113,10 +122,11 @@ void complete_verb(std::ostream& script, const CLI::App& verb, const std::string
   script << "    \"" << path << "\")\n      words=\"" << joined(words) << "\"\n";
   std::ostringstream choices;
   for (const CLI::Option* option : visible_options(verb)) {
-    const std::string values = choices_of(*option);
+    const auto [values, files] = choices_of(*option);
     if (values.empty()) continue;
     for (const std::string& name : option->get_lnames()) {
-      choices << "        --" << name << ") values=\"" << values << "\" ;;\n";
+      choices << "        --" << name << ") values=\"" << values << "\""
+              << (files ? " files=yes" : "") << " ;;\n";
     }
   }
   if (!choices.str().empty())
@@ -157,7 +167,7 @@ std::string bash_completion(const CLI::App& program) {
   script << "# bash completion for " << name << ", made by `" << name << " --completion-bash`\n"
          << function << "() {\n"
          << "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         << "  local verb=${COMP_WORDS[1]} words=\"\" values=\"\"\n"
+         << "  local verb=${COMP_WORDS[1]} words=\"\" values=\"\" files=\"\"\n"
          << "  if [ \"$COMP_CWORD\" -le 1 ]; then\n"
          << "    COMPREPLY=($(compgen -W \"" << joined(verbs)
          << "\" -- \"$current\"))\n    return\n  fi\n"
@@ -176,20 +186,25 @@ std::string bash_completion(const CLI::App& program) {
   script << "  esac\n  case $verb in\n";
   for (const CLI::App* verb : visible_verbs(program))
     complete_verb(script, *verb, verb->get_name());
-  script
-      << "  esac\n"
-      << "  if [ -n \"$values\" ]; then\n"
-      << "    COMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
-      << "  elif [[ $current == -* ]]; then\n"
-      << "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      << "  else\n"
-      << "    compopt -o filenames 2>/dev/null\n"
-      << "    local verbs=\"\"\n"
-      << "    if [ \"$COMP_CWORD\" -eq 2 ]; then verbs=$(tr ' ' '\\n' <<<\"$words\" | grep -v "
-         "'^-'); fi\n"
-      << "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$current\") $(compgen -f -- \"$current\"))\n"
-      << "  fi\n}\n"
-      << "complete -F " << function << " " << name << "\n";
+  script << "  esac\n"
+         << "  COMPREPLY=()\n"
+         << "  if [ -n \"$values\" ]; then\n"
+         << "    COMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
+         << "    [ -n \"$files\" ] || return 0\n"
+         << "  elif [[ $current == -* ]]; then\n"
+         << "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         << "    return\n"
+         << "  elif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+         << "    local verbs=$(tr ' ' '\\n' <<<\"$words\" | grep -v '^-')\n"
+         << "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$current\"))\n"
+         << "  fi\n"
+         << "  compopt -o filenames 2>/dev/null\n"
+         << "  local file\n"  // a line each, because names may have spaces
+         << "  while IFS= read -r file; do\n"
+         << "    COMPREPLY+=(\"$file\")\n"
+         << "  done < <(compgen -f -- \"$current\")\n"
+         << "}\n"
+         << "complete -F " << function << " " << name << "\n";
   return script.str();
 }
 

@@ -13,18 +13,29 @@ std::string default_output(const std::string& input, const std::string& extensio
   return std::filesystem::path(input).replace_extension(extension).string();
 }
 
-Result<void> check_output(const std::string& input, const std::string& output) {
-  if (is_pipe(output)) {
-    if (isatty(STDOUT_FILENO) == 1) {
-      return bad_argument("standard output is a terminal; name a file with -o or use a pipe");
-    }
-    return {};
-  }
-  std::error_code ignored;  // files that are not there are nobody's input
-  if (!is_pipe(input) && std::filesystem::equivalent(input, output, ignored)) {
-    return bad_argument("the output '", output, "' is the input; name another file with -o");
+Result<void> check_exists(const std::string& input) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(input, ignored).type();
+  if (is_pipe(input) || kind != std::filesystem::file_type::not_found) return {};
+  return io_error("cannot read '", input, "': No such file or directory");
+}
+
+Result<void> check_not_input(const std::vector<std::string>& inputs, const std::string& output,
+                             std::string_view option) {
+  if (is_pipe(output)) return {};
+  for (const std::string& input : inputs) {
+    std::error_code ignored;  // files that are not there are nobody's input
+    if (is_pipe(input) || !std::filesystem::equivalent(input, output, ignored)) continue;
+    return bad_argument("the output '", output, "' is the input; name another file with ", option);
   }
   return {};
+}
+
+Result<void> check_output(const std::string& input, const std::string& output) {
+  if (is_pipe(output) && isatty(STDOUT_FILENO) == 1) {
+    return bad_argument("standard output is a terminal; name a file with -o or use a pipe");
+  }
+  return check_not_input({input}, output);
 }
 
 }  // namespace tensorpress::cli

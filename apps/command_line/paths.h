@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tensorpress/result.h"
 
@@ -15,7 +17,15 @@ inline bool is_pipe(const std::string& path) {
 /// "dir/x.npy" -> "dir/x.tpz"; "-" stays "-".
 std::string default_output(const std::string& input, const std::string& extension);
 
-/// Refuses an output that is the input under any name, and binary data on a terminal.
+/// "No such file or directory", before anybody guesses what kind of file the name stands for.
+Result<void> check_exists(const std::string& input);
+
+/// Refuses an output that is one of the inputs under any name. `option` is how the output is named;
+/// words among the inputs that are no files do no harm.
+Result<void> check_not_input(const std::vector<std::string>& inputs, const std::string& output,
+                             std::string_view option = "-o");
+
+/// For tensors and streams: the same, and no binary data on a terminal.
 Result<void> check_output(const std::string& input, const std::string& output);
 
 }  // namespace tensorpress::cli

@@ -15,6 +15,7 @@
 #include "manual.h"
 #include "messages.h"
 #include "tensorpress/version.h"
+#include "usage.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -32,6 +33,7 @@ std::vector<DeclaredVerb> declare_verbs(std::span<Verb (*const)()> verbs, CLI::A
     app->footer(text("Examples:\n", verb.examples));
     app->get_formatter()->column_width(36);
     declared.push_back({app, verb.declare(*app)});
+    check_values(*app);
   }
   return declared;
 }
@@ -84,8 +86,7 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
     if (!program.silent) app.exit(help_or_version);
     return flush_output(ExitStatus::fine);
   } catch (const CLI::ParseError& error) {
-    const auto begun = app.get_subcommands();
-    return bad_usage(program, error.what(), begun.empty() ? "" : begun.front()->get_name());
+    return bad_usage(program, sentence_of(error, app), verbs_given(app));
   }
 
   for (const DeclaredVerb& verb : verbs) {

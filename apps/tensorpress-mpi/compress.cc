@@ -146,9 +146,9 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   TRY(const auto resolved,
       cli::about(options.input, stream::resolve_codec(codec, *source, write, look)));
   TRY(const auto plan,
-      cli::about(options.input,
-                 stream::plan_stream(resolved.codec, source->dtype(), source->shape(),
-                                     write.chunk_shape, write.attributes)));
+      cli::about(options.input, stream::plan_stream(resolved.codec, source->dtype(),
+                                                    source->shape(), write.chunk_shape,
+                                                    write.attributes, write.bound.fill_values)));
   if (plan.grid.chunk_count() > INT_MAX) {
     return too_large("chunks of ", plan.grid.chunk_shape().to_string(), " make ",
                      plan.grid.chunk_count(), " of them, too many; name larger ones");

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/errors.h"
 #include "files/hdf5_register.h"
 #include "filter.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 
@@ -49,17 +51,35 @@ Result<std::vector<const files::NetcdfVariable*>> chosen_variables(
   return chosen;
 }
 
-std::string output_for(const std::string& input, const std::string& output,
-                       const files::NetcdfVariable& variable, bool several) {
+Result<std::vector<std::string>> outputs_for(
+    const std::string& input, const std::string& output,
+    const std::vector<const files::NetcdfVariable*>& variables) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const bool folder =
       !output.empty() && (output.ends_with('/') || fs::is_directory(output, ignored));
-  if (!output.empty() && !folder && !several) return output;
-  std::string name = variable.path;
-  std::ranges::replace(name, '/', '.');
+  const bool file = !output.empty() && !folder;
+  if (file && variables.size() > 1) {
+    return bad_argument(is_pipe(output) ? "standard output" : text("'", output, "'"),
+                        " is no folder; several variables need a folder: -o DIR/");
+  }
   const fs::path beside = folder ? fs::path(output) : fs::path(input).parent_path();
-  return (beside / text(fs::path(input).stem().string(), ".", name, ".tpz")).string();
+  std::vector<std::string> outputs;
+  std::map<std::string, std::string> made_from;  // variables by the names of their files
+  for (const auto* const variable : variables) {
+    std::string name = variable->path;
+    std::ranges::replace(name, '/', '.');
+    name = text(fs::path(input).stem().string(), ".", name, ".tpz");
+    outputs.push_back(file ? output : (beside / name).string());
+    const auto [other, is_new] = made_from.emplace(outputs.back(), variable->path);
+    if (!is_new) {
+      return bad_argument("variables '", other->second, "' and '", variable->path,
+                          "' would both become '", outputs.back(),
+                          "'; compress one at a time: --var NAME -o FILE.tpz");
+    }
+    RETURN_IF_ERROR(check_output(input, outputs.back()));
+  }
+  return outputs;
 }
 
 }  // namespace tensorpress::cli

@@ -22,9 +22,10 @@ Result<void> prepare_for(const std::string& path);
 Result<std::vector<const files::NetcdfVariable*>> chosen_variables(
     const files::NetcdfFile& file, const std::vector<std::string>& names);
 
-/// "run.TEMP.tpz" beside "run.nc", or in the folder `output`; `output` itself for a single
-/// variable.
-std::string output_for(const std::string& input, const std::string& output,
-                       const files::NetcdfVariable& variable, bool several);
+/// A file for each variable: "run.TEMP.tpz" beside "run.nc", or in the folder `output`; `output`
+/// itself for a single variable. Refuses what would be written twice, and the input.
+Result<std::vector<std::string>> outputs_for(
+    const std::string& input, const std::string& output,
+    const std::vector<const files::NetcdfVariable*>& variables);
 
 }  // namespace tensorpress::cli

@@ -14,6 +14,7 @@
 #include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
+#include "paths.h"
 #include "report/dct_energy_page.h"
 #include "report/dct_energy_study.h"
 #include "tensor_options.h"
@@ -247,6 +248,7 @@ Result<ExitStatus> run_study(const Options& options) {
   if (options.files.empty()) {
     return bad_argument("the study dct-energy needs images: .png, .npy or CIFAR-10's .bin files");
   }
+  RETURN_IF_ERROR(check_not_input(options.files, options.output, "--output"));
   TRY(const auto energy,
       report::run_dct_energy_study(
           options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
@@ -295,6 +297,7 @@ Result<ExitStatus> run(const Options& options) {
   for (const std::size_t threads : options.threads) {
     if (threads < 1) return bad_argument("--threads is 0; it must be at least 1");
   }
+  RETURN_IF_ERROR(check_not_input(options.files, options.html, "--html"));
   if (options.peers) return run_comparison(options);
   if (!options.html.empty()) return bad_argument("--html is a page of --peers");
   return options.files.empty() ? run_planes(options) : run_files(options);

@@ -10,6 +10,7 @@
 #include "files/codebook_file.h"
 #include "files/text_files.h"
 #include "json_output.h"
+#include "paths.h"
 #include "report/codebook_page.h"
 #include "tensor_options.h"
 #include "verb.h"
@@ -36,6 +37,14 @@ struct DataOptions {
     app.add_option("--abs", absolute, "bound, absolute");
     app.add_option("--fill", fill_values, "a value that stands for no data; repeatable");
     raw.declare(app);
+  }
+  /// Every field of every data set.
+  std::vector<std::string> files() const {
+    std::vector<std::string> all;
+    for (const std::string& set : sets) {
+      for (std::string& field : CLI::detail::split(set, ',')) all.push_back(std::move(field));
+    }
+    return all;
   }
   std::string bound_text() const {
     return absolute ? text("ABS ", *absolute) : text("REL ", relative.value_or(1e-4));
@@ -96,6 +105,7 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
   if (options.output.empty() && !options.text) {
     return bad_argument("say where the codebook goes: -o FILE.json");
   }
+  RETURN_IF_ERROR(check_not_input(options.data.files(), options.output));
   TRY(const auto sets, options.data.count(options.symbols));
   std::vector<const benchmark::DeltaDistribution*> all;
   for (const auto& set : sets) all.push_back(&set);
@@ -119,16 +129,14 @@ Result<ExitStatus> build_dense(const BuildOptions& options) {
   if (options.data.relative) training.relative_bounds = {*options.data.relative};
   training.fill_values = options.data.fill_values;
   TRY(training.raw, options.data.raw.format());
-  std::vector<std::string> files;
-  for (const std::string& set : options.data.sets) {
-    for (std::string& field : CLI::detail::split(set, ',')) files.push_back(std::move(field));
-  }
-  TRY(const auto tables, benchmark::train_dense(files, training));
+  TRY(const auto tables, benchmark::train_dense(options.data.files(), training));
   const std::filesystem::path folder = options.output;
   const std::pair<const char*, const std::string*> parts[] = {
       {"lorenzo_tables.cc", &tables.lorenzo}, {"interpolation_shapes.txt", &tables.interpolation}};
   for (const auto& [name, source] : parts) {
-    RETURN_IF_ERROR(files::write_text((folder / name).string(), *source));
+    const std::string path = (folder / name).string();
+    RETURN_IF_ERROR(check_not_input(options.data.files(), path));
+    RETURN_IF_ERROR(files::write_text(path, *source));
   }
   return ExitStatus::fine;
 }
@@ -262,6 +270,9 @@ Json to_json(const benchmark::CodebookStudy& study) {
 }
 
 Result<ExitStatus> run_study(const StudyOptions& options) {
+  std::vector<std::string> inputs = options.data.files();
+  inputs.push_back(options.codebook);
+  RETURN_IF_ERROR(check_not_input(inputs, options.page, "--html"));
   TRY(const auto sets, options.data.count(std::ranges::max(options.study.symbols)));
   TRY(const auto codebook, open_codebook(options.codebook));
   benchmark::StudyOptions study_options = options.study;

@@ -89,10 +89,11 @@ Json to_json(const Options& options, const Done& done) {
   return fields;
 }
 
-/// What is said on stderr after the result; the status that follows from it.
-ExitStatus remark(const Options& options, const std::string& output, const Done& done) {
+/// What is said on stderr after the result, `about_what` first; the status that follows from it.
+ExitStatus remark(const Options& options, const std::string& about_what, const std::string& output,
+                  const Done& done) {
   if (const std::string remark = remark_on_raw_chunks(done.info); !remark.empty()) {
-    print_message(remark);
+    print_message(text(about_what, remark));
   }
   if (!options.verify || done.verification.ok) return ExitStatus::fine;
   print_message(text(output, ": ", done.verification.reason));
@@ -128,22 +129,28 @@ Result<ExitStatus> compress_tensor(const Options& options) {
                report);
     if (options.verify) print_fields(done.verification.fields, report);
   }
-  return remark(options, output, done);
+  return remark(options, "", output, done);
 }
 
 Result<Job> job_for(const Options& options, files::NetcdfFile& file,
-                    const files::NetcdfVariable& variable, bool several) {
+                    const files::NetcdfVariable& variable, const std::string& output) {
   Job job{.name = text(options.input, ": ", variable.path),
           .variable = variable.path,
-          .output = output_for(options.input, options.output, variable, several)};
+          .output = output};
   TRY(job.source, about(options.input, file.source(variable)));
   TRY(const files::NetcdfNotes notes, about(options.input, file.notes(variable)));
+  if (!notes.left_behind.empty()) {
+    std::string listed;
+    for (const auto& name : notes.left_behind) listed += text(listed.empty() ? "" : ", ", name);
+    print_message(text(job.name, ": a .tpz keeps no coordinates that are text or have several ",
+                       "dimensions: ", listed));
+  }
   TRY(job.write, write_options(options));
   for (Attribute& attribute : files::to_attributes(notes)) {
     job.write.attributes.push_back(std::move(attribute));
   }
   // Fill values of packed numbers are NaN by now.
-  if (job.write.bound.bound && !variable.packed) {
+  if (!variable.packed) {
     auto& fills = job.write.bound.fill_values;
     fills.insert(fills.end(), variable.fill_values.begin(), variable.fill_values.end());
   }
@@ -160,15 +167,17 @@ Result<ExitStatus> compress_variables(const Options& options) {
     return bad_argument(options.input, " has several variables: ", listed,
                         "; choose with --var NAME, or --var '*' for all of them");
   }
+  TRY(const auto outputs, outputs_for(options.input, options.output, chosen));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
   Json all = Json::array();
   std::vector<TableRow> rows;
   std::string line;
   ExitStatus status = ExitStatus::fine;
-  for (const auto* const variable : chosen) {
-    TRY(Job job, job_for(options, *file, *variable, several));
-    const std::string output = job.output;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const files::NetcdfVariable* const variable = chosen[i];
+    const std::string& output = outputs[i];
+    TRY(Job job, job_for(options, *file, *variable, output));
     TRY(const Done done, perform(options, codec, std::move(job)));
     Json fields = to_json(options, done);
     fields["variable"] = variable->path;
@@ -182,7 +191,9 @@ Result<ExitStatus> compress_variables(const Options& options) {
                     .remark = text(error_in_words(done.info), ", ", output)});
     line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info,
                                    done.seconds);
-    if (remark(options, output, done) != ExitStatus::fine) status = ExitStatus::check_failed;
+    if (remark(options, text(variable->path, ": "), output, done) != ExitStatus::fine) {
+      status = ExitStatus::check_failed;
+    }
   }
   std::FILE* const report = is_pipe(options.output) ? stderr : stdout;
   if (options.json) {
@@ -244,6 +255,7 @@ Result<ExitStatus> rewrite(const Options& options) {
 
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto raw, options.raw.format());
+  RETURN_IF_ERROR(check_exists(options.input));
   if (raw || files::array_format_of(options.input) == files::ArrayFormat::other) {
     if (files::is_array_file_name(options.output)) {
       return bad_argument("'", options.output,

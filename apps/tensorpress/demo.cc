@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/columns.h"
 #include "base/errors.h"
 #include "base/json_text.h"
 #include "files/tensor_files.h"
@@ -73,14 +74,10 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
   return description;
 }
 
-std::string padded(const std::string& cell, std::size_t width) {
-  return cell.size() < width ? std::string(width - cell.size(), ' ') + cell : cell;
-}
-
 void print_row(const std::vector<std::string>& cells) {
   std::string line =
       "  " + cells[0] + std::string(14 - std::min<std::size_t>(14, cells[0].size()), ' ');
-  for (std::size_t i = 1; i < cells.size(); ++i) line += padded(cells[i], i == 1 ? 7 : 11);
+  for (std::size_t i = 1; i < cells.size(); ++i) line += at_right(cells[i], i == 1 ? 7 : 11);
   std::puts(line.c_str());
 }
 

@@ -12,6 +12,7 @@
 #include "devices/ported_codec.h"
 #include "files/text_files.h"
 #include "json_output.h"
+#include "paths.h"
 #include "report/device_page.h"
 
 namespace tensorpress::cli {
@@ -277,6 +278,7 @@ Result<ExitStatus> run_device_time(const CLI::App& app, const TimeOptions& optio
   if (!options.page.empty() && !sweeps) {
     return bad_argument("--html is for sweeps: add --figure or --sweep");
   }
+  RETURN_IF_ERROR(check_not_input(options.names, options.page, "--html"));
   if (sweeps) return time_sweeps(options);
   return options.chop.codec == "ceresz2" ? time_ceresz2(options) : time_chop(options);
 }

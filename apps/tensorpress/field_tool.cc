@@ -104,7 +104,7 @@ Result<std::optional<files::RawFormat>> FieldFiles::format() const {
 }
 
 Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<Bound>& bound,
-                                  bool statistics) {
+                                  const char* ways_to_bound, bool statistics) {
   TRY(const auto format, names.format());
   if (!names.compresses() && (names.compressed.empty() || names.copy.empty())) {
     return bad_argument("nothing to do: -i RAW -z FILE compresses, -z FILE -o RAW decompresses");
@@ -115,6 +115,8 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
   if (statistics && !names.compresses()) {
     return bad_argument("statistics need the original: name it with -i");
   }
+  RETURN_IF_ERROR(check_not_input({names.original}, names.compressed, "-z"));
+  RETURN_IF_ERROR(check_not_input({names.original, names.compressed}, names.copy));
   if (!names.compresses()) {
     note_interruptions();
     RETURN_IF_ERROR(write_copy(names, format, names.compressed));
@@ -123,7 +125,7 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
   if (!format)
     return bad_argument("type and extents of ", names.original,
                         " are missing: -f or -d, and -1 to -4");
-  if (!bound) return bad_argument("how close the copy must be is missing; --help has the flags");
+  if (!bound) return bad_argument("how close the copy must be is missing: ", ways_to_bound);
   note_interruptions();
   std::string path = names.compressed;
   std::optional<files::TemporaryFile> unnamed;

@@ -32,9 +32,10 @@ class FieldFiles {
   std::vector<std::vector<std::uint64_t>> extents_ = std::vector<std::vector<std::uint64_t>>(4);
 };
 
-/// Compresses, decompresses or both. `bound` is needed to compress; `statistics` compares the copy
-/// with the original and prints what `verify` prints.
+/// Compresses, decompresses or both. `bound` is needed to compress, and `ways_to_bound` says which
+/// flags give one; `statistics` compares the copy with the original and prints what `verify`
+/// prints.
 Result<ExitStatus> run_field_tool(const FieldFiles& files, const std::optional<Bound>& bound,
-                                  bool statistics);
+                                  const char* ways_to_bound, bool statistics);
 
 }  // namespace tensorpress::cli

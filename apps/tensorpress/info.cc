@@ -88,6 +88,11 @@ Result<Json> describe_file(const std::string& path) {
   TRY(const auto source, files::open_bytes(path));
   TRY(const bool npy, is_npy(*source));
   if (npy) return describe_npy(path, *source);
+  if (files::is_array_file_name(path)) {
+    return corrupt(source->size() == 0
+                       ? "the file is empty"
+                       : "the file begins like neither NetCDF nor HDF5; it may be cut off");
+  }
   TRY(const auto reader, stream::StreamReader::open(*source));
   return cli::describe(reader.info());
 }

@@ -14,6 +14,7 @@
 #include "model/operator.h"
 #include "model/plan_file.h"
 #include "model_options.h"
+#include "paths.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -97,6 +98,11 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
         "--check compares with numerical gradients, which lossy plans miss by their "
         "codecs' errors; check --plan off or lossless, which has the same lines");
   }
+  const std::string module = output.stem().string();
+  const std::string check = (output.parent_path() / (module + "_check.py")).string();
+  const std::vector<std::string> inputs = {options.model.file, options.plan};
+  RETURN_IF_ERROR(check_not_input(inputs, options.output));
+  if (options.check) RETURN_IF_ERROR(check_not_input(inputs, check));
   TRY(const std::string source, model::emit(*graph, plan, emission));
   if (options.diff) {
     TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
@@ -105,9 +111,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   }
   RETURN_IF_ERROR(files::write_text(options.output, source));
   if (options.check) {
-    const std::string module = output.stem().string();
-    RETURN_IF_ERROR(files::write_text((output.parent_path() / (module + "_check.py")).string(),
-                                      model::emit_check(*graph, module)));
+    RETURN_IF_ERROR(files::write_text(check, model::emit_check(*graph, module)));
   }
   return ExitStatus::fine;
 }

@@ -9,6 +9,7 @@
 #include "json_output.h"
 #include "model/planned_file.h"
 #include "model_options.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -108,6 +109,8 @@ void print_summary(const model::Graph& graph, const model::PlannedStep& planned)
 Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
+  RETURN_IF_ERROR(check_not_input({options.step.file, options.offload, options.step.statistics},
+                                  options.output));
   TRY(const model::StepOptions step, options.step.options(*graph));
   TRY(const model::Budget budget, budget_of(options));
   model::Statistics statistics;

@@ -9,6 +9,7 @@
 #include "model/planned_file.h"
 #include "model/profile.h"
 #include "model_options.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -65,6 +66,8 @@ Json json_of(const model::Graph& graph, const model::Profile& profile,
 Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
+  RETURN_IF_ERROR(check_not_input({options.step.file, options.plan, options.step.statistics},
+                                  options.html, "--html"));
   TRY(const model::StepOptions step, options.step.options(*graph));
   TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
   model::Statistics statistics;

@@ -30,6 +30,14 @@ Result<double> number_in(const std::string& text) {
 
 Result<std::optional<Bound>> bound_of(const Options& options) {
   if (options.norm) return unsupported("-N has no counterpart here; use -S DECIBELS");
+  std::vector<const char*> flags;
+  if (options.mode.size() > 1) flags.push_back("-M");
+  if (options.absolute) flags.push_back("-A");
+  if (options.relative) flags.push_back("-R");
+  if (options.psnr) flags.push_back("-S");
+  if (flags.size() > 1) {
+    return bad_argument(flags[0], " and ", flags[1], " both give a bound; leave one out");
+  }
   std::string mode = options.mode.empty() ? "" : options.mode[0];
   std::optional<double> given;
   if (options.mode.size() > 1) {
@@ -66,7 +74,7 @@ Result<ExitStatus> run(const Options& options) {
     files.copy = files.compressed + ".out";
   }
   TRY(const auto bound, bound_of(options));
-  return run_field_tool(files, bound, options.statistics);
+  return run_field_tool(files, bound, "-M ABS E, -M REL E or -M PSNR DB", options.statistics);
 }
 
 Action declare(CLI::App& app) {

@@ -144,11 +144,11 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   fields["stored_l2_error"] = stored_l2_error ? Json(*stored_l2_error) : Json(nullptr);
   if (!stored_l2_error) {
     result.reason = "the stream stores no l2_error to check against";
+  } else if (auto broken = broken_bound(measured, info.codec); !broken.empty()) {
+    result.reason = std::move(broken);
   } else if (!(measured.l2_error() <= *stored_l2_error)) {
     result.reason =
         text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
-  } else if (auto broken = broken_bound(measured, info.codec); !broken.empty()) {
-    result.reason = std::move(broken);
   } else if (measured.mismatched_nonfinite > 0) {
     result.reason =
         text(measured.mismatched_nonfinite, " NaN, infinite or fill values came back changed");

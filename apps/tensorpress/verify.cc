@@ -4,6 +4,7 @@
 #include "base/errors.h"
 #include "interruption.h"
 #include "messages.h"
+#include "paths.h"
 #include "tensor_options.h"
 #include "verification.h"
 
@@ -21,6 +22,7 @@ struct Options {
 
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto raw, options.raw.format());
+  RETURN_IF_ERROR(check_exists(options.original));
   note_interruptions();
   TRY(const Verification verification, verify_stream(options.original, raw, options.stream,
                                                      options.threads.threads(), options.variable));
@@ -58,7 +60,7 @@ Verb verify_verb() {
   return {"verify", "compare a stream with its original; status 1 if its error is exceeded",
           "  tensorpress verify x.npy x.tpz\n"
           "  tensorpress verify field.raw field.tpz --shape 20x180x360 --dtype f32 --json\n"
-          "  tensorpress compress x.npy -o - | tensorpress verify x.npy -",
+          "  tensorpress compress x.npy --rel 1e-4 -o - | tensorpress verify x.npy -",
           declare};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "messages.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 
@@ -61,6 +62,10 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
   options.mesh.run.threads = threads_.threads();
   options.mesh.run.trains = !one_by_one_;
   return options;
+}
+
+Result<void> WaferFieldOptions::check_output(const std::string& output) const {
+  return check_not_input({file_, calibration_.file()}, output);
 }
 
 Result<wafer::FieldOnWafer> WaferFieldOptions::run(const wafer::Calibration& calibration,

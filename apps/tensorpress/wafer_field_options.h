@@ -16,6 +16,8 @@ class WaferFieldOptions {
   const std::string& codec() const { return codec_; }
   Result<wafer::Calibration> calibration() const { return calibration_.calibration(); }
   Result<wafer::FieldOptions> options() const;
+  /// Refuses an output that is the field or the calibration.
+  Result<void> check_output(const std::string& output) const;
   Result<wafer::FieldOnWafer> run(const wafer::Calibration& calibration,
                                   const wafer::FieldOptions& options) const;
 

@@ -45,6 +45,7 @@ Result<ExitStatus> run_heatmap(const HeatmapOptions& options) {
   if (!page && !ends_with(options.output, ".svg") && !ends_with(options.output, ".png")) {
     return bad_argument("-o ", options.output, "; a heat map is .html, .svg or .png");
   }
+  RETURN_IF_ERROR(options.field.check_output(options.output));
   TRY(const wafer::Calibration calibration, options.field.calibration());
   TRY(const wafer::FieldOptions field, options.field.options());
   std::vector<report::PeHeat> heats;

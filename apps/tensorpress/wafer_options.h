@@ -24,6 +24,7 @@ class CalibrationOption {
  public:
   void declare(CLI::App& app);
   Result<wafer::Calibration> calibration() const;
+  const std::string& file() const { return file_; }
 
  private:
   std::string file_;

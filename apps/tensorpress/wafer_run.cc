@@ -22,6 +22,7 @@ struct Options {
 };
 
 Result<ExitStatus> run(const Options& options) {
+  RETURN_IF_ERROR(options.field.check_output(options.output));
   TRY(const wafer::Calibration calibration, options.field.calibration());
   TRY(wafer::FieldOptions field, options.field.options());
   field.decompress = options.decompress;

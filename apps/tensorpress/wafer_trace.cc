@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "json_output.h"
+#include "paths.h"
 #include "report/wafer_pictures.h"
 #include "wafer/programs/offsets.h"
 #include "wafer_field_options.h"
@@ -83,6 +84,7 @@ Result<ExitStatus> run(const Options& options) {
   if (options.blocks < 1 || options.blocks > kMostBlocks) {
     return bad_argument("--blocks ", options.blocks, " is not in 1..", kMostBlocks);
   }
+  RETURN_IF_ERROR(check_not_input({options.calibration.file()}, options.output));
   TRY(const wafer::Calibration calibration, options.calibration.calibration());
   std::string words;
   std::size_t events = 0;

@@ -41,6 +41,10 @@ Result<std::optional<Bound>> bound_of(const Options& options) {
   if (!(*options.bits_per_value > 0)) {
     return bad_argument("-r ", *options.bits_per_value, ": bits a value must be more than 0");
   }
+  if (*options.bits_per_value >= bits) {
+    return bad_argument("-r ", *options.bits_per_value, ": values have ", bits,
+                        " bits and are to get fewer; -R keeps them all");
+  }
   return std::optional(Bound::ratio(bits / *options.bits_per_value));
 }
 
@@ -49,7 +53,7 @@ Result<ExitStatus> run(const Options& options) {
     return unsupported("-t ", options.type, ": use -f or -d; integers are not compressed");
   }
   TRY(const auto bound, bound_of(options));
-  return run_field_tool(options.files, bound, options.statistics);
+  return run_field_tool(options.files, bound, "-a E, -r BITS or -R", options.statistics);
 }
 
 Action declare(CLI::App& app) {

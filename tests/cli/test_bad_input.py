@@ -162,6 +162,24 @@ def test_skip_corrupt_saves_the_other_chunks(tensorpress, stream):
         assert not rest[1].any()
 
 
+def test_skip_corrupt_finds_the_chunks_of_a_file_that_lost_its_end(tensorpress, stream):
+    tensorpress("decompress", "x.tpz", "-o", "whole.npy")
+    whole = np.load(tensorpress.directory / "whole.npy")
+    last = stream.rindex(b"CHNK")
+    damaged = {"end": stream[:-20], "more": stream + b"junk", "last chunk": stream[: last + 50]}
+    for name, content in damaged.items():
+        (tensorpress.directory / "bad.tpz").write_bytes(content)
+        tensorpress.refuses("decompress", "bad.tpz", "-o", "rest.npy")
+        outcome = tensorpress(
+            "decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", "--json", status=1
+        )
+        assert outcome.json["skipped_chunks"] == (name == "last chunk")
+        assert "looked for one by one" in outcome.err
+        rest = np.load(tensorpress.directory / "rest.npy")
+        kept = len(whole) - (name == "last chunk")
+        np.testing.assert_array_equal(rest[:kept], whole[:kept])
+
+
 @pytest.mark.parametrize("verb", ["compress", "decompress", "info", "verify"])
 def test_missing_files_and_directories_are_refused(tensorpress, verb):
     (tensorpress.directory / "folder").mkdir()

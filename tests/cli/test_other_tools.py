@@ -112,3 +112,26 @@ def test_zfp_says_what_a_file_holds_when_the_extents_are_wrong(tensorpress, raw)
     tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz")
     sentence = tensorpress.refuses("zfp", "-f", "-3", "5", "18", "30", "-z", "f.tpz", "-o", "g.raw")
     assert "f.tpz holds f32 of 5x18x30 (slowest axis first), not f32 of 30x18x5" in sentence
+
+
+@pytest.mark.parametrize(
+    "bounds, flags",
+    [
+        (["-M", "ABS", "1e-1", "-A", "1e-3"], "-M and -A"),
+        (["-A", "1e-1", "-R", "1e-5"], "-A and -R"),
+        (["-M", "ABS", "-A", "1e-1", "-S", "60"], "-A and -S"),
+    ],
+)
+def test_sz3_refuses_two_bounds(tensorpress, tmp_path, raw, bounds, flags):
+    said = tensorpress.refuses("sz3", "-f", "-i", "f.raw", "-z", "f.sz", *EXTENTS, *bounds)
+    assert f"{flags} both give a bound" in said
+    assert not (tmp_path / "f.sz").exists()
+
+
+def test_a_missing_bound_is_told_with_the_flags_that_give_one(tensorpress, raw):
+    said = tensorpress.refuses("zfp", "-f", *EXTENTS, "-i", "f.raw", "-z", "f.tpz")
+    assert "-a E, -r BITS or -R" in said
+    said = tensorpress.refuses("sz3", "-f", *EXTENTS, "-i", "f.raw", "-z", "f.tpz")
+    assert "-M ABS E" in said
+    said = tensorpress.refuses("zfp", "-f", *EXTENTS, "-r", "40", "-i", "f.raw", "-z", "f.tpz")
+    assert "-r 40" in said and "32" in said and "-R" in said

@@ -1,0 +1,171 @@
+#include "usage.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "base/near_names.h"
+#include "base/text.h"
+
+namespace tensorpress::cli {
+namespace {
+
+enum class Kind { number, whole, count, word };
+
+// CLI11 keeps an option's type as a word only.
+Kind kind_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (type.starts_with("FLOAT")) return Kind::number;
+  if (type.starts_with("UINT")) return Kind::count;
+  return type.starts_with("INT") ? Kind::whole : Kind::word;
+}
+
+/// "a number", "3 numbers".
+std::string wanted(Kind kind, int how_many = 1) {
+  const char* const noun = kind == Kind::word     ? "value"
+                           : kind == Kind::number ? "number"
+                                                  : "whole number";
+  const char* const least = kind == Kind::count ? " from 0 on" : "";
+  return how_many == 1 ? text("a ", noun, least) : text(how_many, " ", noun, "s", least);
+}
+
+/// What is wrong with a value; "" if nothing is.
+std::string complaint(const CLI::Option& option, const std::string& value) {
+  const Kind kind = kind_of(option);
+  if (value.empty()) {
+    return text(option.get_name(), " is empty; give ", wanted(kind),
+                option.get_required() ? "" : " or leave it out");
+  }
+  if (kind == Kind::word) return {};
+  char* end = nullptr;
+  bool too_large = false;
+  errno = 0;
+  if (kind == Kind::number) {
+    const double number = std::strtod(value.c_str(), &end);
+    // Subnormals set errno, too.
+    too_large = errno == ERANGE && (number == 0 || std::isinf(number));
+  } else if (kind == Kind::count) {
+    std::strtoull(value.c_str(), &end, 0);
+    too_large = errno == ERANGE;
+  } else {
+    std::strtoll(value.c_str(), &end, 0);
+    too_large = errno == ERANGE;
+  }
+  const bool wraps = kind == Kind::count && value.find('-') != std::string::npos;
+  if (*end != '\0' || wraps) return text(option.get_name(), " is ", value, ", not ", wanted(kind));
+  if (!too_large) return {};
+  return text(option.get_name(), " is ", value, ", beyond the range of ",
+              kind == Kind::number ? "a double" : "64 bits");
+}
+
+const CLI::App& innermost(const CLI::App& program) {
+  const CLI::App* verb = &program;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  return *verb;
+}
+
+/// "run, heatmap, trace": the verbs of a verb.
+std::string inner_verbs(const CLI::App& verb) {
+  std::string names;
+  for (const CLI::App* const inner : verb.get_subcommands([](const CLI::App*) { return true; })) {
+    names += text(names.empty() ? "" : ", ", inner->get_name());
+  }
+  return names;
+}
+
+std::string no_option(const std::string& argument, const CLI::App& verb) {
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> possible;
+  for (const CLI::Option* const option : verb.get_options()) {
+    for (const std::string& each : option->get_lnames()) possible.push_back("--" + each);
+  }
+  std::error_code ignored;
+  const bool file = std::filesystem::exists(argument, ignored);
+  return text("there is no option ", name, did_you_mean(name, possible),
+              file ? text("; the file is ./", argument) : "");
+}
+
+/// What nobody asked for; "" if there is nothing.
+std::string left_over(const CLI::App& program) {
+  const CLI::App& verb = innermost(program);
+  const std::vector<std::string> arguments = program.remaining(true);
+  for (const std::string& argument : arguments) {
+    if (argument.size() > 1 && argument.starts_with('-')) return no_option(argument, verb);
+  }
+  if (arguments.empty()) return {};
+  const std::string verbs = inner_verbs(verb);
+  if (verbs.empty()) return text("'", arguments.front(), "' is one argument too many");
+  return text("'", arguments.front(), "' is not a verb of ", verb.get_name(), "; there are ",
+              verbs);
+}
+
+/// Too few values or too many.
+std::string wrong_count(const CLI::ParseError& error, const CLI::App& verb) {
+  const std::string words = error.what(), name = words.substr(0, words.find(':'));
+  const CLI::Option* const option = verb.get_option_no_throw(name);
+  if (option == nullptr) return words;
+  const auto given = static_cast<int>(option->results().size());
+  const int most = option->get_items_expected_max();
+  if (given > most) return text(name, " is given ", given > 2 * most ? "several times" : "twice");
+  return text(name, " needs ", wanted(kind_of(*option), option->get_items_expected_min()));
+}
+
+}  // namespace
+
+void check_values(CLI::App& verb) {
+  for (CLI::Option* const option : verb.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    // Before the other checks, which would complain of "" in their own words.
+    option->transform(CLI::Validator(
+        [option](std::string& value) -> std::string {
+          std::string wrong = complaint(*option, value);
+          if (!wrong.empty()) throw CLI::ConversionError(std::move(wrong));
+          return {};
+        },
+        ""));
+  }
+  for (CLI::App* const inner : verb.get_subcommands([](CLI::App*) { return true; })) {
+    check_values(*inner);
+  }
+}
+
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& program) {
+  const CLI::App& verb = innermost(program);
+  const std::string words = error.what();
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::RequiredError:
+    case CLI::ExitCodes::ExtrasError:
+      // A mistyped option is why something is missing.
+      if (std::string wrong = left_over(program); !wrong.empty()) return wrong;
+      if (&verb == &program) return "no verb is given";
+      if (words.starts_with("A subcommand")) {
+        return text(verb.get_name(), " needs a verb: ", inner_verbs(verb));
+      }
+      return words;
+    case CLI::ExitCodes::ArgumentMismatch:
+      return wrong_count(error, verb);
+    case CLI::ExitCodes::ConversionError: {
+      // check_values leaves numbers that are too large for fewer than 64 bits.
+      constexpr std::string_view kBegin = "Could not convert: ";
+      const std::size_t equals = words.find(" = ");
+      if (!words.starts_with(kBegin) || equals == std::string::npos) return words;
+      return text(words.substr(kBegin.size(), equals - kBegin.size()), " is ",
+                  words.substr(equals + 3), ", which is too large");
+    }
+    default:
+      return words;
+  }
+}
+
+std::string verbs_given(const CLI::App& program) {
+  std::string names;
+  for (const CLI::App* verb = &program; !verb->get_subcommands().empty();) {
+    verb = verb->get_subcommands().front();
+    names += text(names.empty() ? "" : " ", verb->get_name());
+  }
+  return names;
+}
+
+}  // namespace tensorpress::cli

@@ -1,0 +1,139 @@
+"""Wrong options and values: a sentence with the option, what it was given and what it takes."""
+
+import os
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def field(tensorpress, smooth):
+    """x.npy, and s.tpz made of it."""
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
+    tensorpress("compress", "x.npy", "--rel", "1e-3", "-o", "s.tpz")
+    return tensorpress.directory
+
+
+COMPRESS = ["compress", "x.npy", "-o", "t.tpz"]
+EMPTY = {
+    "--fill": [*COMPRESS, "--rel", "1e-3"],
+    "--range": [*COMPRESS, "--rel", "1e-3"],
+    "--codec": [*COMPRESS, "--rel", "1e-3"],
+    "--chunk-shape": [*COMPRESS, "--rel", "1e-3"],
+    "--shape": [*COMPRESS, "--rel", "1e-3", "--dtype", "f32"],
+    "--abs": COMPRESS,
+    "--cf": COMPRESS,
+    "--threads": [*COMPRESS, "--rel", "1e-3"],
+    "--output": ["compress", "x.npy", "--rel", "1e-3"],
+    "--slice": ["decompress", "s.tpz", "-o", "t.npy"],
+    "--var": ["verify", "x.npy", "s.tpz"],
+    "--html": ["codebook", "study", "x.npy"],
+    "--mesh": ["wafer", "run", "x.npy", "--rel", "1e-3"],
+}
+
+
+@pytest.mark.parametrize("option, arguments", EMPTY.items(), ids=EMPTY.keys())
+def test_an_empty_value_is_refused(tensorpress, field, option, arguments):
+    sentence = tensorpress.refuses(*arguments, option, "")
+    assert f"{option} is empty; give a " in sentence
+    assert sorted(os.listdir(field)) == ["s.tpz", "x.npy"]
+
+
+def test_an_empty_file_name_is_refused(tensorpress):
+    assert "IN is empty" in tensorpress.refuses("compress", "", "--rel", "1e-3")
+    assert "FILE is empty" in tensorpress.refuses("info", "")
+
+
+VALUES = {
+    "word": (["--abs", "abc"], "--abs is abc, not a number;"),
+    "half": (["--abs", "1e-3x"], "--abs is 1e-3x, not a number;"),
+    "huge": (["--abs", "1e400"], "--abs is 1e400, beyond the range of a double;"),
+    "tiny": (["--abs", "1e-400"], "--abs is 1e-400, beyond the range of a double;"),
+    "twice": (["--abs", "1", "--abs", "2"], "--abs is given twice;"),
+    "missing": (["--abs"], "--abs needs a number;"),
+    "missing word": (["--range"], "--range needs a value;"),
+    "negative": (["--abs", "1", "--threads", "-1"], "--threads is -1, not a whole number from 0"),
+    "fraction": (["--abs", "1", "--threads", "1.5"], "--threads is 1.5, not a whole number"),
+}
+
+
+@pytest.mark.parametrize("options, words", VALUES.values(), ids=VALUES.keys())
+def test_a_bad_value_is_named_with_what_is_wanted(tensorpress, field, options, words):
+    assert words in tensorpress.refuses(*COMPRESS, *options) + ";"
+
+
+def test_a_bound_may_be_subnormal_and_a_fill_value_nan(tensorpress, field):
+    tensorpress(*COMPRESS, "--abs", "1e-310", "--fill", "nan", "--fill", "-1e34")
+
+
+NEGATIVE = {
+    "--count": ["device", "time", "--device", "ipu"],
+    "--serialize": ["device", "time", "--device", "ipu"],
+    "--nodes": ["device", "check", "--device", "ipu", "--network", "gcn"],
+    "--stages": ["device", "train", "resnet34"],
+    "--blocks": ["wafer", "trace"],
+    "--symbols": ["codebook", "build", "x.npy", "-o", "b.json"],
+    "--megabytes": ["bench"],
+    "--images": ["bench", "x.npy", "--study", "dct-energy"],
+    "-1": ["zfp", "-f", "-a", "1", "-i", "x.npy", "-z", "t.tpz"],
+}
+
+
+@pytest.mark.parametrize("option, arguments", NEGATIVE.items(), ids=NEGATIVE.keys())
+def test_negative_sizes_and_counts_are_refused(tensorpress, field, option, arguments):
+    sentence = tensorpress.refuses(*arguments, option, "-30")
+    assert f"{option} is -30, not a whole number from 0 on" in sentence
+    assert sorted(os.listdir(field)) == ["s.tpz", "x.npy"]
+
+
+def test_numbers_beyond_their_type_are_refused(tensorpress, field):
+    build = ["codebook", "build", "x.npy", "-o", "b.json", "--symbols"]
+    assert "--symbols is 4294967296, which is too large" in tensorpress.refuses(*build, 2**32)
+    assert f"--symbols is {2**64}, beyond" in tensorpress.refuses(*build, 2**64)
+
+
+UNKNOWN = {
+    "no file": (["compress", "--bogus"], "there is no option --bogus"),
+    "value": (["compress", "--relx", "1"], "there is no option --relx (did you mean '--rel'?)"),
+    "equals": (["compress", "x.npy", "--relx=1"], "there is no option --relx "),
+    "program": (["-x"], "there is no option -x; see tensorpress --help"),
+    "inner": (["wafer", "run", "--bogus"], "--bogus; see tensorpress wafer run --help"),
+    "file": (["compress", "-dash.npy", "--rel", "1e-3"], "-dash.npy; the file is ./-dash.npy"),
+    "too many": (["info", "x.npy", "s.tpz"], "'s.tpz' is one argument too many"),
+    "inner verb": (["wafer", "fly"], "'fly' is not a verb of wafer; there are run, heatmap"),
+    "no inner verb": (["wafer"], "wafer needs a verb: run, heatmap"),
+}
+
+
+@pytest.mark.parametrize("arguments, words", UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_an_unknown_argument_is_named(tensorpress, field, arguments, words):
+    (field / "-dash.npy").write_bytes((field / "x.npy").read_bytes())
+    assert words in tensorpress.refuses(*arguments)
+
+
+def test_options_of_different_codecs_are_named_with_their_codecs(tensorpress, field):
+    sentence = tensorpress.refuses(*COMPRESS, "--cf", "3", "--bits", "4")
+    assert "--bits (quantize) and --cf (dct-chop)" in sentence and "dense" not in sentence
+    assert "no parameter 'bits'" in tensorpress.refuses(
+        *COMPRESS, "--codec", "dct-chop", "--bits", "4"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compress", "nofile.nc", "--var", "T", "--rel", "1e-3"],
+        ["compress", "nofile.nc", "--rel", "1e-3", "-o", "y.nc"],
+        ["verify", "nofile.nc", "s.tpz", "--var", "T"],
+    ],
+    ids=" ".join,
+)
+def test_a_missing_file_is_called_missing(tensorpress, field, arguments):
+    assert "'nofile.nc': No such file or directory" in tensorpress.refuses(*arguments)
+
+
+def test_the_piped_example_of_verify_works_as_printed(tensorpress, field):
+    text = tensorpress("verify", "--help").out.decode()
+    line = next(line for line in text.splitlines() if "|" in line and "-o -" in line)
+    first, second = (part.split()[1:] for part in line.split("|"))
+    tensorpress(*second, stdin=tensorpress(*first).out)
