@@ -204,6 +204,8 @@ def _what_is_wrong(measured: Mapping[str, Any], bound: str) -> str:
 
 
 def _numbers(values: float | Iterable[float]) -> list[float]:
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"fill_values are numbers, and {values!r} is not")
     if isinstance(values, (int, float, np.number)):
         return [float(values)]
     # NaN comes back exactly anyway, and a list of fill values cannot hold it.
@@ -217,9 +219,12 @@ def _range(value_range: tuple[float, float]) -> tuple[float, float]:
 
 
 def _extents(shape: Sequence[int]) -> list[int]:
+    if isinstance(shape, int):
+        raise TypeError(f"chunk_shape has one extent for each axis, as ({shape},)")
     extents = [operator.index(extent) for extent in shape]
-    if any(extent < 1 for extent in extents):
-        raise ValueError(f"chunk_shape {tuple(extents)} has an extent below 1")
+    for extent in extents:
+        if not 1 <= extent < 1 << 63:
+            raise ValueError(f"chunk_shape {tuple(extents)} has an extent of {extent}")
     return extents
 
 

@@ -104,6 +104,16 @@ def test_nan_infinities_and_fill_values_come_back_bit_for_bit(tmp_path, field, d
     assert largest_error(data[ordinary], back[ordinary]) <= allowed
 
 
+@pytest.mark.parametrize("fills", [{"fillvalue": -999}, {}], ids=["dataset's", "filter's"])
+def test_dct_chop_gives_fill_values_back(tmp_path, field, fills):
+    data = field((64, 64))
+    data[3:9, 3:9] = -999
+    options = Filter(cf=4, fill_values=() if fills else [-999])
+    back = read(write(tmp_path / "x.h5", data, (16, 16), options, **fills))
+    assert np.array_equal(back == -999, data == -999)
+    assert largest_error(data, back) < 1.0
+
+
 def test_a_fill_value_is_taken_from_the_dataset(tmp_path, field):
     data = field((30, 30))
     path = write(tmp_path / "x.h5", data, (16, 16), Filter(relative=1e-3), fillvalue=-1e34)

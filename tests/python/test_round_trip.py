@@ -181,6 +181,16 @@ def test_verify_measures_what_numpy_measures(field):
     assert measured["nrmse"] == pytest.approx(np.sqrt((difference**2).mean()) / value_range)
 
 
+@pytest.mark.parametrize("codec", ["dct-chop", "quantize", "cast"])
+def test_fill_values_stay_with_codecs_of_a_fixed_rate(codec):
+    field = np.sin(np.arange(4 * 32 * 32, dtype="f4") / 40).reshape(4, 32, 32)
+    field[2, 3:9, 4:8] = -999
+    packed = tensorpress.compress(field, codec, fill_values=-999, chunk_shape=(1, 32, 32))
+    back = tensorpress.decompress(packed)
+    assert np.array_equal(back[2], field[2])  # stored as it is
+    assert 0 < np.abs(back - field).max() < 0.2
+
+
 def test_verify_leaves_fill_values_out_of_the_range(field):
     masked = np.where(field > field.mean(), field, np.float32(-1e34))
     packed = tensorpress.compress(masked, relative=1e-3, fill_values=-1e34)

@@ -44,6 +44,26 @@ def test_ragged_chunks_keep_the_bound_nan_and_the_fill_value(tmp_path, codec, dt
     assert error_of(copy[ordinary], original[ordinary]) <= 0.01
 
 
+@pytest.mark.parametrize("codec", ["dct-chop", "cast"])
+def test_a_fill_value_stays_with_codecs_of_a_fixed_rate_unless_it_is_0(tmp_path, codec):
+    original = waves((64, 64))
+    original[0, :5] = -999
+    for fill_value in (-999, 0):
+        created = create(
+            tmp_path / f"{fill_value}.zarr",
+            original,
+            TensorpressCodec(codec),
+            fill_value=fill_value,
+        )
+        kept = (created[:][0, :5] == -999).all()
+        assert kept or fill_value == 0
+    zeros = np.zeros((64, 64), "f4")
+    zeros[1, 1] = 0.5
+    create(tmp_path / "z.zarr", zeros, TensorpressCodec(codec), fill_value=0)
+    chunk = next(path for path in (tmp_path / "z.zarr" / "c").rglob("*") if path.is_file())
+    assert tensorpress.info(chunk.read_bytes())["raw_chunks"] == 0
+
+
 def test_each_chunk_is_a_complete_stream_and_the_same_bytes_every_time(tmp_path):
     original = waves((50, 70))
     for name in ("a", "b"):
