@@ -5,19 +5,10 @@
 #include <functional>
 #include <new>
 
+#include "sanitized.h"
 #include "unit/c_api_samples.h"
 
-#if defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#    define TENSORPRESS_SANITIZED 1
-#  endif
-#endif
-#if !defined(TENSORPRESS_SANITIZED) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#  define TENSORPRESS_COUNTS_NEW 1
-#endif
-
-#ifdef TENSORPRESS_COUNTS_NEW
+#if !TENSORPRESS_SANITIZED
 namespace {
 
 // How many calls of operator new still succeed, on all threads together; below 0: all of them do.
@@ -163,7 +154,7 @@ TEST(CApiMemory, HalfAnAllocatorIsRefused) {
   EXPECT_EQ(tensorpress_info_read("", 0, &half, &info, nullptr), TENSORPRESS_BAD_ARGUMENT);
 }
 
-#ifdef TENSORPRESS_COUNTS_NEW
+#if !TENSORPRESS_SANITIZED
 
 // The call with n, n + 1, ... successful allocations until it succeeds; returns how many it took.
 long until_it_succeeds(const std::function<tensorpress_status(tensorpress_error*)>& call) {

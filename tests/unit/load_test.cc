@@ -8,22 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "sanitized.h"
 #include "unit/stream_samples.h"
 
 namespace tensorpress {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#  else
-constexpr bool kSanitized = false;
-#  endif
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // Sanitizers are slow, and keep what is freed on purpose.
 constexpr std::size_t kCycles = kSanitized ? 400 : 10000;
