@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/near_names.h"
 #include "devices/check.h"
 #include "devices/device.h"
-#include "base/near_names.h"
 
 namespace tensorpress::devices {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/bytes.h"
-#include "stream/format.h"
 #include "base/utf8.h"
+#include "stream/format.h"
 #include "unit/stream_samples.h"
 
 namespace tensorpress::stream {
