@@ -31,6 +31,7 @@ void read_every_way(std::span<const std::byte> stream) {
   stream::ReadOptions skipping;
   skipping.skip_corrupt = [](std::uint64_t, const Error& error) { must_explain(error); };
   check(read_as_file(stream, skipping));
+  check(read_without_footer(stream, skipping));
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 // of reading; the bound holds for every element in its own type, special and fill values come back
 // bit for bit, zeros stay zeros, the stream tells no smaller error than there is, and compressing
 // again gives the same bytes.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
-#include "base/elements.h"
+#include "base/stored_value.h"
 #include "base/text.h"
 #include "inputs/must.h"
 #include "inputs/streams.h"
@@ -20,17 +21,6 @@ T element(const Tensor& tensor, std::size_t i) {
   T value;
   std::memcpy(&value, tensor.bytes.data() + i * sizeof(T), sizeof(T));
   return value;
-}
-
-template <class T>
-T as_element(double fill) {
-  T stored{};
-  if constexpr (std::is_same_v<T, double>) {
-    stored = fill;
-  } else if constexpr (!std::is_integral_v<T>) {
-    from_float(narrowed(fill), stored);
-  }
-  return stored;
 }
 
 struct Difference {
@@ -47,16 +37,16 @@ Difference compare(const TensorCase& made, const Tensor& copy, double limit) {
     const T before = element<T>(made.tensor, i), after = element<T>(copy, i);
     const double x = to_double(before), y = to_double(after);
     const bool same_bits = std::memcmp(&before, &after, sizeof(T)) == 0;
-    bool exact = !std::isfinite(x);
-    for (const double fill : made.options.fill_values)
-      exact = exact || x == to_double(as_element<T>(fill));
+    const bool fill = std::ranges::any_of(made.options.fill_values, [&](double each) {
+      return x == as_stored(each, made.tensor.dtype);
+    });
     if (!std::isfinite(x) || !std::isfinite(y))
       difference.unknown = difference.unknown || !same_bits;
     else
       difference.squared += (x - y) * (x - y);
-    if (!bound) continue;
+    if (!bound && !fill) continue;
     const auto where = text(made.to_string(), ": element ", i, ", ", x, " came back as ", y);
-    if (exact) {
+    if (fill || !std::isfinite(x)) {
       must(same_bits, where + ", a special value");
       continue;
     }

@@ -53,14 +53,29 @@ Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
   return decompress(stream, {.max_bytes = kMostBytes});
 }
 
-Result<Tensor> read_as_file(std::span<const std::byte> stream, const stream::ReadOptions& options) {
-  const FileLike file(stream);
-  TRY(const auto reader, stream::StreamReader::open(file));
+namespace {
+
+Result<Tensor> read_whole(const stream::StreamReader& reader, const stream::ReadOptions& options) {
   if (reader.info().bytes_in() > kMostBytes) return too_large("more than a fuzzer allows");
   Tensor tensor = empty_tensor(reader.info());
   stream::ViewSink sink(tensor.mutable_view());
   RETURN_IF_ERROR(reader.read_all(sink, options));
   return tensor;
+}
+
+}  // namespace
+
+Result<Tensor> read_as_file(std::span<const std::byte> stream, const stream::ReadOptions& options) {
+  const FileLike file(stream);
+  TRY(const auto reader, stream::StreamReader::open(file));
+  return read_whole(reader, options);
+}
+
+Result<Tensor> read_without_footer(std::span<const std::byte> stream,
+                                   const stream::ReadOptions& options) {
+  const FileLike file(stream);
+  TRY(const auto reader, stream::StreamReader::open_without_footer(file));
+  return read_whole(reader, options);
 }
 
 Result<Tensor> read_as_pipe(std::span<const std::byte> stream, const stream::ReadOptions& options) {

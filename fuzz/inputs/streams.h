@@ -19,6 +19,9 @@ inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
 Result<Tensor> read_in_memory(std::span<const std::byte> stream);
 Result<Tensor> read_as_file(std::span<const std::byte> stream,
                             const stream::ReadOptions& options = {});
+/// Chunks found by their frames alone.
+Result<Tensor> read_without_footer(std::span<const std::byte> stream,
+                                   const stream::ReadOptions& options);
 Result<Tensor> read_as_pipe(std::span<const std::byte> stream,
                             const stream::ReadOptions& options = {});
 

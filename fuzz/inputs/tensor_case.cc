@@ -166,7 +166,7 @@ TensorCase take_tensor_case(ByteTaker& bytes) {
   const auto info = std::ranges::find(all, std::string_view(codec.name()), &CodecInfo::name);
   if (info->error_bounded) options.bound = take_bound(bytes);
   const double fill = bytes.flag() ? -1e34 : take_number(bytes);
-  if (info->error_bounded && bytes.flag()) options.fill_values = {fill};
+  if (bytes.flag()) options.fill_values = {fill};
   return {take_tensor(bytes, dtype, shape, fill), std::move(codec), std::move(options)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/contiguous.h"
 #include "base/stored_value.h"
 
 namespace tensorpress {
@@ -44,14 +45,7 @@ class FillKeepingCodec : public ChunkCodec {
     std::vector<double> stored;
     for (const double fill : fill_values_) stored.push_back(as_stored(fill, chunk.dtype));
     const auto count = static_cast<std::size_t>(chunk.element_count());
-    const std::byte* elements = chunk.data;
-    if (!chunk.is_contiguous()) {
-      const auto copy = MutableTensorView::contiguous(
-          workspace.buffers[0].reserve(static_cast<std::size_t>(chunk.byte_count())).data(),
-          chunk.dtype, chunk.shape);
-      copy_elements(chunk, copy);
-      elements = copy.data;
-    }
+    const std::byte* const elements = contiguous_elements(chunk, workspace.buffers[0]);
     return with_type(chunk.dtype, [&](auto type) {
       using T = decltype(type);
       for (std::size_t i = 0; i < count; ++i) {

@@ -17,7 +17,6 @@
 namespace tensorpress::files {
 namespace {
 
-constexpr int kMostNested = 64;                   // a group may hold itself
 constexpr unsigned kReadOnly = 0, kTruncate = 2;  // H5F_ACC_..., whose macros call into a library
 
 class Hdf5Rewrite {
@@ -34,7 +33,7 @@ class Hdf5Rewrite {
   Result<void> run() {
     const Hdf5Id from(hdf5_.H5Gopen2(from_, "/", H5P_DEFAULT), hdf5_.H5Gclose);
     const Hdf5Id to(hdf5_.H5Gopen2(to_, "/", H5P_DEFAULT), hdf5_.H5Gclose);
-    RETURN_IF_ERROR(copy_group(from, to, "", 0));
+    RETURN_IF_ERROR(copy_group(from, to, ""));
     for (const std::string& path : copied_) {
       const Hdf5Id old(hdf5_.H5Oopen(from_, path.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
       const Hdf5Id made(hdf5_.H5Oopen(to_, path.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
@@ -45,11 +44,8 @@ class Hdf5Rewrite {
   }
 
  private:
-  Result<void> copy_group(const Hdf5Id& from, const Hdf5Id& to, const std::string& prefix,
-                          int depth) {
-    if (depth > kMostNested) {
-      return unsupported("groups are nested more than ", kMostNested, " deep, or in a circle");
-    }
+  /// Groups end: who opened the file looked (check_hdf5_groups).
+  Result<void> copy_group(const Hdf5Id& from, const Hdf5Id& to, const std::string& prefix) {
     RETURN_IF_ERROR(attributes_.copy_plain(from.get(), to.get()));
     copied_.push_back(prefix.empty() ? "/" : prefix);
     H5G_info_t info{};
@@ -67,14 +63,13 @@ class Hdf5Rewrite {
       std::string name(static_cast<std::size_t>(length), '\0');
       hdf5_.H5Lget_name_by_idx(from.get(), ".", index, H5_ITER_INC, i, name.data(), name.size() + 1,
                                H5P_DEFAULT);
-      RETURN_IF_ERROR(
-          copy_link(from, to, name, text(prefix, prefix.empty() ? "" : "/", name), depth));
+      RETURN_IF_ERROR(copy_link(from, to, name, text(prefix, prefix.empty() ? "" : "/", name)));
     }
     return {};
   }
 
   Result<void> copy_link(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,
-                         const std::string& path, int depth) {
+                         const std::string& path) {
     H5L_info_t info{};
     if (hdf5_.H5Lget_info(from.get(), name.c_str(), &info, H5P_DEFAULT) < 0) {
       return hdf5_.failure(text("'", path, "' cannot be read"));
@@ -104,7 +99,7 @@ class Hdf5Rewrite {
           hdf5_.H5Gcreate2(to.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
           hdf5_.H5Gclose);
       if (!made.valid()) return hdf5_.failure(text("group '", path, "' cannot be made"));
-      return copy_group(object, made, path, depth + 1);
+      return copy_group(object, made, path);
     }
     if (kind == H5I_DATASET) {
       const auto planned = plan_.find(path);

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "files/hdf5_file.h"
+#include "files/hdf5_filter_settings.h"
 #include "files/netcdf_classic_size.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
@@ -268,9 +269,8 @@ class OpenFile : public NetcdfFile {
   }
 
   static std::string refusal_of(const NetcdfVariable& variable, nc_type type) {
-    constexpr std::size_t kMostFills = 15;
-    if (variable.fill_values.size() > kMostFills && !variable.packed) {
-      return text("has ", variable.fill_values.size(), " fill values; up to ", kMostFills,
+    if (variable.fill_values.size() > kMaxHdf5FillValues && !variable.packed) {
+      return text("has ", variable.fill_values.size(), " fill values; up to ", kMaxHdf5FillValues,
                   " come back exactly");
     }
     const bool floats = type == NC_FLOAT || type == NC_DOUBLE;

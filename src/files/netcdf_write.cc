@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/contiguous.h"
 #include "base/errors.h"
 #include "base/region.h"
 #include "files/byte_files.h"
@@ -132,13 +133,7 @@ class NetcdfTensorFile : public TensorFile {
 
   Result<void> write(const Region& region, const TensorView& elements) override {
     RETURN_IF_ERROR(check_region(shape_, region));
-    const auto bytes = static_cast<std::size_t>(elements.byte_count());
-    const std::byte* data = elements.data;
-    if (!elements.is_contiguous()) {
-      const auto room = contiguous_.reserve(bytes);
-      copy_elements(elements, MutableTensorView::contiguous(room.data(), dtype_, elements.shape));
-      data = room.data();
-    }
+    const std::byte* const data = contiguous_elements(elements, contiguous_);
     std::array<std::size_t, kMaxRank> start{}, count{};
     for (std::size_t i = 0; i < shape_.rank(); ++i) {
       start[i] = static_cast<std::size_t>(region.origin[i]);

@@ -32,6 +32,17 @@ class IndexedFeed : public ChunkFeed {
 }  // namespace
 
 struct StreamReader::State {
+  /// Completes `known` with what the index and the source say.
+  State(const ByteSource& bytes, ChunkDecoder chunks, StreamInfo known,
+        std::vector<IndexEntry> places)
+      : source(bytes),
+        decoder(std::move(chunks)),
+        info(std::move(known)),
+        index(std::move(places)) {
+    info.bytes_out = source.size();
+    for (const IndexEntry& entry : index) info.payload_bytes += entry.payload_bytes;
+  }
+
   const ByteSource& source;
   ChunkDecoder decoder;
   StreamInfo info;
@@ -109,6 +120,14 @@ Result<void> read_ancillary(SectionReader& sections, std::uint64_t end,
   return {};
 }
 
+/// What every stream begins with; `sections` stands behind it.
+Result<std::pair<Header, ChunkDecoder>> read_opening(SectionReader& sections) {
+  RETURN_IF_ERROR(sections.read_prologue());
+  TRY(Header header, sections.read_header());
+  TRY(auto decoder, ChunkDecoder::make(header));
+  return std::pair(std::move(header), std::move(decoder));
+}
+
 // Passes on what lies inside `part`, in its coordinates.
 class CroppingSink : public TensorSink {
  public:
@@ -165,9 +184,8 @@ Result<FetchedChunk> StreamReader::State::fetch(std::uint64_t number,
 Result<StreamReader> StreamReader::open(const ByteSource& source) {
   SourceInput input(source, 0, source.size());
   SectionReader opening(input, 0);
-  RETURN_IF_ERROR(opening.read_prologue());
-  TRY(const Header header, opening.read_header());
-  TRY(auto decoder, ChunkDecoder::make(header));
+  TRY(auto begun, read_opening(opening));
+  auto& [header, decoder] = begun;
   if (source.size() - opening.position() < kTrailerBytes) {
     return truncated("the stream ends at byte ", source.size(), " without an end mark");
   }
@@ -186,18 +204,15 @@ Result<StreamReader> StreamReader::open(const ByteSource& source) {
     RETURN_IF_ERROR(read_ancillary(closing, footer_offset, nullptr));
   }
   info.statistics = std::move(footer.statistics);
-  info.bytes_out = source.size();
-  for (const auto& entry : footer.index) info.payload_bytes += entry.payload_bytes;
-  return StreamReader(std::make_shared<const State>(
-      State{source, std::move(decoder), std::move(info), std::move(footer.index)}));
+  return StreamReader(std::make_shared<const State>(source, std::move(decoder), std::move(info),
+                                                    std::move(footer.index)));
 }
 
 Result<StreamReader> StreamReader::open_without_footer(const ByteSource& source) {
   SourceInput input(source, 0, source.size());
   SectionReader opening(input, 0);
-  RETURN_IF_ERROR(opening.read_prologue());
-  TRY(const Header header, opening.read_header());
-  TRY(auto decoder, ChunkDecoder::make(header));
+  TRY(auto begun, read_opening(opening));
+  auto& [header, decoder] = begun;
   TRY(auto index, find_chunks(source, decoder, opening.position()));
   StreamInfo info = info_of(header, decoder.grid());
   if (!index.empty() && index.front().offset != 0) {
@@ -207,10 +222,8 @@ Result<StreamReader> StreamReader::open_without_footer(const ByteSource& source)
       info.attributes = std::move(attributes);
     }
   }
-  info.bytes_out = source.size();
-  for (const auto& entry : index) info.payload_bytes += entry.payload_bytes;
-  return StreamReader(std::make_shared<const State>(
-      State{source, std::move(decoder), std::move(info), std::move(index)}));
+  return StreamReader(
+      std::make_shared<const State>(source, std::move(decoder), std::move(info), std::move(index)));
 }
 
 const StreamInfo& StreamReader::info() const {

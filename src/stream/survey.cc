@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/contiguous.h"
 #include "base/errors.h"
 #include "base/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
@@ -62,14 +63,7 @@ class Slot {
     if (view_.is_contiguous() && same_type && aligned) {
       return {reinterpret_cast<const T*>(view_.data), count};
     }
-    const std::byte* elements = view_.data;
-    if (!view_.is_contiguous()) {
-      const auto copy = MutableTensorView::contiguous(
-          elements_.reserve(static_cast<std::size_t>(view_.byte_count())).data(), view_.dtype,
-          view_.shape);
-      copy_elements(view_, copy);
-      elements = copy.data;
-    }
+    const std::byte* const elements = contiguous_elements(view_, elements_);
     const auto values = values_.reserve_as<T>(count);
     load_elements(view_.dtype, elements, static_cast<std::int64_t>(size_of(view_.dtype)), count,
                   values.data());

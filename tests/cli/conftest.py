@@ -18,6 +18,10 @@ PROGRAM = pathlib.Path(
 ).absolute()
 
 
+# h5py and netCDF4 bring an HDF5 each, which looks for our filter here when it is first used.
+os.environ.setdefault("HDF5_PLUGIN_PATH", str(ROOT / "build" / "lib" / "hdf5" / "plugin"))
+
+
 @dataclass
 class Outcome:
     status: int

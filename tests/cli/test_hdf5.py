@@ -1,6 +1,7 @@
 """tensorpress hdf5: values of the filter for other tools, and back."""
 
 import struct
+import subprocess
 
 import pytest
 
@@ -24,6 +25,19 @@ def test_args_names_one_variable_and_makes_the_filter_mandatory(tensorpress):
     out = tensorpress("hdf5", "args", "--abs", "1", "--var", "TEMP").out.decode()
     assert "h5repack -f TEMP:UD=54352,0,5,1,1,1,0,1072693248 " in out
     assert "nccopy -4 -F 'TEMP,54352,1,1,1,0,1072693248' " in out
+
+
+def as_a_shell_reads(line):
+    return subprocess.check_output(["bash", "-c", f"printf '%s\\n' {line}"], text=True).splitlines()
+
+
+@pytest.mark.parametrize("name", ["TEMP", "group/TEMP", "it's", "two words", "$HOME"])
+def test_lines_of_hdf5_args_may_be_pasted(tensorpress, name):
+    lines = tensorpress("hdf5", "args", "--abs", "0.01", "--var", name).out.decode().splitlines()
+    h5repack, nccopy = map(as_a_shell_reads, lines)
+    assert h5repack[:2] == ["h5repack", "-f"] and h5repack[2].startswith(f"{name}:UD=")
+    assert nccopy[:3] == ["nccopy", "-4", "-F"] and nccopy[3].startswith(f"{name},")
+    assert h5repack[3:] == ["IN.h5", "OUT.h5"] and nccopy[4:] == ["IN.nc", "OUT.nc"]
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,21 @@ def test_completion_knows_verbs_options_choices_and_files(tensorpress, complete)
     assert complete("compress", "oce") == ["ocean.npy"]
     assert complete("codebook", "st") == ["study"]
     assert "--html" in complete("codebook", "study", "--h")
+
+
+def test_completion_keeps_names_with_spaces_whole(tensorpress, complete):
+    (tensorpress.directory / "my file.npy").write_bytes(b"")
+    assert complete("compress", "my") == ["my file.npy"]
+
+
+def test_completion_offers_files_where_a_word_or_a_file_may_stand(tensorpress, complete):
+    (tensorpress.directory / "book.json").write_bytes(b"")
+    assert complete("compress", "x.npy", "--codebook", "bo") == ["book.json"]
+    assert {"default", "dynamic", "book.json"} <= set(
+        complete("compress", "x.npy", "--codebook", "")
+    )
+
+
+def test_completion_knows_options_of_one_letter(complete):
+    assert {"-i", "-z", "-o", "-3"} <= set(complete("zfp", "-"))
+    assert {"-M", "-A"} <= set(complete("sz3", "-"))

@@ -83,6 +83,30 @@ def test_an_interrupted_compression_leaves_no_trace(tensorpress):
         assert (tensorpress.directory / "x.tpz").read_bytes() == b"a good file"
 
 
+def test_an_interrupted_netcdf_file_leaves_no_trace(tensorpress):
+    zeros = np.zeros((64, 256, 256), "f4")
+    np.save(tensorpress.directory / "x.npy", zeros)
+    tensorpress("compress", "x.npy", "--codec", "cast", "--chunk-shape", "1x256x256")
+    stream = (tensorpress.directory / "x.tpz").read_bytes()
+    (tensorpress.directory / "x.nc").write_bytes(b"a good file")
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        process = subprocess.Popen(
+            [tensorpress.path, "decompress", "-", "-o", "x.nc"],
+            cwd=tensorpress.directory,
+            stdin=subprocess.PIPE,
+            preexec_fn=lambda number=signal_number: signal.signal(number, signal.SIG_DFL),
+        )
+        process.stdin.write(stream[: len(stream) // 2])
+        process.stdin.flush()
+        process.send_signal(signal_number)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(stream[len(stream) // 2 :])
+            process.stdin.close()
+        assert process.wait() == -signal_number
+        assert sorted(os.listdir(tensorpress.directory)) == ["x.nc", "x.npy", "x.tpz"]
+        assert (tensorpress.directory / "x.nc").read_bytes() == b"a good file"
+
+
 def test_binary_data_does_not_go_to_a_terminal(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
     tensorpress("compress", "--codec", "dct-chop", "x.npy")

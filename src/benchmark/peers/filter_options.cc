@@ -40,7 +40,7 @@ Result<FilterOptions> sperr_options(double absolute_bound) {
   constexpr unsigned kNegative = 1u << 27;
   constexpr unsigned kNoMissingValues = 0;
   // Our arrays have their fastest axis last. Without this the filter takes it for the slowest, and
-  // its ratios are a third lower; hdf5plugin calls it `swap`, and leaves it out by default.
+  // its ratios are lower; hdf5plugin calls it `swap`, and leaves it out by default.
   constexpr unsigned kSwapAxes = 1u << 31;
   const double scaled = std::log2(absolute_bound) * 65536;
   const unsigned packed = scaled < 0 ? static_cast<unsigned>(std::ceil(-scaled)) | kNegative

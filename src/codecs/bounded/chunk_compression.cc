@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/contiguous.h"
 #include "base/portable_math.h"
 #include "codecs/bounded/chunk_coding.h"
 #include "codecs/bounded/elements.h"
@@ -65,12 +66,7 @@ class ChunkCompression {
 
  private:
   void load(const TensorView& chunk) {
-    elements_ = chunk.data;
-    if (!chunk.is_contiguous()) {
-      elements_ = workspace_.buffers[kElements].reserve(count_ * sizeof(Element)).data();
-      copy_elements(chunk, MutableTensorView::contiguous(const_cast<std::byte*>(elements_),
-                                                         chunk.dtype, chunk.shape));
-    }
+    elements_ = contiguous_elements(chunk, workspace_.buffers[kElements]);
     if constexpr (std::is_same_v<Element, Value>) {
       if (reinterpret_cast<std::uintptr_t>(elements_) % alignof(Value) == 0) {
         values_ = {reinterpret_cast<const Value*>(elements_), count_};

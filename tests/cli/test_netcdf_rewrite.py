@@ -1,0 +1,259 @@
+"""Whole NetCDF and HDF5 files with our filter on their data, and everything else as it was."""
+
+import os
+import pathlib
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+from netcdf_files import ATLAS, COADS, LEVITUS, attributes, check_bound, raw
+
+# A build under sanitizers has no plugin, and what our program wrote is then read by others after
+# ./dev build only.
+needs_plugin = pytest.mark.skipif(
+    not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")),
+    reason="the plugin is not built",
+)
+
+
+@needs_plugin
+def test_strings_of_any_length_are_copied(tensorpress):
+    # Each with the fill value that NetCDF gives it, or one of its own.
+    path, small = tensorpress.directory / "in.nc", tensorpress.directory / "small.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("station", 3)
+        file.createDimension("time", None)
+        file.createVariable("t", "f4", ("time", "station"))[0:4] = np.ones((4, 3))
+        names = np.array(["Bern", "Zürich", ""], object)
+        file.createVariable("station", str, ("station",))[:] = names
+        file.createVariable("one", str, ())[...] = "alone"
+        file.createVariable("gaps", str, ("station",), fill_value="gone")[1] = "here"
+        remarks = file.createVariable("remarks", str, ("time", "station"), zlib=True)
+        remarks[0:4] = np.full((4, 3), "x" * 1000, object)
+        remarks.note = "kept"
+        group = file.createGroup("more")
+        group.createDimension("none", None)
+        group.createVariable("nothing", str, ("none",))
+    tensorpress("compress", path, "--abs", "1e-3", "-o", "small.nc")
+    with netCDF4.Dataset(path) as old, netCDF4.Dataset(small) as new:
+        assert list(new.variables) == list(old.variables)
+        for name in ("station", "one", "gaps", "remarks", "more/nothing"):
+            assert np.array_equal(new[name][...], old[name][...]), name
+            assert new[name].dimensions == old[name].dimensions
+            assert new[name].chunking() == old[name].chunking()
+            assert new[name].filters() == old[name].filters()
+            assert attributes(small, name) == attributes(path, name)
+        assert np.array_equal(new["t"][...], old["t"][...])
+    # What was written can be written again, and grows with the fill value that it had.
+    tensorpress("compress", "small.nc", "--abs", "1e-3", "-o", "again.nc")
+    with netCDF4.Dataset(tensorpress.directory / "again.nc", "a") as again:
+        again["remarks"][4, 0] = "more"
+        assert list(again["remarks"][4]) == ["more", "", ""]
+
+
+def test_fill_values_of_strings_in_hdf5_are_copied(tensorpress):
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["x"] = np.ones((20, 20), "f4")
+        file.create_dataset("words", (4,), h5py.string_dtype(), fillvalue="none")[2] = "two"
+        file.create_dataset("letters", (4,), "S5", fillvalue=b"fixed")[1] = b"ab"
+    tensorpress("compress", "in.h5", "--abs", "0.1", "-o", "out.h5")
+    with (
+        h5py.File(tensorpress.directory / "in.h5") as old,
+        h5py.File(tensorpress.directory / "out.h5") as new,
+    ):
+        for name in ("words", "letters"):
+            assert np.array_equal(new[name][...], old[name][...]), name
+            assert new[name].fillvalue == old[name].fillvalue
+
+
+@needs_plugin
+@pytest.mark.parametrize("form", ["classic", "netcdf4"])
+@pytest.mark.parametrize("path", [COADS, LEVITUS, ATLAS])
+def test_a_whole_file_is_rewritten_and_only_its_data_differ(tensorpress, path, form):
+    source = path
+    if form == "netcdf4":
+        source = tensorpress.directory / "source.nc"
+        with netCDF4.Dataset(path) as old, netCDF4.Dataset(source, "w") as new:
+            new.setncatts({a: old.getncattr(a) for a in old.ncattrs()})
+            for name, dimension in old.dimensions.items():
+                new.createDimension(name, None if dimension.isunlimited() else dimension.size)
+            for name, variable in old.variables.items():
+                fill = getattr(variable, "_FillValue", None)
+                made = new.createVariable(
+                    name, variable.dtype, variable.dimensions, fill_value=fill, zlib=True
+                )
+                made.set_auto_maskandscale(False)
+                made.setncatts(
+                    {a: variable.getncattr(a) for a in variable.ncattrs() if a != "_FillValue"}
+                )
+                made[...] = raw(path, name)
+            group = new.createGroup("more")
+            group.createDimension("n", 5)
+            group.createVariable("numbers", "i4", ("n",))[:] = np.arange(5)
+            group.note = "kept"
+    told = tensorpress("compress", source, "--rel", "1e-3", "-o", "small.nc", "--json").json
+    small = tensorpress.directory / "small.nc"
+    assert small.stat().st_size < path.stat().st_size / 4
+    bounds = {each["variable"]: each["bound"] for each in told["variables"]}
+    with netCDF4.Dataset(source) as old, netCDF4.Dataset(small) as new:
+        assert list(new.variables) == list(old.variables)
+        assert {a: new.getncattr(a) for a in new.ncattrs()} == {
+            a: old.getncattr(a) for a in old.ncattrs()
+        }
+        for name, dimension in old.dimensions.items():
+            assert new.dimensions[name].isunlimited() == dimension.isunlimited()
+            assert new.dimensions[name].size == dimension.size
+        for name, variable in old.variables.items():
+            assert new[name].dimensions == variable.dimensions
+            assert attributes(small, name) == attributes(source, name)
+            if variable.ndim < 3:
+                assert bounds[name] is None
+                assert np.array_equal(raw(small, name), raw(source, name))
+            else:
+                assert bounds[name].startswith("abs ")
+                check_bound(source, name, raw(small, name), 1e-3)
+        if form == "netcdf4":
+            assert new["more"].note == "kept" and list(new["more/numbers"][:]) == list(range(5))
+    # Our own program reads it without any plugin path.
+    tensorpress(
+        "compress",
+        "small.nc",
+        "--var",
+        list(bounds)[-2 if form == "netcdf4" else -1],
+        "--abs",
+        "1",
+        "-o",
+        "x.tpz",
+    )
+
+
+@needs_plugin
+def test_an_hdf5_file_with_everything_in_it_is_rewritten(tensorpress, smooth):
+    data = smooth((120, 90))
+    with h5py.File(tensorpress.directory / "in.h5", "w", track_order=True) as file:
+        file.attrs["title"] = "a title"
+        field = file.create_dataset(
+            "z/field", data=data.astype(">f4"), chunks=(50, 50), compression="gzip"
+        )
+        field.attrs["names"] = ["one", "two"]
+        file["a_scale"] = np.arange(120.0)
+        file["a_scale"].make_scale("rows")
+        field.dims[0].attach_scale(file["a_scale"])
+        file["whole"] = np.arange(7)
+        file["words"] = ["x", "yy"]
+        file["pairs"] = np.zeros(3, [("a", "f4"), ("b", "i4")])
+        file["named_type"] = np.dtype("f8")
+        file["soft"] = h5py.SoftLink("/z/field")
+        file["elsewhere"] = h5py.ExternalLink("other.h5", "/x")
+        file["nothing"] = np.zeros((0, 4), "f4")
+        file.attrs["best"] = field.ref
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with (
+        h5py.File(tensorpress.directory / "in.h5") as old,
+        h5py.File(tensorpress.directory / "out.h5") as new,
+    ):
+        assert list(new) == list(old)
+        assert new.attrs["title"] == "a title" and new[new.attrs["best"]] == new["z/field"]
+        assert new["z/field"].dims[0][0] == new["a_scale"]
+        assert list(new["z/field"].attrs["names"]) == ["one", "two"]
+        assert new["z/field"].dtype == ">f4" and new["z/field"].chunks == (50, 50)
+        for name in ("a_scale", "whole", "words", "pairs", "nothing"):
+            assert np.array_equal(new[name][...], old[name][...])
+        assert new.get("elsewhere", getlink=True).filename == "other.h5"
+        assert new.get("soft", getlink=True).path == "/z/field"
+        assert np.abs(new["z/field"][...] - data).max() <= 0.5
+        assert new["z/field"].id.get_create_plist().get_filter(0)[0] == 54352
+
+
+def linked_file(path, data):
+    """One dataset with three names, one of them in a group with two names."""
+    with h5py.File(path, "w") as file:
+        file["a"] = data
+        file["group/x"] = file["a"]
+        file["whole"] = np.arange(5)
+        file["same"] = file["whole"]
+        file["twin"] = file["group"]
+        file["uses"] = np.zeros(3)
+        file["uses"].attrs["which"] = file["twin/x"].ref
+
+
+@needs_plugin
+def test_hard_links_stay_links(tensorpress, smooth):
+    data = smooth((120, 90))
+    linked_file(tensorpress.directory / "in.h5", data)
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        assert new["a"] == new["group/x"] == new["twin/x"]
+        assert new["twin"] == new["group"] and new["same"] == new["whole"]
+        assert new[new["uses"].attrs["which"]] == new["a"]
+        assert np.abs(new["a"][...] - data).max() <= 0.5
+        assert new["a"].id.get_create_plist().get_filter(0)[0] == 54352
+
+
+@needs_plugin
+@pytest.mark.parametrize("chosen", ["a", "group/x", "twin/x"])
+def test_of_several_names_only_the_chosen_one_is_compressed(tensorpress, smooth, chosen):
+    data = smooth((120, 90))
+    linked_file(tensorpress.directory / "in.h5", data)
+    tensorpress("compress", "in.h5", "--var", chosen, "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        for name in ("a", "group/x", "twin/x"):
+            exact = np.array_equal(new[name][...], data)
+            assert exact == (name != chosen) and np.abs(new[name][...] - data).max() <= 0.5
+
+
+def add_circle(file):
+    file["inner/back"] = file["/"]
+
+
+def add_deep_groups(file):
+    file["/".join(["g"] * 70)] = 1
+
+
+def add_many_ways(file):
+    group = file
+    for _ in range(60):
+        inner = group.create_group("left")
+        group["right"] = inner
+        group = inner
+
+
+@pytest.mark.parametrize(
+    "add, sentence",
+    [
+        (add_circle, "groups are nested more than 64 deep, or in a circle"),
+        (add_deep_groups, "groups are nested more than 64 deep, or in a circle"),
+        (add_many_ways, "links lead to the same groups in more than 65536 ways"),
+    ],
+)
+def test_groups_without_an_end_are_refused(tensorpress, add, sentence):
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["a"] = np.ones((4, 4), "f4")
+        add(file)
+    np.save(tensorpress.directory / "x.npy", np.ones((4, 4), "f4"))
+    tensorpress("compress", "x.npy", "--abs", "1", "-o", "x.tpz")
+    for arguments in (
+        ["info", "in.h5"],
+        ["compress", "in.h5", "--var", "a", "--abs", "1", "-o", "a.tpz"],
+        ["compress", "in.h5", "--abs", "1", "-o", "out.h5"],
+        ["verify", "in.h5", "x.tpz", "--var", "a"],
+    ):
+        assert sentence in tensorpress.refuses(*arguments)
+    assert not list(tensorpress.directory.glob("[ao]*"))
+
+
+@needs_plugin
+@pytest.mark.parametrize("kind", ["soft", "external"])
+def test_a_circle_of_links_by_name_is_kept(tensorpress, smooth, kind):
+    data = smooth((60, 70))
+    link = h5py.SoftLink("/") if kind == "soft" else h5py.ExternalLink("in.h5", "/")
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["a"] = data
+        file["back"] = link
+    listed = tensorpress("info", "in.h5", "--json").json["variables"]
+    assert [each["name"] for each in listed] == ["a"]
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5") as new:
+        assert type(new.get("back", getlink=True)) is type(link)
+        assert np.abs(new["back/a"][...] - data).max() <= 0.5
