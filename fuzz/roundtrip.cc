@@ -45,14 +45,16 @@ Difference compare(const TensorCase& made, const Tensor& copy, double limit) {
     else
       difference.squared += (x - y) * (x - y);
     if (!bound && !fill) continue;
-    const auto where = text(made.to_string(), ": element ", i, ", ", x, " came back as ", y);
+    const auto where = [&] {
+      return text(made.to_string(), ": element ", i, ", ", x, " came back as ", y);
+    };
     if (fill || !std::isfinite(x)) {
-      must(same_bits, where + ", a special value");
+      must(same_bits, [&] { return where() + ", a special value"; });
       continue;
     }
     must(x != 0 || y == 0, where);
     const double allowed = pointwise ? bound->value() * std::fabs(x) : limit;
-    must(std::fabs(x - y) <= allowed, text(where, ", allowed ", allowed));
+    must(std::fabs(x - y) <= allowed, [&] { return text(where(), ", allowed ", allowed); });
   }
   return difference;
 }

@@ -2,6 +2,7 @@
 // the screen.
 #pragma once
 
+#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -14,6 +15,13 @@ inline void must(bool holds, const std::string& fact) {
   if (holds) return;
   std::fprintf(stderr, "fuzz: this does not hold: %s\n", fact.c_str());
   std::abort();
+}
+
+/// The same with a function that makes the sentence: for checks of every element, where writing it
+/// each time would take longer than what is tested.
+template <std::invocable Sentence>
+void must(bool holds, const Sentence& fact) {
+  if (!holds) must(false, std::string(fact()));
 }
 
 /// An error is fine, but it says what is wrong, and it is not our own fault.
