@@ -57,16 +57,17 @@ struct CompressOptions {
   std::vector<double> fill_values = {};
   /// For Bound::relative when the range is known: saves a pass over the data.
   std::optional<ValueRange> value_range = {};
-  std::size_t threads = 1;
-  Runner runner = {};                     // overrides `threads` when set
+  std::size_t threads = 1;                // with a runner: how many pieces are worked on at once
+  Runner runner = {};                     // who works on them; own threads when absent
   std::optional<Shape> chunk_shape = {};  // chosen by the codec when absent
   std::vector<Attribute> attributes = {};
 };
 
 struct DecompressOptions {
-  std::size_t threads = 1;
-  Runner runner = {};  // overrides `threads` when set
-  /// Streams that claim more decompressed bytes than this are refused before anything is allocated.
+  std::size_t threads = 1;  // with a runner: how many pieces are worked on at once
+  Runner runner = {};       // who works on them; own threads when absent
+  /// Streams that claim more decompressed bytes than this are refused before anything is allocated;
+  /// for a part of a tensor, also those with larger chunks, because chunks are decompressed whole.
   std::uint64_t max_bytes = std::uint64_t{1} << 40;
 };
 

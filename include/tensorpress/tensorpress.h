@@ -230,7 +230,8 @@ typedef struct tensorpress_decompress_options {
   size_t threads;     /**< as above */
   tensorpress_runner runner;
   void* runner_opaque;
-  uint64_t max_bytes; /**< refuse streams that claim more decompressed bytes. 0: 2^40 */
+  uint64_t max_bytes; /**< refuse streams that claim more decompressed bytes, and for regions also
+                         those with larger chunks. 0: 2^40 */
   tensorpress_allocator allocator;
 } tensorpress_decompress_options;
 

@@ -12,18 +12,34 @@ namespace {
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 22;
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
 
-/// Where the letters of a chunk's frame stand next, or the end of the source.
-Result<std::uint64_t> next_letters(const ByteSource& source, std::uint64_t at) {
-  std::vector<std::byte> window;
-  for (; at < source.size(); at += kWindow) {
-    window.resize(static_cast<std::size_t>(std::min(kWindow, source.size() - at)));
-    RETURN_IF_ERROR(source.read_at(at, window));
-    for (std::size_t i = 0; i + kChunk.size() <= window.size(); i += kAlignment) {
-      if (std::memcmp(window.data() + i, kChunk.data(), kChunk.size()) == 0) return at + i;
+/// Looks for the letters of a chunk's frame. What was read is kept for the next search, so that
+/// every byte is read once, however many letters there are.
+class LetterSearch {
+ public:
+  explicit LetterSearch(const ByteSource& source) : source_(source) {}
+
+  /// Where they stand next, at `at` or behind it, or the end of the source. `at` never goes back.
+  Result<std::uint64_t> next(std::uint64_t at) {
+    for (; at < source_.size(); at += kAlignment) {
+      if (at >= begin_ + window_.size()) RETURN_IF_ERROR(read(at));
+      const std::size_t i = static_cast<std::size_t>(at - begin_);
+      if (window_.size() - i < kChunk.size()) break;  // only at the source's end
+      if (std::memcmp(window_.data() + i, kChunk.data(), kChunk.size()) == 0) return at;
     }
+    return source_.size();
   }
-  return source.size();
-}
+
+ private:
+  Result<void> read(std::uint64_t at) {
+    begin_ = at;
+    window_.resize(static_cast<std::size_t>(std::min(kWindow, source_.size() - at)));
+    return source_.read_at(at, window_);
+  }
+
+  const ByteSource& source_;
+  std::uint64_t begin_ = 0;
+  std::vector<std::byte> window_;
+};
 
 }  // namespace
 
@@ -35,9 +51,10 @@ Result<std::vector<IndexEntry>> find_chunks(const ByteSource& source, const Chun
                      " are looked for");
   }
   std::vector<IndexEntry> index(static_cast<std::size_t>(count));
+  LetterSearch letters(source);
   std::uint64_t next = 0;  // they stand in order
   for (std::uint64_t at = begin; next < count;) {
-    TRY(at, next_letters(source, at));
+    TRY(at, letters.next(at));
     if (source.size() - at < kFrameBytes) break;
     std::array<std::byte, kFrameBytes> bytes;
     RETURN_IF_ERROR(source.read_at(at, bytes));

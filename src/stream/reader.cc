@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/region.h"
+#include "base/text.h"
 #include "stream/chunk_flow.h"
 #include "stream/chunk_work.h"
 #include "stream/find_chunks.h"
@@ -117,6 +118,10 @@ Result<void> read_ancillary(SectionReader& sections, std::uint64_t end,
     TRY(const Frame frame, sections.read_frame());
     RETURN_IF_ERROR(sections.read_other_section(frame, attributes));
   }
+  if (sections.position() != end) {
+    return corrupt("a section ends at byte ", sections.position(),
+                   ", inside of what begins at byte ", end);
+  }
   return {};
 }
 
@@ -126,6 +131,18 @@ Result<std::pair<Header, ChunkDecoder>> read_opening(SectionReader& sections) {
   TRY(Header header, sections.read_header());
   TRY(auto decoder, ChunkDecoder::make(header));
   return std::pair(std::move(header), std::move(decoder));
+}
+
+// Reading any part of a stream holds at least one whole chunk.
+Result<void> check_chunk_size(const StreamInfo& info, const ChunkGrid& grid,
+                              std::uint64_t max_bytes) {
+  if (grid.chunk_count() == 0) return {};
+  const Shape largest = grid.region(0).extent;
+  const std::uint64_t bytes = largest.element_count() * size_of(info.dtype);
+  if (bytes <= max_bytes) return {};
+  return too_large("the stream has chunks of shape ", largest.to_string(), ", ", human_bytes(bytes),
+                   ", and parts are read by whole chunks; the limit is ", human_bytes(max_bytes),
+                   " (max_bytes)");
 }
 
 // Passes on what lies inside `part`, in its coordinates.
@@ -263,6 +280,7 @@ Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count,
     return bad_argument("chunks ", first, " and ", count,
                         " from there on are not all there; the stream has ", existing);
   }
+  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
   IndexedFeed feed = state_->feed();
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), first);
@@ -275,6 +293,7 @@ Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
   StreamInfo wanted = info();
   wanted.shape = part.extent;
   RETURN_IF_ERROR(check_decompressed_size(wanted, options.max_bytes));
+  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
   IndexedFeed feed = state_->feed();
   CroppingSink cropping(part, sink);
   return decode_in_order(state_->decoder, feed, grid().chunks_in(part), cropping, options);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "stream/memory_io.h"
 #include "unit/stream_samples.h"
@@ -177,6 +178,34 @@ TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
   EXPECT_EQ(skipped, std::vector<std::uint64_t>{2});
 }
 
+/// Counts what is read.
+class CountedFile : public samples::FileLike {
+ public:
+  using FileLike::FileLike;
+  Result<void> read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    bytes_read += into.size();
+    return FileLike::read_at(offset, into);
+  }
+  mutable std::uint64_t bytes_read = 0;
+};
+
+TEST(DamagedStream, LookingForChunksReadsEveryByteAFewTimesOnly) {
+  const Tensor tensor = ramp(DType::f32, {3000, 16});
+  Bytes cut = packed(tensor, chop(8), {.chunk_shape = Shape{1, 16}});
+  cut.resize(cut.size() - 16);
+  Bytes letters(std::size_t{1} << 18);  // behind the header: frames that are none
+  const Bytes opening = packed(ramp(DType::f32, {16}), chop(8));
+  for (std::size_t i = 0; i + 8 <= letters.size(); i += 8) std::memcpy(&letters[i], "CHNK", 4);
+  std::ranges::copy(
+      std::span(opening).first(samples::load(take_apart(opening).back().payload, 8, 8)),
+      letters.begin());
+  for (const Bytes& bytes : {cut, letters}) {
+    const CountedFile file(bytes);
+    ASSERT_TRUE(stream::StreamReader::open_without_footer(file).ok());
+    EXPECT_LE(file.bytes_read, 8 * bytes.size());
+  }
+}
+
 TEST(DamagedStream, OtherFilesAndVersionsAreNamed) {
   const Bytes text(64, std::byte{'x'});
   expect_refused(text, ErrorCode::corrupt, "not a .tpz stream");
@@ -277,6 +306,42 @@ TEST(HostileStream, SectionsOutOfPlaceAreRefused) {
   auto note_between_chunks = good;
   note_between_chunks.insert(note_between_chunks.begin() + 3, {"note", 0, 0, Bytes(8)});
   EXPECT_TRUE(refused(note_between_chunks));
+}
+
+TEST(HostileStream, ChunksInsideOfAnotherSectionAreRefused) {
+  // The payload of `note` is a chunk as it stands in the stream, and the index points into it.
+  const Bytes good = packed(ramp(DType::u8, {5}), chop(1));
+  const auto sections = take_apart(good);
+  const std::uint64_t chunk = samples::load(sections.back().payload, 8, 8);
+  const std::uint64_t footer = samples::load(good, good.size() - 16, 8);
+  const Bytes note(good.begin() + static_cast<std::ptrdiff_t>(chunk),
+                   good.begin() + static_cast<std::ptrdiff_t>(footer));
+  auto hiding = sections;
+  ASSERT_EQ(hiding.size(), 3u);  // HEAD CHNK FOOT
+  hiding[1] = {"note", 0, 0, note};
+  constexpr std::uint64_t kFrame = 32;
+  samples::store(hiding.back().payload, 8, 8, chunk + kFrame);
+  expect_refused(put_together(hiding, false), ErrorCode::corrupt);
+}
+
+TEST(HostileStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAllocated) {
+  const std::vector<float> same(std::size_t{1} << 20, 3.5f);
+  const Shape shape{std::uint64_t{1} << 20};
+  const auto stream = compress(view_of(same, shape), Codec::make("ceresz").value(),
+                               Bound::absolute(1e-3), {.chunk_shape = shape});
+  ASSERT_TRUE(stream.ok());
+  std::vector<float> one(1);
+  const Region first{{0}, Shape{1}};
+  const auto read = [&](std::uint64_t max_bytes) {
+    return Decompressor({.max_bytes = max_bytes}).decompress(*stream, first, view_of(one, {1}));
+  };
+  const auto refused = read(1024);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::too_large);
+  EXPECT_NE(refused.error().message.find("4 MiB"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(read(std::uint64_t{4} << 20).ok());
+  EXPECT_EQ(one.front(), 3.5f);
 }
 
 TEST(HostileStream, SwappedMissingAndRepeatedChunksAreRefused) {
