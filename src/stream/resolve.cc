@@ -15,6 +15,16 @@
 namespace tensorpress::stream {
 namespace {
 
+// Squares below it have few bits, or none.
+constexpr double kSmallestSquare = 0x1p-900;
+
+// Where the product of the two is too large or too small, though its root is not, from their roots.
+double geometric_mean(double a, double b) {
+  const double product = a * b;
+  const bool exact = product >= kSmallestSquare && std::isfinite(product);
+  return exact ? std::sqrt(product) : std::sqrt(a) * std::sqrt(b);
+}
+
 // Half a unit in the last place, relative: what rounding to the type may add.
 double rounding_share(DType dtype) {
   switch (dtype) {
@@ -141,7 +151,8 @@ class Resolution {
 
   Result<double> width_of_range() {
     if (options_.bound.value_range) {
-      return options_.bound.value_range->high - options_.bound.value_range->low;
+      return std::min(options_.bound.value_range->high - options_.bound.value_range->low,
+                      std::numeric_limits<double>::max());
     }
     TRY(const auto plan, plan_for_looking());
     TRY(Survey survey, look_.survey(plan.grid, options_.bound.fill_values));
@@ -192,11 +203,13 @@ class Resolution {
     TRY(const auto plan, plan_for_looking());
     const double root_mean_square = width * portable_exp2(-decibels * 0.16609640474436812);
     const double wanted = root_mean_square * root_mean_square;
-    if (!std::isfinite(16 * wanted)) return root_mean_square * (1 - 1e-6);  // too large to search
+    // Squares that are too large or too small to be told apart: no search.
+    if (!std::isfinite(16 * wanted) || wanted < kSmallestSquare)
+      return root_mean_square * (1 - 1e-6);
     const auto samples = sample_chunks(plan.grid, source_.dtype());
     double low = root_mean_square, high = root_mean_square * 16;
     for (int step = 0; step < 8; ++step) {
-      const double middle = std::sqrt(low * high);
+      const double middle = geometric_mean(low, high);
       TRY(const Trial trial, try_limit(middle, plan.grid, samples));
       (trial.mean_squared_error() <= 0.99 * wanted ? low : high) = middle;
     }
@@ -214,7 +227,7 @@ class Resolution {
     if (width == 0) return 0.0;
     TRY(const auto plan, plan_for_looking());
     const auto samples = sample_chunks(plan.grid, source_.dtype());
-    double low = width * 1e-12, high = width;
+    double low = std::max(width * 1e-12, std::numeric_limits<double>::denorm_min()), high = width;
     TRY(const Trial loosest, try_limit(high, plan.grid, samples));
     if (loosest.ratio() < ratio) {
       return bad_argument("a ratio of ", ratio,
@@ -222,7 +235,7 @@ class Resolution {
                           rounded(loosest.ratio()), " on samples");
     }
     for (int step = 0; step < 24 && high > low * 1.002; ++step) {
-      const double middle = std::sqrt(low * high);
+      const double middle = geometric_mean(low, high);
       TRY(const Trial trial, try_limit(middle, plan.grid, samples));
       (trial.ratio() < ratio ? low : high) = middle;
     }

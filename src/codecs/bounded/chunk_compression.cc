@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/contiguous.h"
 #include "base/portable_math.h"
+#include "base/squares.h"
 #include "codecs/bounded/chunk_coding.h"
 #include "codecs/bounded/elements.h"
 #include "codecs/bounded/mask.h"
@@ -167,8 +168,9 @@ class ChunkCompression {
   double squared_error() const {
     if (measured_error_) return *measured_error_;
     if ((flags_ & kConstant) != 0 && scan_.min == scan_.max) return 0;
-    const double limit = *parameters_.limit;
-    return static_cast<double>(count_ - special_count_) * limit * limit;
+    const double limit = *parameters_.limit, count = static_cast<double>(count_ - special_count_);
+    const double squared = count * limit * limit;
+    return squared > 0x1p-900 ? squared : count * square_at_least(limit);
   }
 
   std::optional<CompressedChunk> code_values(std::span<std::byte> output) {
@@ -283,7 +285,7 @@ class ChunkCompression {
       to_element(value_at(decoded[i], i), element);
       const double error = std::fabs(to_double(element) - static_cast<double>(values_[i]));
       if (within(error, i)) {
-        squared += error * error;
+        squared += square_at_least(error);
       } else {
         patches.push_back({i, bits_at(i)});
       }
