@@ -115,5 +115,35 @@ RC_GTEST_PROP(DctChopProperty, BytesDependOnNothingButTheInput, ()) {
   }
 }
 
+RC_GTEST_PROP(DctChopProperty, BytesDoNotDependOnHowMemoryIsLaidOut, ()) {
+  const Sample sample = arbitrary_sample();
+  const TensorView plain = sample.tensor.view();
+  const auto expected = compress(plain, sample.codec).value();
+  const std::size_t rank = plain.shape.rank(), element = size_of(plain.dtype);
+  std::vector<std::byte> room(2 * sample.tensor.bytes.size() + 64);
+
+  const auto written_from = [&](std::byte* begin, const std::vector<std::int64_t>& strides) {
+    MutableTensorView view = MutableTensorView::contiguous(begin, plain.dtype, plain.shape);
+    std::copy(strides.begin(), strides.end(), view.strides.begin());
+    copy_elements(plain, view);
+    return compress(view, sample.codec).value();
+  };
+  std::vector<std::int64_t> c_order(rank), fortran(rank), apart(rank);
+  std::int64_t step = static_cast<std::int64_t>(element);
+  for (std::size_t axis = rank; axis-- > 0;) {
+    c_order[axis] = step;
+    apart[axis] = 2 * step;
+    step *= static_cast<std::int64_t>(std::max<std::uint64_t>(plain.shape[axis], 1));
+  }
+  step = static_cast<std::int64_t>(element);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    fortran[axis] = step;
+    step *= static_cast<std::int64_t>(std::max<std::uint64_t>(plain.shape[axis], 1));
+  }
+  RC_ASSERT(written_from(room.data() + 1, c_order) == expected);
+  RC_ASSERT(written_from(room.data(), fortran) == expected);
+  RC_ASSERT(written_from(room.data(), apart) == expected);
+}
+
 }  // namespace
 }  // namespace tensorpress

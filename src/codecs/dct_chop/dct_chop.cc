@@ -34,7 +34,7 @@ constexpr double kSmallestMeanSquare = 1e-30;
 constexpr double kSummationShare = 1e-9;
 
 // Which workspace buffer serves what.
-enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed };
+enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed, kElements };
 
 class DctChop final : public ChunkCodec {
  public:
@@ -81,10 +81,25 @@ class DctChop final : public ChunkCodec {
   Parameters parameters_;
 };
 
-// Elements of the chunk as the kernels take them: floats in one piece, nothing to pad.
-bool is_direct(const TensorView& chunk, const Geometry& geometry) {
-  return chunk.dtype == DType::f32 && geometry.unpadded() && chunk.is_contiguous() &&
+// Floats in one piece.
+bool is_plain(const TensorView& chunk) {
+  return chunk.dtype == DType::f32 && chunk.is_contiguous() &&
          reinterpret_cast<std::uintptr_t>(chunk.data) % alignof(float) == 0;
+}
+
+// Elements of the chunk as the kernels take them: nothing to pad.
+bool is_direct(const TensorView& chunk, const Geometry& geometry) {
+  return is_plain(chunk) && geometry.unpadded();
+}
+
+// The error that a stream tells follows from sums whose order is that of floats in one piece. Where
+// they lie otherwise they are copied, so that the bytes do not depend on how memory is laid out.
+TensorView plain_floats(const TensorView& chunk, AlignedBuffer& room) {
+  if (chunk.dtype != DType::f32 || is_plain(chunk)) return chunk;
+  const auto copy = MutableTensorView::contiguous(
+      room.reserve(static_cast<std::size_t>(chunk.byte_count())).data(), chunk.dtype, chunk.shape);
+  copy_elements(chunk, copy);
+  return copy;
 }
 
 void to_little_endian(std::span<float> values) {
@@ -190,8 +205,9 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
   return squared_error * (1 + kSummationShare);
 }
 
-Result<CompressedChunk> DctChop::compress(const TensorView& chunk, std::span<std::byte> output,
+Result<CompressedChunk> DctChop::compress(const TensorView& given, std::span<std::byte> output,
                                           ChunkWorkspace& workspace) const {
+  const TensorView chunk = plain_floats(given, workspace.buffers[kElements]);
   const Geometry geometry = Geometry::of(chunk.shape, parameters_);
   const std::uint64_t bytes = coded_bytes(geometry);
   if (output.size() < std::min(bytes, chunk.byte_count())) {
