@@ -130,6 +130,7 @@ void Forward<T>::code_anchors(const Lattice& lattice, const ModelSet<T>& models,
 template <class T>
 bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                      const InterpolationMode& mode, double bound, std::size_t most_outliers) {
+  if (extents[2] > std::numeric_limits<std::uint32_t>::max()) return false;  // of RowSpan
   spans_.clear();
   outliers_.clear();
   anchors_.clear();

@@ -64,7 +64,9 @@ struct Outlier {
 
 /// Where a row's residuals are.
 struct RowSpan {
-  std::uint32_t start, count;
+  std::size_t
+      start;  // of padded rows, so that chunks of fewer than 2^32 values may reach beyond it
+  std::uint32_t count;
   std::uint32_t group;
 };
 
@@ -119,8 +121,8 @@ class RowEncoder {
           {lattice_.position(job.level - 1, job.z, job.y, job.first_x + at), originals[at]});
     }
     std::fill(residuals + count, residuals + padded, 0);
-    spans_.push_back({static_cast<std::uint32_t>(used_), static_cast<std::uint32_t>(count),
-                      static_cast<std::uint32_t>(job.group)});
+    spans_.push_back(
+        {used_, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(job.group)});
     used_ += padded;
     return outliers_.size() <= most_outliers_;
   }

@@ -143,7 +143,7 @@ void InterpolationTrainer::add(const bounded::Field<T>& field, double bound,
   if (!forward.run(values, folding.extents, estimate.mode, bound, values.size() / 8)) return;
   std::vector<Counts> counts(kRowGroups * kernels::kScaleClasses);
   for (const RowSpan& span : forward.spans()) {
-    for (std::uint32_t i = span.start; i < span.start + span.count; ++i) {
+    for (std::size_t i = span.start; i < span.start + span.count; ++i) {
       const auto size = static_cast<std::size_t>(std::abs(forward.residuals()[i]));
       const std::size_t bin = size < 128 ? size : size < 256 ? 128 : size < 4096 ? 129 : 130;
       counts[span.group * kernels::kScaleClasses + forward.classes()[i]].sizes[bin] += 1;
