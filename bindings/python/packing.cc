@@ -12,8 +12,8 @@
 #include "base/errors.h"
 #include "errors.h"
 #include "huge_pages.h"
+#include "stream/chunk_work.h"
 #include "tensorpress/pack.h"
-#include "tensorpress/parallel.h"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -81,7 +81,7 @@ Result<void> in_parts(std::size_t count, std::size_t part, const Work& work) {
   if (part >= count) return work(std::size_t{0}, count);
   const std::size_t parts = (count + part - 1) / part;
   std::vector<Result<void>> results(parts);
-  thread_runner(parts)(parts, [&](std::size_t number) {
+  stream::runner_or_threads({}, parts)(parts, [&](std::size_t number) {
     const std::size_t first = number * part;
     results[number] = work(first, std::min(part, count - first));
   });

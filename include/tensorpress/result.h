@@ -1,6 +1,6 @@
 // Errors as values. A function that can fail returns Result<T>, which the compiler insists on
-// looking at; nothing in the library throws, prints or exits. A message names the thing, the value
-// and the way out.
+// looking at; nothing in the library prints or exits, and nothing throws but std::bad_alloc where
+// memory for small things runs out. A message names the thing, the value and the way out.
 #pragma once
 
 #include <cstdint>

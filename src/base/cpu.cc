@@ -69,6 +69,15 @@ bool cpu_has(Isa isa) {
   }
 }
 
+// Without a list of them: packing asks on every call, and promises to allocate nothing.
+Isa best_isa(Isa cap) {
+  Isa best = Isa::scalar;
+  for (const auto& named : kNames) {
+    if (named.isa <= cap && cpu_has(named.isa)) best = named.isa;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string_view name_of(Isa isa) {
@@ -87,7 +96,7 @@ Result<Isa> parse_isa(std::string_view name) {
 }
 
 Isa detected_isa() {
-  return usable_isas().back();
+  return best_isa(kNames.back().isa);
 }
 
 std::vector<Isa> usable_isas() {
@@ -105,11 +114,7 @@ Result<Isa> active_isa() {
   if (cap_name == nullptr || *cap_name == '\0') return detected_isa();
   const auto cap = parse_isa(cap_name);
   if (!cap.ok()) return bad_argument("TENSORPRESS_MAX_ISA: ", cap.error().message);
-  Isa best = Isa::scalar;
-  for (const Isa isa : usable_isas()) {
-    if (isa <= *cap) best = isa;
-  }
-  return best;
+  return best_isa(*cap);
 }
 
 }  // namespace tensorpress

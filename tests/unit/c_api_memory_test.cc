@@ -6,6 +6,7 @@
 #include <new>
 
 #include "sanitized.h"
+#include "tensorpress/pack.h"
 #include "unit/c_api_samples.h"
 
 #if !TENSORPRESS_SANITIZED
@@ -224,6 +225,20 @@ TEST(CApiMemory, MemoryMayRunOutAnywhereInADecompression) {
               return status;
             }),
             5);
+}
+
+TEST(PackMemory, PackingAllocatesNothing) {
+  const auto values = waves();
+  const std::span<const std::byte> elements = std::as_bytes(std::span(values));
+  std::vector<float> copy(values.size());
+  const QuantizeOptions four_bits{.bits = 4};
+  std::vector<std::byte> bytes(packed_size(values.size(), four_bits).value());
+  allowed = 0;
+  const bool packs = pack(DType::f32, elements, four_bits, bytes).ok();
+  const bool unpacks =
+      unpack(DType::f32, bytes, four_bits, std::as_writable_bytes(std::span(copy))).ok();
+  allowed = -1;
+  EXPECT_TRUE(packs && unpacks);
 }
 
 #endif
