@@ -100,10 +100,9 @@ def extract_field(directory, name, file, variable, title, about):
     filled, missing = fill_land(values)
     if missing > 0:
         about += (
-            f" {100 * missing:.0f} % of the grid is land or has no data; dct-chop knows no "
-            "missing values, so"
-            " they were set to the mean of their plane, and the errors below count the coasts "
-            "that this makes."
+            f" {100 * missing:.0f} % of the grid is land or has no data. dct-chop stores chunks "
+            "with missing values as they are, so here these were set to the mean of their plane, "
+            "and the errors below count the coasts that this makes."
         )
     save(directory, name, filled, title, about)
 

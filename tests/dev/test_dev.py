@@ -41,6 +41,10 @@ exit "${FAILING:-0}"
 """
 
 
+# The folders whose rules and format ./dev looks after.
+OURS = re.search(r"our_folders=\((.*?)\)", (ROOT / "dev").read_text()).group(1).split()
+
+
 class House:
     """A copy of the script in an empty folder, with stand-ins first on the PATH."""
 
@@ -69,6 +73,11 @@ class House:
         for requirements in (folder / "requirements").iterdir():
             checksum = hashlib.sha256(requirements.read_bytes()).hexdigest()
             (folder / ".venv" / f"installed-{requirements.stem}").write_text(f"{checksum}  -\n")
+        for name in [*OURS, "src/base", "apps/command_line", "bindings/hdf5"]:
+            (folder / name).mkdir(exist_ok=True)
+        for name in ("clang-format-16", "shellcheck", "run-clang-tidy-16"):
+            self.tool(name)
+        self.tool("ruff", 'case $1 in "${COMPLAINING:-}") exit 1 ;; esac', ".venv/bin")
 
     def tool(self, name, body="", folder="tools"):
         path = self.folder / folder / name
@@ -165,6 +174,22 @@ def test_bench_installs_zfp_only_for_peers_and_configures_a_build_that_lacked_th
     assert house.calls("apt-get")[-1].endswith(" libzfp-dev") and len(house.calls("cmake")) == 1
 
 
+def test_tests_bring_the_other_compressors_before_they_build(house):
+    (house.folder / ".venv" / "installed-peers").unlink()
+    house.run("build", MISSING="libzfp-dev")
+    (house.folder / "build" / "CMakeCache.txt").write_text(
+        "TENSORPRESS_ZFP_INCLUDE_DIR:PATH=TENSORPRESS_ZFP_INCLUDE_DIR-NOTFOUND\n"
+    )
+    result = house.run("test", MISSING="libzfp-dev")
+    assert result.returncode == 0, result.stdout + result.stderr
+    calls = house.log.read_text().splitlines()
+    first = [
+        next(i for i, call in enumerate(calls) if re.search(pattern, call))
+        for pattern in ("apt-get install .*libzfp-dev", "peers.txt", "cmake --preset release")
+    ]
+    assert first == sorted(first)
+
+
 @pytest.mark.parametrize(
     "arguments, explanation",
     [
@@ -216,11 +241,19 @@ def test_help_names_the_presets_that_there_are_and_each_is_built(house):
         assert house.calls("cmake")[0].startswith(f"cmake --preset {preset}")
 
 
+def test_help_names_what_full_adds(house):
+    told = re.search(r"test --full +(.*)", house.run("help").stdout).group(1)
+    files = {path.stem for path in (ROOT / "tests" / "full").glob("test_*.py")}
+    assert files == {"test_huge_arrays", "test_pages_in_a_browser"}
+    for words in ("other CPUs", "ThreadSanitizer", "huge arrays", "every page in a browser"):
+        assert words in told
+
+
 @pytest.fixture
 def fuzzing(house):
     """With two targets, one of which has inputs beside its corpus."""
     for folder in ("fuzz/corpus/model_text", "fuzz/corpus/npy", "models"):
-        (house.folder / folder).mkdir(parents=True)
+        (house.folder / folder).mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "fuzz" / "corpora.txt", house.folder / "fuzz")
     for target in ("model_text", "npy"):
         (house.folder / "fuzz" / f"{target}.cc").write_text("")
@@ -264,54 +297,91 @@ def test_every_folder_of_the_fuzzers_inputs_and_every_target_of_them_is_there():
         assert folders and all((ROOT / folder).is_dir() for folder in folders)
 
 
-@pytest.fixture
-def linting(house):
-    for folder in "include src apps bindings tests bench fuzz examples".split():
-        (house.folder / folder).mkdir()
-    for name in ("clang-format-16", "shellcheck", "run-clang-tidy-16"):
-        house.tool(name)
-    house.tool("git", "echo CMakePresets.json")
-    house.tool("ruff", 'case $1 in "${COMPLAINING:-}") exit 1 ;; esac', ".venv/bin")
-    return house
-
-
 def outcomes(result):
     """By the names of stages, from the table at the end."""
     rows = re.findall(r"^(\S.*?) +\d+ s  (.*)$", result.stdout, re.MULTILINE)
     return dict(rows)
 
 
-def test_lint_looks_at_cpp_python_and_scripts(linting):
-    found = outcomes(linting.run("lint", MISSING=""))
+def test_lint_looks_at_cpp_python_and_scripts(house):
+    found = outcomes(house.run("lint", MISSING=""))
     assert list(found) == [
         "packages",
         "rules of the tree",
         "format",
-        "Python",
+        "ruff",
         "shell scripts",
         "build (GCC, release)",
         "clang-tidy",
     ]
-    assert found["Python"] == "ok"
-    assert [call.split()[1] for call in linting.calls("ruff")] == ["check", "format"]
-    assert "-p build" in linting.calls("run-clang-tidy-16")[0]
+    assert found["ruff"] == "ok"
+    assert [call.split()[1] for call in house.calls("ruff")] == ["check", "format"]
+    assert "-p build" in house.calls("run-clang-tidy-16")[0]
 
 
 @pytest.mark.parametrize("command", ["check", "format"])
-def test_lint_fails_with_python_and_goes_on(linting, command):
-    result = linting.run("lint", MISSING="", COMPLAINING=command)
+def test_lint_fails_with_python_and_goes_on(house, command):
+    result = house.run("lint", MISSING="", COMPLAINING=command)
     assert result.returncode == 1
-    assert outcomes(result)["Python"] == "FAILED" and outcomes(result)["clang-tidy"] == "ok"
+    assert outcomes(result)["ruff"] == "FAILED" and outcomes(result)["clang-tidy"] == "ok"
 
 
-def test_lint_finds_forbidden_flags_in_our_build_files_alone(linting):
-    wheel = linting.folder / ".venv" / "lib" / "wheel.cmake"
+def test_test_looks_at_rules_and_format_and_counts_what_they_find_as_a_failure(house):
+    result = house.run("test", MISSING="shellcheck clang-format-16 clang-tidy-16")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert house.calls("apt-get")[-1].endswith("--no-install-recommends clang-format-16 shellcheck")
+    result = house.run("test", MISSING="", COMPLAINING="format")
+    assert result.returncode == 1 and outcomes(result)["ruff"] == "FAILED"
+    assert result.stdout.splitlines()[-1] == "54 passed, 1 failed, 6 skipped"
+    assert house.calls("run-clang-tidy-16") == []
+
+
+def test_what_an_example_leaves_in_the_folder_breaks_no_rule(house):
+    (house.folder / "step.py").write_text("# of /" + "home/somebody\n")
+    assert house.run("lint", MISSING="").returncode == 0
+    assert all(" . " not in f"{call} " for call in house.calls("ruff"))
+
+
+@pytest.mark.parametrize(
+    "folder, wrong, right",
+    [
+        ("src/base", "files/npy.h", "base/text.h"),
+        ("apps/command_line", "report/html.h", "files/npy.h"),
+        ("bindings/hdf5", "model/text.h", "kernels/scan.h"),
+    ],
+)
+def test_a_folder_includes_only_what_the_map_allows(house, folder, wrong, right):
+    header = house.folder / folder / "new.h"
+    header.write_text(f'#include "{right}"\n')
+    assert house.run("lint", MISSING="").returncode == 0
+    header.write_text(f'#include "{wrong}"\n')
+    result = house.run("lint", MISSING="")
+    assert result.returncode == 1 and f"{folder} may include" in result.stderr
+    assert outcomes(result)["rules of the tree"] == "FAILED"
+
+
+def test_requirements_agree_on_every_version():
+    versions = {}
+    for path in (ROOT / "requirements").iterdir():
+        for line in path.read_text().splitlines():
+            if not line.startswith("#"):
+                name, version = line.lower().replace("-", "_").split("==")
+                assert versions.setdefault(name, version) == version, f"{path.name}: {line}"
+
+
+def test_every_folder_that_git_knows_is_looked_after():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+    assert {line.split("/")[0] for line in listed.splitlines() if "/" in line} <= set(OURS)
+
+
+def test_lint_finds_forbidden_flags_in_our_build_files_alone(house):
+    wheel = house.folder / ".venv" / "lib" / "wheel.cmake"
     wheel.parent.mkdir()
     wheel.write_text("add_compile_options(-march=native)\n")
-    result = linting.run("lint", MISSING="")
+    result = house.run("lint", MISSING="")
     assert "must be the same bytes" not in result.stderr
-    (linting.folder / "CMakePresets.json").write_text('{"flags": "-ffast-math"}\n')
-    result = linting.run("lint", MISSING="")
+    (house.folder / "CMakePresets.json").write_text('{"flags": "-ffast-math"}\n')
+    result = house.run("lint", MISSING="")
     assert result.returncode == 1 and "must be the same bytes" in result.stderr
     assert outcomes(result)["rules of the tree"] == "FAILED"
 
@@ -332,7 +402,8 @@ def test_test_full_adds_other_cpus_thread_sanitizer_and_huge_arrays(house):
     result = house.run("test", "--full", MISSING="")
     found = outcomes(result)
     assert result.returncode == 0, result.stdout + result.stderr
-    for stage in ("tests without SIMD (s390x)", "unit tests (tsan)", "huge arrays"):
+    slow = "huge arrays, pages in a browser"
+    for stage in ("tests without SIMD (s390x)", "unit tests (tsan)", slow):
         assert found[stage] == "ok"
     assert "tests/full" in house.calls("pytest")[-1]
     # Six runners of `test`, and two more, with 9 + 1 each.

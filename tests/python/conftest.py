@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import re
 import warnings
 
 import numpy as np
@@ -44,11 +43,6 @@ def real_field(name, variable):
         found = dataset.variables[variable]
         found.set_auto_maskandscale(False)
         return np.asarray(found[:]), float(found.getncattr("missing_value"))
-
-
-def python_blocks(page):
-    """The python examples of a page, as they are written."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
 @pytest.fixture

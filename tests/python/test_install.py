@@ -11,7 +11,8 @@ import venv
 import zipfile
 
 import pytest
-from conftest import ROOT, python_blocks
+from conftest import ROOT
+from test_pages import blocks
 
 SITE = pathlib.Path(sysconfig.get_path("purelib"))
 ROUND_TRIP = """
@@ -144,10 +145,11 @@ def test_pip_installs_the_source_archive_into_a_clean_environment_without_networ
         [python, "-I", "-c", ROUND_TRIP], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    # What needs PyTorch runs in test_documentation.py.
-    blocks = [each for each in python_blocks("README.md") if "import torch" not in each]
-    assert blocks
-    (tmp_path / "readme.py").write_text("\n".join(blocks))
+    # What needs PyTorch runs in test_pages.py.
+    examples = [text for language, text in blocks(ROOT / "README.md") if language == "python"]
+    examples = [text for text in examples if "import torch" not in text]
+    assert examples
+    (tmp_path / "readme.py").write_text("\n".join(examples))
     subprocess.run([python, "-I", "readme.py"], cwd=tmp_path, check=True)
     where = subprocess.run(
         [python, "-I", "-c", "import tensorpress; print(tensorpress.__file__)"],
