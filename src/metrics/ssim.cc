@@ -21,7 +21,7 @@
 namespace tensorpress::metrics {
 namespace {
 
-constexpr std::size_t kWindow = 11;
+constexpr std::size_t kWindow = kSsimWindow;
 constexpr std::size_t kCentre = kWindow / 2;
 constexpr double kSigma = 1.5;
 constexpr std::size_t kSums = 4;
