@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "base/half_types.h"
+#include "base/elements.h"
 #include "base/text.h"
 
 namespace tensorpress::report {
@@ -14,13 +13,6 @@ namespace {
 constexpr std::uint64_t kSmallPlane = 64;
 constexpr std::uint64_t kMostPlanes = 32;
 constexpr std::size_t kPlanesAcross = 8;
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 std::uint64_t plane_height(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
@@ -55,9 +47,7 @@ void copy_window(const TensorView& tensor, std::uint64_t number, const Excerpt& 
     const std::byte* from = plane + static_cast<std::int64_t>(excerpt.top + y) * row_step +
                             static_cast<std::int64_t>(excerpt.left) * column_step;
     float* to = into.values.data() + (row + y) * into.width + column;
-    for (std::size_t x = 0; x < excerpt.width; ++x, from += column_step) {
-      to[x] = value_of(from, tensor.dtype);
-    }
+    load_elements(tensor.dtype, from, column_step, excerpt.width, to);
   }
 }
 
@@ -91,24 +81,6 @@ std::vector<std::size_t> candidates(std::size_t extent, std::size_t window) {
 }
 
 }  // namespace
-
-float value_of(const std::byte* element, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return load<float>(element);
-    case DType::f64:
-      return static_cast<float>(load<double>(element));
-    case DType::f16:
-      return f16_to_float(load<std::uint16_t>(element));
-    case DType::bf16:
-      return bf16_to_float(load<std::uint16_t>(element));
-    case DType::u8:
-      return static_cast<float>(load<std::uint8_t>(element));
-    case DType::i16:
-      return static_cast<float>(load<std::int16_t>(element));
-  }
-  return 0;
-}
 
 std::string Excerpt::description(const Shape& shape) const {
   if (planes > 1) return text(planes, " of ", plane_count(shape), " planes");
