@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/elements.h"
+#include "base/planes.h"
 #include "base/text.h"
 
 namespace tensorpress::report {
@@ -20,29 +21,13 @@ std::uint64_t plane_height(const Shape& shape) {
 std::uint64_t plane_width(const Shape& shape) {
   return shape.rank() < 1 ? 1 : shape[shape.rank() - 1];
 }
-std::uint64_t plane_count(const Shape& shape) {
-  std::uint64_t count = 1;
-  for (std::size_t axis = 0; axis + 2 < shape.rank(); ++axis) count *= shape[axis];
-  return count;
-}
-
-const std::byte* plane_start(const TensorView& tensor, std::uint64_t plane) {
-  const std::byte* at = tensor.data;
-  for (std::size_t axis = tensor.shape.rank(); axis-- > 0;) {
-    if (axis + 2 >= tensor.shape.rank()) continue;
-    at += static_cast<std::int64_t>(plane % tensor.shape[axis]) * tensor.strides[axis];
-    plane /= tensor.shape[axis];
-  }
-  return at;
-}
-
 /// Copies the excerpt's window of one plane to its place in `into`.
 void copy_window(const TensorView& tensor, std::uint64_t number, const Excerpt& excerpt,
                  std::size_t row, std::size_t column, Plane& into) {
   const std::size_t rank = tensor.shape.rank();
   const std::int64_t row_step = rank < 2 ? 0 : tensor.strides[rank - 2];
   const std::int64_t column_step = rank < 1 ? 0 : tensor.strides[rank - 1];
-  const std::byte* plane = plane_start(tensor, number);
+  const std::byte* plane = tensor.data + plane_offset(tensor.shape, tensor.strides, number);
   for (std::size_t y = 0; y < excerpt.height; ++y) {
     const std::byte* from = plane + static_cast<std::int64_t>(excerpt.top + y) * row_step +
                             static_cast<std::int64_t>(excerpt.left) * column_step;
