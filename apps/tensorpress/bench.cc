@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "bench_pack.h"
 #include "bench_peers.h"
+#include "benchmark/dct_energy_study.h"
 #include "benchmark/raw_name.h"
 #include "benchmark/speed.h"
 #include "codec_options.h"
@@ -16,7 +17,6 @@
 #include "messages.h"
 #include "paths.h"
 #include "report/dct_energy_page.h"
-#include "report/dct_energy_study.h"
 #include "tensor_options.h"
 #include "verb.h"
 
@@ -250,7 +250,7 @@ Result<ExitStatus> run_study(const Options& options) {
   }
   RETURN_IF_ERROR(check_not_input(options.files, options.output, "--output"));
   TRY(const auto energy,
-      report::run_dct_energy_study(
+      benchmark::run_dct_energy_study(
           options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
   RETURN_IF_ERROR(files::write_text(options.output, report::dct_energy_html(energy)));
   if (!options.json) {

@@ -6,6 +6,7 @@
 #include "base/columns.h"
 #include "base/errors.h"
 #include "base/json_text.h"
+#include "benchmark/demo_study.h"
 #include "files/tensor_files.h"
 #include "files/text_files.h"
 #include "json_output.h"
@@ -81,8 +82,8 @@ void print_row(const std::vector<std::string>& cells) {
   std::puts(line.c_str());
 }
 
-void print_trip(const report::RoundTrip& trip) {
-  print_row({report::variant_name(trip.info.codec), report::setting_of(trip.info.codec),
+void print_trip(const benchmark::RoundTrip& trip) {
+  print_row({benchmark::variant_name(trip.info.codec), benchmark::setting_of(trip.info.codec),
              fixed(trip.ratio(), 2), fixed(trip.bits_per_value(), 2),
              rounded(trip.error.max_rel_error(), 2), fixed(trip.error.psnr_db(), 1),
              trip.ssim ? fixed(*trip.ssim, 4) : "-", fixed(trip.compress_gb_per_s, 2),
@@ -102,13 +103,13 @@ Result<report::DemoDataSet> measure(const fs::path& path, bool print) {
     print_row({"", "setting", "ratio", "bits/value", "max rel", "psnr dB", "ssim", "GB/s in",
                "GB/s out"});
   }
-  return report::run_demo_study(tensor, std::move(description), {},
-                                [&](const report::RoundTrip& trip) {
-                                  if (print) print_trip(trip);
-                                });
+  return report::make_demo_data_set(tensor, std::move(description), {},
+                                    [&](const benchmark::RoundTrip& trip) {
+                                      if (print) print_trip(trip);
+                                    });
 }
 
-Json row_to_json(const report::RoundTrip& trip) {
+Json row_to_json(const benchmark::RoundTrip& trip) {
   Json row;
   row["codec"] = trip.info.codec.name();
   row["parameters"] = parameters_to_json(trip.info.codec);
@@ -135,7 +136,7 @@ Json data_set_to_json(const report::DemoDataSet& set) {
   json["dtype"] = name_of(set.dtype);
   json["shape"] = to_json(set.shape);
   json["rows"] = Json::array();
-  for (const report::RoundTrip& trip : set.rows) json["rows"].push_back(row_to_json(trip));
+  for (const benchmark::RoundTrip& trip : set.rows) json["rows"].push_back(row_to_json(trip));
   return json;
 }
 

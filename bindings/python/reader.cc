@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "arrays.h"
-#include "base/errors.h"
-#include "codecs/bounded/parameters.h"
 #include "errors.h"
 #include "files/byte_files.h"
-#include "metrics/metrics.h"
+#include "metrics/stream_comparison.h"
+#include "metrics/verdict.h"
 #include "stream/memory_io.h"
 #include "stream/reader.h"
 
@@ -57,25 +56,6 @@ nb::dict to_dict(const StreamInfo& info) {
   fields["attributes"] = attributes;
   return fields;
 }
-
-// Compares every chunk with the same part of the original.
-class Comparison : public stream::TensorSink {
- public:
-  Comparison(const TensorView& original, std::vector<double> fill_values)
-      : original_(original), fill_values_(std::move(fill_values)) {}
-
-  Result<void> write(const Region& region, const TensorView& copy) override {
-    TRY(const auto part, metrics::compare(original_.part(region), copy, fill_values_));
-    statistics_.merge(part);
-    return {};
-  }
-  const metrics::ErrorStatistics& statistics() const { return statistics_; }
-
- private:
-  TensorView original_;
-  std::vector<double> fill_values_;
-  metrics::ErrorStatistics statistics_;
-};
 
 // What is open. Readers at work share it, so closing never takes it from under them.
 struct Opened {
@@ -134,12 +114,9 @@ class Reader {
     const ReadOnlyArray input = import_input(original);
     const TensorView view = view_of(input, bits_of_bf16);
     const StreamInfo& info = holder->reader->info();
-    if (view.shape != info.shape || view.dtype != info.dtype) {
-      raise(bad_argument("the original is ", name_of(view.dtype), " ", view.shape.to_string(),
-                         " but the stream holds ", name_of(info.dtype), " ", info.shape.to_string(),
-                         "; compare it with the array it was made from"));
-    }
-    Comparison comparison(view, value_or_raise(bounded::parse_fills(info.codec.parameter("fill"))));
+    stream::ViewSource source(view);
+    metrics::StreamComparison comparison(source);
+    check(comparison.expect(info));
     const auto done = [&] {
       const nb::gil_scoped_release released;
       return holder->reader->read_all(comparison, {.threads = threads, .max_bytes = UINT64_MAX});
@@ -154,6 +131,7 @@ class Reader {
     fields["nrmse"] = measured.nrmse();
     fields["l2_error"] = measured.l2_error();
     fields["mismatched_nonfinite"] = measured.mismatched_nonfinite;
+    fields["reason"] = to_str(metrics::what_is_wrong(measured, info));
     return fields;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "devices/operator_groups.h"
 
 namespace tensorpress::devices {
@@ -55,12 +54,6 @@ double plane_count(const ProgramTensor& tensor) {
     count *= static_cast<double>(tensor.shape[i]);
   }
   return count;
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string words;
-  for (const std::uint64_t extent : shape) words += text(words.empty() ? "" : "x", extent);
-  return words.empty() ? "scalar" : words;
 }
 
 double peak_bytes(const Program& program) {

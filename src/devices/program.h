@@ -60,7 +60,6 @@ double bytes_of(const ProgramTensor& tensor);
 /// Of the last two axes; of all elements if there are fewer.
 double plane_bytes(const ProgramTensor& tensor);
 double plane_count(const ProgramTensor& tensor);
-std::string shape_text(const std::vector<std::uint64_t>& shape);
 
 /// The most bytes alive at a time: inputs until their last use, constants and outputs always.
 /// Operators that only reinterpret make no copy.

@@ -39,6 +39,9 @@ struct ErrorStatistics {
 Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy,
                                 std::span<const double> fill_values = {});
 
+/// The planes of SSIM have at least this many rows and columns.
+inline constexpr std::uint64_t kSsimWindow = 11;
+
 /// Mean SSIM (Wang et al. 2004: 11 x 11 Gaussian window, sigma 1.5, K1 = 0.01, K2 = 0.03, L = value
 /// range) over all planes of the last two axes; absent when a plane is smaller than the window or
 /// has non-finite values.

@@ -16,12 +16,13 @@
 #include <vector>
 
 #include "base/elements.h"
+#include "base/planes.h"
 #include "metrics/metrics.h"
 
 namespace tensorpress::metrics {
 namespace {
 
-constexpr std::size_t kWindow = 11;
+constexpr std::size_t kWindow = kSsimWindow;
 constexpr std::size_t kCentre = kWindow / 2;
 constexpr double kSigma = 1.5;
 constexpr std::size_t kSums = 4;
@@ -146,6 +147,17 @@ class PlaneSsim {
   std::vector<double> columns_;  // [term][position]
 };
 
+TensorView plane_of(const TensorView& tensor, std::uint64_t number) {
+  const std::size_t rank = tensor.shape.rank();
+  TensorView plane{tensor.data + plane_offset(tensor.shape, tensor.strides, number),
+                   tensor.dtype,
+                   {tensor.shape[rank - 2], tensor.shape[rank - 1]},
+                   {}};
+  plane.strides[0] = tensor.strides[rank - 2];
+  plane.strides[1] = tensor.strides[rank - 1];
+  return plane;
+}
+
 // Without a range the constants vanish and SSIM is defined for equal tensors only.
 std::optional<double> ssim_without_range(const TensorView& original, const TensorView& copy) {
   const auto statistics = compare(original, copy);
@@ -166,25 +178,11 @@ std::optional<double> mean_ssim(const TensorView& original, const TensorView& co
   if (height < kWindow || width < kWindow || !std::isfinite(value_range)) return {};
   if (value_range <= 0) return ssim_without_range(original, copy);
 
-  const std::uint64_t planes = original.element_count() / (height * width);
+  const std::uint64_t planes = plane_count(shape);
   PlaneSsim ssim(width, value_range);
   double total = 0;
   for (std::uint64_t number = 0; number < planes; ++number) {
-    // The plane's index in all but the last two axes, as byte offsets.
-    TensorView x{original.data, original.dtype, {height, width}, {}};
-    TensorView y{copy.data, copy.dtype, {height, width}, {}};
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      x.strides[axis] = original.strides[rank - 2 + axis];
-      y.strides[axis] = copy.strides[rank - 2 + axis];
-    }
-    std::uint64_t rest = number;
-    for (std::size_t axis = rank - 2; axis-- > 0;) {
-      const auto index = static_cast<std::int64_t>(rest % shape[axis]);
-      rest /= shape[axis];
-      x.data += index * original.strides[axis];
-      y.data += index * copy.strides[axis];
-    }
-    const auto sum = ssim.sum(x, y);
+    const auto sum = ssim.sum(plane_of(original, number), plane_of(copy, number));
     if (!sum) return {};
     total += *sum;
   }

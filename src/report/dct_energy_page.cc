@@ -10,6 +10,9 @@
 namespace tensorpress::report {
 namespace {
 
+using benchmark::DctEnergy;
+using benchmark::DctEnergyPanel;
+
 constexpr double kEnough = 0.9;  // the outlines keep at least this share of the non-zeros
 constexpr int kMostChopFactor = 8;
 

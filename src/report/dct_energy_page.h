@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "report/dct_energy_study.h"
+#include "benchmark/dct_energy_study.h"
 
 namespace tensorpress::report {
 
 /// Rows are channels, columns qualities.
-std::string dct_energy_html(const DctEnergy& study);
+std::string dct_energy_html(const benchmark::DctEnergy& study);
 /// For each channel and quality, what each chop factor keeps.
-std::string dct_energy_text(const DctEnergy& study);
+std::string dct_energy_text(const benchmark::DctEnergy& study);
 
 }  // namespace tensorpress::report

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/text.h"
+#include "benchmark/demo_study.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/picture.h"
@@ -12,6 +13,11 @@
 
 namespace tensorpress::report {
 namespace {
+
+using benchmark::chop_factor;
+using benchmark::RoundTrip;
+using benchmark::setting_of;
+using benchmark::variant_name;
 
 std::string psnr_text(const RoundTrip& trip) {
   const double psnr = trip.error.psnr_db();

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "report/demo_study.h"
+#include "report/demo_data_set.h"
 
 namespace tensorpress::report {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "base/half_types.h"
+#include "base/elements.h"
+#include "base/planes.h"
 #include "base/text.h"
 
 namespace tensorpress::report {
@@ -15,49 +15,24 @@ constexpr std::uint64_t kSmallPlane = 64;
 constexpr std::uint64_t kMostPlanes = 32;
 constexpr std::size_t kPlanesAcross = 8;
 
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
 std::uint64_t plane_height(const Shape& shape) {
   return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
 }
 std::uint64_t plane_width(const Shape& shape) {
   return shape.rank() < 1 ? 1 : shape[shape.rank() - 1];
 }
-std::uint64_t plane_count(const Shape& shape) {
-  std::uint64_t count = 1;
-  for (std::size_t axis = 0; axis + 2 < shape.rank(); ++axis) count *= shape[axis];
-  return count;
-}
-
-const std::byte* plane_start(const TensorView& tensor, std::uint64_t plane) {
-  const std::byte* at = tensor.data;
-  for (std::size_t axis = tensor.shape.rank(); axis-- > 0;) {
-    if (axis + 2 >= tensor.shape.rank()) continue;
-    at += static_cast<std::int64_t>(plane % tensor.shape[axis]) * tensor.strides[axis];
-    plane /= tensor.shape[axis];
-  }
-  return at;
-}
-
 /// Copies the excerpt's window of one plane to its place in `into`.
 void copy_window(const TensorView& tensor, std::uint64_t number, const Excerpt& excerpt,
                  std::size_t row, std::size_t column, Plane& into) {
   const std::size_t rank = tensor.shape.rank();
   const std::int64_t row_step = rank < 2 ? 0 : tensor.strides[rank - 2];
   const std::int64_t column_step = rank < 1 ? 0 : tensor.strides[rank - 1];
-  const std::byte* plane = plane_start(tensor, number);
+  const std::byte* plane = tensor.data + plane_offset(tensor.shape, tensor.strides, number);
   for (std::size_t y = 0; y < excerpt.height; ++y) {
     const std::byte* from = plane + static_cast<std::int64_t>(excerpt.top + y) * row_step +
                             static_cast<std::int64_t>(excerpt.left) * column_step;
     float* to = into.values.data() + (row + y) * into.width + column;
-    for (std::size_t x = 0; x < excerpt.width; ++x, from += column_step) {
-      to[x] = value_of(from, tensor.dtype);
-    }
+    load_elements(tensor.dtype, from, column_step, excerpt.width, to);
   }
 }
 
@@ -91,24 +66,6 @@ std::vector<std::size_t> candidates(std::size_t extent, std::size_t window) {
 }
 
 }  // namespace
-
-float value_of(const std::byte* element, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return load<float>(element);
-    case DType::f64:
-      return static_cast<float>(load<double>(element));
-    case DType::f16:
-      return f16_to_float(load<std::uint16_t>(element));
-    case DType::bf16:
-      return bf16_to_float(load<std::uint16_t>(element));
-    case DType::u8:
-      return static_cast<float>(load<std::uint8_t>(element));
-    case DType::i16:
-      return static_cast<float>(load<std::int16_t>(element));
-  }
-  return 0;
-}
 
 std::string Excerpt::description(const Shape& shape) const {
   if (planes > 1) return text(planes, " of ", plane_count(shape), " planes");

@@ -17,9 +17,6 @@ struct Plane {
   std::vector<float> values;  // row by row
 };
 
-/// One element, of any type, as a float.
-float value_of(const std::byte* element, DType dtype);
-
 struct Excerpt {
   std::uint64_t planes = 1;  // shown, from the first one on
   std::size_t across = 1;    // planes side by side

@@ -5,11 +5,16 @@
 
 #include "base/text.h"
 #include "report/html.h"
-#include "report/numbers.h"
+#include "report/svg.h"
 #include "report/ticks.h"
 
 namespace tensorpress::report {
 namespace {
+
+using svg::at;
+using svg::line;
+using svg::series_color;
+using svg::words;
 
 // In the units of the viewBox; the drawing takes the whole width of the page.
 constexpr double kWidth = 1080;
@@ -19,7 +24,6 @@ constexpr double kTop = 40;
 constexpr double kBottom = 360;
 constexpr double kLetter = 8.2;
 constexpr std::size_t kMostColumns = 400;
-constexpr std::size_t kColors = 7;
 // Layers differ by more than colour: every second one is hatched.
 constexpr const char* kHatch =
     "<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
@@ -43,20 +47,6 @@ Unit unit_for(std::int64_t most) {
     if (static_cast<double>(most) >= each.bytes) unit = each;
   }
   return unit;
-}
-
-std::string at(double place) {
-  return fixed(place, 1);
-}
-
-std::string words(double x, double y, const char* anchor, std::string_view attributes,
-                  std::string_view content) {
-  return text("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\" ", attributes,
-              ">", escape(content), "</text>\n");
-}
-
-std::string color_of(std::size_t layer) {
-  return text("var(--series-", layer % kColors, ")");
 }
 
 /// What the pointer shows: the sum first, then the layers from the top.
@@ -104,7 +94,7 @@ Legend legend_of(const std::vector<std::string>& layers) {
     }
     const std::string box = text("<rect x=\"", at(x), "\" y=\"", at(y - 12),
                                  "\" width=\"20\" height=\"14\" style=\"fill:");
-    legend.svg += text(box, color_of(layer), "\" />");
+    legend.svg += text(box, series_color(layer), "\" />");
     if (layer % 2 == 1) legend.svg += text(box, "url(#hatch)\" />");
     legend.svg += words(x + 26, y, "start", "font-size=\"14\"", layers[layer]);
     x += width;
@@ -136,8 +126,7 @@ class Drawing {
     std::string out;
     for (const double tick : linear_ticks(0, static_cast<double>(top_) / unit_.bytes, 6)) {
       const double place = y(tick * unit_.bytes);
-      out += text("<line class=\"grid\" x1=\"", at(kLeft), "\" y1=\"", at(place), "\" x2=\"",
-                  at(kRight), "\" y2=\"", at(place), "\" />\n");
+      out += line("grid", kLeft, place, kRight, place);
       out +=
           words(kLeft - 7, place + 4.5, "end", "class=\"soft\" font-size=\"13\"", tick_label(tick));
     }
@@ -159,15 +148,14 @@ class Drawing {
         back = text("L", at(x(c + 1)), " ", at(y(low)), "H", at(x(c))) + back;
       }
       const std::string path = forth + back + "Z";
-      out += text("<path d=\"", path, "\" style=\"fill:", color_of(layer), "\" />\n");
+      out += text("<path d=\"", path, "\" style=\"fill:", series_color(layer), "\" />\n");
       if (layer % 2 == 1) out += text("<path d=\"", path, "\" style=\"fill:url(#hatch)\" />\n");
     }
     return out;
   }
 
   std::string passes() const {
-    std::string out = text("<line class=\"axis\" x1=\"", at(kLeft), "\" y1=\"", at(kBottom),
-                           "\" x2=\"", at(kRight), "\" y2=\"", at(kBottom), "\" />\n");
+    std::string out = line("axis", kLeft, kBottom, kRight, kBottom);
     const std::size_t turn = timeline_.first_backward;
     if (turn == 0 || turn >= timeline_.positions.size()) return out;
     const double middle = kLeft + (kRight - kLeft) * static_cast<double>(turn) /

@@ -6,11 +6,16 @@
 
 #include "base/text.h"
 #include "report/html.h"
-#include "report/numbers.h"
+#include "report/svg.h"
 #include "report/ticks.h"
 
 namespace tensorpress::report {
 namespace {
+
+using svg::at;
+using svg::line;
+using svg::series_color;
+using svg::words;
 
 // All lengths are in the units of the viewBox, which are about pixels: a plot is 350 to 550 pixels
 // wide on the page, so text of 14 units stays readable on a telephone.
@@ -22,7 +27,6 @@ constexpr double kBottom = 316;
 constexpr double kLegendTop = 380;
 constexpr double kLegendRow = 22;
 constexpr double kLetter = 8.0;  // mean width of a letter at 14 units
-constexpr std::size_t kSeriesColors = 7;
 constexpr std::array<const char*, 4> kDashes = {"", "8 4", "2 4", "10 4 2 4"};
 
 /// One axis: from values to places in the picture.
@@ -57,29 +61,10 @@ Mapping fit(const Axis& axis, const std::vector<double>& values, double from, do
   return mapping;
 }
 
-std::string at(double place) {
-  return fixed(place, 1);
-}
-
-std::string line(const char* style, double x1, double y1, double x2, double y2) {
-  return text("<line class=\"", style, "\" x1=\"", at(x1), "\" y1=\"", at(y1), "\" x2=\"", at(x2),
-              "\" y2=\"", at(y2), "\" />\n");
-}
-
-std::string words(double x, double y, const char* anchor, std::string_view attributes,
-                  std::string_view content) {
-  return text("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\" ", attributes,
-              ">", escape(content), "</text>\n");
-}
-
-std::string color_of(std::size_t series) {
-  return text("var(--series-", series % kSeriesColors, ")");
-}
-
 /// A shape around (x, y), one of four; a halo in the colour of the paper keeps crossings readable.
 std::string marker(std::size_t series, double x, double y, std::string_view note) {
   const std::string style =
-      text(" style=\"fill:", color_of(series), ";stroke:var(--paper);stroke-width:1\">");
+      text(" style=\"fill:", series_color(series), ";stroke:var(--paper);stroke-width:1\">");
   const std::string end = note.empty() ? "" : text("<title>", escape(note), "</title>");
   const auto polygon = [&](std::initializer_list<std::array<double, 2>> corners) {
     std::string points;
@@ -103,7 +88,7 @@ std::string marker(std::size_t series, double x, double y, std::string_view note
 
 std::string stroke(std::size_t series) {
   const char* dash = kDashes[series % kDashes.size()];
-  return text("style=\"fill:none;stroke:", color_of(series), ";stroke-width:2\"",
+  return text("style=\"fill:none;stroke:", series_color(series), ";stroke-width:2\"",
               *dash == 0 ? "" : text(" stroke-dasharray=\"", dash, "\""));
 }
 

@@ -75,6 +75,18 @@ std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel l
   return summary;
 }
 
+std::vector<std::string> error_sentences(const ReproductionTable& table) {
+  std::vector<std::string> sentences;
+  for (const RowLabel label : kLabels) {
+    if (const auto summary = summarize(table, label)) {
+      sentences.push_back(text("Error of the ", summary->rows, ' ', name_of(label), ": at most ",
+                               fixed(100 * summary->largest, 2), " %, ",
+                               fixed(100 * summary->mean, 2), " % in the mean"));
+    }
+  }
+  return sentences;
+}
+
 Result<Reproduction> find_reproduction(std::string_view name) {
   std::string names;
   for (const Reproduction& each : reproductions()) {
@@ -102,13 +114,7 @@ std::string table_text(const ReproductionTable& table) {
     if (!row.command.empty()) lines += text("    $ ", row.command, '\n');
   }
   for (const std::string& remark : table.remarks) lines += text(remark, '\n');
-  for (const RowLabel label : kLabels) {
-    if (const auto summary = summarize(table, label)) {
-      lines += text("Error of the ", summary->rows, ' ', name_of(label), ": at most ",
-                    fixed(100 * summary->largest, 2), " %, ", fixed(100 * summary->mean, 2),
-                    " % in the mean\n");
-    }
-  }
+  for (const std::string& sentence : error_sentences(table)) lines += text(sentence, '\n');
   return lines;
 }
 

@@ -63,6 +63,9 @@ struct ErrorSummary {
 /// Nothing when no row has that label and both numbers.
 std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel label);
 
+/// "Error of the 12 measured: at most 3.10 %, 1.02 % in the mean" for each label that has any.
+std::vector<std::string> error_sentences(const ReproductionTable& table);
+
 struct ReproductionRequest {
   std::string data = {};  // folder that the user named; empty: none
   std::size_t threads = 1;

@@ -103,13 +103,7 @@ std::string reproductions_markdown(const std::vector<ReproductionTable>& tables,
       lines += "|\n";
     }
     for (const std::string& remark : table.remarks) lines += text('\n', remark, '\n');
-    for (const RowLabel label : kLabels) {
-      if (const auto summary = summarize(table, label)) {
-        lines += text("\nError of the ", summary->rows, ' ', name_of(label), ": at most ",
-                      fixed(100 * summary->largest, 2), " %, ", fixed(100 * summary->mean, 2),
-                      " % in the mean.\n");
-      }
-    }
+    for (const std::string& sentence : error_sentences(table)) lines += text('\n', sentence, ".\n");
   }
   return lines;
 }

@@ -6,15 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
 #include "base/elements.h"
+#include "property/with_isa.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress {
@@ -260,12 +259,6 @@ std::string described(std::uint64_t seed, const Sample& sample) {
          std::string(name_of(sample.tensor.dtype)) + " " + sample.tensor.shape.to_string() + ", " +
          sample.options.bound->to_string() + ": ";
 }
-
-class WithIsa {
- public:
-  explicit WithIsa(Isa isa) { setenv("TENSORPRESS_MAX_ISA", std::string(name_of(isa)).c_str(), 1); }
-  ~WithIsa() { unsetenv("TENSORPRESS_MAX_ISA"); }
-};
 
 RC_GTEST_PROP(BoundedProperty, TheBoundHoldsForEveryElementAndSpecialValuesAreExact, ()) {
   const auto first = *rc::gen::arbitrary<std::uint32_t>();

@@ -5,14 +5,13 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "base/cpu.h"
 #include "base/elements.h"
 #include "metrics/metrics.h"
+#include "property/with_isa.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress {
@@ -71,12 +70,6 @@ Sample arbitrary_sample() {
                        .coefficients = *rc::gen::element("f32", "f32", "bf16", "f16")});
   return {std::move(tensor), codec.value()};
 }
-
-class WithIsa {
- public:
-  explicit WithIsa(Isa isa) { setenv("TENSORPRESS_MAX_ISA", std::string(name_of(isa)).c_str(), 1); }
-  ~WithIsa() { unsetenv("TENSORPRESS_MAX_ISA"); }
-};
 
 RC_GTEST_PROP(DctChopProperty, TheStoredErrorIsNeverExceeded, ()) {
   const Sample sample = arbitrary_sample();

@@ -4,10 +4,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
-#include "base/cpu.h"
 #include "metrics/metrics.h"
+#include "property/with_isa.h"
 #include "tensorpress/stream.h"
 #include "unit/pack_samples.h"
 
@@ -198,12 +197,6 @@ Sample arbitrary_sample() {
   return {{samples::elements(dtype, values), dtype, shape},
           Codec::make(names[codec], parameters).value()};
 }
-
-class WithIsa {
- public:
-  explicit WithIsa(Isa isa) { setenv("TENSORPRESS_MAX_ISA", std::string(name_of(isa)).c_str(), 1); }
-  ~WithIsa() { unsetenv("TENSORPRESS_MAX_ISA"); }
-};
 
 Shape small_chunks(const Shape& shape) {
   Shape chunk = shape;

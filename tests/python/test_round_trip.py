@@ -206,6 +206,31 @@ def test_verify_says_what_is_wrong(field):
     assert not measured["ok"] and "exceeds" in measured["reason"]
 
 
+def test_verify_and_the_program_say_the_same_sentence(field, tmp_path):
+    import subprocess
+
+    from conftest import PROGRAM
+
+    masked = np.where(field > field.mean(), field, np.float32(-1e34))
+    masked[0, 0] = -1e34
+    bounds = (dict(absolute=1e-3), dict(pointwise_relative=1e-3), dict(psnr=80))
+    for bound in bounds:
+        packed = tensorpress.compress(masked, fill_values=-1e34, **bound)
+        (tmp_path / "field.tpz").write_bytes(packed)
+        shifted, emptied = masked.copy(), masked.copy()
+        shifted[masked > 0] += 1
+        emptied[0, 0] = np.nan  # comes back as the fill value
+        for other in (shifted, emptied):
+            np.save(tmp_path / "other.npy", other)
+            told = subprocess.run(
+                [PROGRAM, "verify", tmp_path / "other.npy", tmp_path / "field.tpz"],
+                capture_output=True,
+                text=True,
+            )
+            reason = tensorpress.verify(other, packed)["reason"]
+            assert reason and told.returncode == 1 and told.stderr.endswith(f": {reason}\n")
+
+
 def test_the_program_and_the_package_write_the_same_bytes(field, tmp_path):
     import subprocess
 

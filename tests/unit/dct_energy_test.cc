@@ -1,5 +1,5 @@
 // The dct-energy study on images whose coefficients are known.
-#include "report/dct_energy_study.h"
+#include "benchmark/dct_energy_study.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "report/dct_energy_page.h"
 #include "tag_balance.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 namespace {
 
 /// A file in the test's own directory that is removed at the end.
@@ -253,15 +253,15 @@ TEST(DctEnergyPage, ShowsEveryPanelAndIsBalanced) {
   const TemporaryFile file("x.npy");
   file.write_npy(std::vector<std::uint8_t>(3 * 64, 200), DType::u8, {3, 8, 8});
   const DctEnergy study = study_of(file.path());
-  const std::string page = dct_energy_html(study);
-  EXPECT_EQ(unbalanced(page), std::nullopt);
+  const std::string page = report::dct_energy_html(study);
+  EXPECT_EQ(report::unbalanced(page), std::nullopt);
   for (const char* part :
        {"red, quality 10", "green, quality 50", "blue, quality 90", "square CF 1 keeps 100 %"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
-  const std::string table = dct_energy_text(study);
+  const std::string table = report::dct_energy_text(study);
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * (2 + 15));
 }
 
 }  // namespace
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "base/planes.h"
 #include "codecs/parameter_values.h"
 
 namespace tensorpress::dct_chop {
@@ -50,8 +51,7 @@ Geometry Geometry::of(const Shape& shape, const Parameters& parameters) {
     geometry.height = shape[rank - 2];
     geometry.width = shape[rank - 1];
     geometry.block_rows = blocks_for(geometry.height);
-    geometry.planes = 1;
-    for (std::size_t axis = 0; axis + 2 < rank; ++axis) geometry.planes *= shape[axis];
+    geometry.planes = plane_count(shape);
   }
   geometry.blocks = blocks_for(geometry.width);
   geometry.values_per_block =

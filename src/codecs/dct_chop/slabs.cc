@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/elements.h"
+#include "base/planes.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::dct_chop {
@@ -19,12 +20,7 @@ void for_each_row(const Shape& shape, const Strides& strides, const Geometry& ge
   const std::uint64_t rows_per_block = geometry.points;
   for (std::size_t b = 0; b < slab.block_rows; ++b) {
     const std::uint64_t block_row = slab.first + b;
-    std::uint64_t plane = block_row / geometry.block_rows;
-    std::int64_t offset = 0;
-    for (std::size_t axis = shape.rank() - 2; axis-- > 0;) {
-      offset += static_cast<std::int64_t>(plane % shape[axis]) * strides[axis];
-      plane /= shape[axis];
-    }
+    const std::int64_t offset = plane_offset(shape, strides, block_row / geometry.block_rows);
     const std::uint64_t first_row = block_row % geometry.block_rows * rows_per_block;
     for (std::uint64_t i = 0; i < rows_per_block; ++i) {
       const std::size_t row =

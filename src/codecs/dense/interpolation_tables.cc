@@ -124,10 +124,6 @@ std::uint32_t cost_of(const kernels::RansTable& table, std::int32_t value) {
 
 }  // namespace
 
-std::span<const ResidualShape> residual_shapes() {
-  return kShapes;
-}
-
 ResidualTables::ResidualTables(std::span<const ResidualShape> shapes)
     : rans_(rans_tables(shapes)), costs_(kCostSizes * kPitch, 64u << 8) {
   const auto tables = rans_tables(shapes);

@@ -38,9 +38,6 @@ constexpr std::uint32_t size_of_bin(std::size_t bin) {
   return (bin % 2 == 0 ? 5u : 7u) << (octave - 2);
 }
 
-/// What ships, trained by train_interpolation.h.
-std::span<const ResidualShape> residual_shapes();
-
 class ResidualTables {
  public:
   explicit ResidualTables(std::span<const ResidualShape> shapes);
@@ -56,7 +53,7 @@ class ResidualTables {
   std::vector<std::uint32_t> costs_;
 };
 
-/// Of residual_shapes(); made once.
+/// Of the shapes that ship, trained by train_interpolation.h; made once.
 const ResidualTables& residual_tables();
 
 }  // namespace tensorpress::dense

@@ -1,4 +1,4 @@
-#include "report/image_files.h"
+#include "files/image_files.h"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +6,13 @@
 #include <optional>
 #include <string_view>
 
+#include "base/elements.h"
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "files/image.h"
 #include "files/tensor_files.h"
-#include "report/excerpt.h"
 
-namespace tensorpress::report {
+namespace tensorpress::files {
 namespace {
 
 using UseImage = std::function<bool(const ChannelImage&)>;
@@ -22,7 +22,7 @@ bool is_channel_count(std::uint64_t extent) {
 }
 
 Result<void> for_png(const std::string& path, const UseImage& use) {
-  TRY(const files::Image png, files::read_png(path));
+  TRY(const Image png, read_png(path));
   ChannelImage image{.height = png.height, .width = png.width, .channels = {}};
   image.channels.resize(png.channels);
   for (std::size_t i = 0; i < png.pixels.size(); ++i) {
@@ -35,7 +35,7 @@ Result<void> for_png(const std::string& path, const UseImage& use) {
 Result<void> for_cifar_batch(const std::string& path, const UseImage& use) {
   constexpr std::size_t kSide = 32;
   constexpr std::size_t kRecord = 1 + 3 * kSide * kSide;
-  TRY(const auto source, files::open_bytes(path));
+  TRY(const auto source, open_bytes(path));
   if (source->size() == 0 || source->size() % kRecord != 0) {
     return bad_argument(path, " has ", source->size(),
                         " bytes, which is no whole number of CIFAR-10 records of ", kRecord,
@@ -81,13 +81,10 @@ ChannelImage image_of(const TensorView& view, const ArrayLayout& layout) {
   for (std::size_t c = 0; c < channels; ++c) {
     const std::byte* plane = view.data;
     if (layout.channel) plane += static_cast<std::int64_t>(c) * view.strides[*layout.channel];
-    std::vector<float>& values = image.channels.emplace_back();
-    values.reserve(image.height * image.width);
+    std::vector<float>& values = image.channels.emplace_back(image.height * image.width);
     for (std::size_t y = 0; y < image.height; ++y) {
-      const std::byte* at = plane + static_cast<std::int64_t>(y) * view.strides[layout.row];
-      for (std::size_t x = 0; x < image.width; ++x, at += view.strides[layout.column]) {
-        values.push_back(value_of(at, view.dtype));
-      }
+      load_elements(view.dtype, plane + static_cast<std::int64_t>(y) * view.strides[layout.row],
+                    view.strides[layout.column], image.width, values.data() + y * image.width);
     }
   }
   return image;
@@ -135,7 +132,7 @@ Result<float> scale_of(const std::string& path, stream::TensorSource& source,
 }
 
 Result<void> for_array(const std::string& path, const UseImage& use) {
-  TRY(const auto source, files::open_tensor(path, std::nullopt));
+  TRY(const auto source, open_tensor(path, std::nullopt));
   TRY(const ArrayLayout layout, layout_of(path, source->shape()));
   TRY(const float scale, scale_of(path, *source, layout));
   return for_array_images(*source, layout, [&](const ChannelImage& image) {
@@ -158,4 +155,4 @@ Result<void> for_each_image(const std::string& path, const UseImage& use) {
                       " is not an image this study reads; give .png, .npy or .bin (CIFAR-10)");
 }
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::files

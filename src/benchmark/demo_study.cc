@@ -1,14 +1,11 @@
-#include "report/demo_study.h"
+#include "benchmark/demo_study.h"
 
 #include <charconv>
 
 #include "base/errors.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 namespace {
-
-constexpr std::size_t kPictureHeight = 240;
-constexpr std::size_t kPictureWidth = 360;
 
 struct Variant {
   std::string_view layout;
@@ -21,12 +18,6 @@ constexpr Variant kVariants[] = {
 constexpr std::string_view kBoundedCodecs[] = {"dense", "ceresz"};
 /// Of the value range.
 constexpr double kShares[] = {1e-2, 1e-3, 1e-4};
-
-/// Pictures are of the paper's own layout at a coarse, a middle and a fine chop factor.
-bool is_pictured(const Variant& variant, int factor) {
-  return variant.transform == "dct" && variant.layout == "square" &&
-         (factor == 1 || factor == 2 || factor == 4);
-}
 
 }  // namespace
 
@@ -47,15 +38,8 @@ std::string setting_of(const Codec& codec) {
   return bound.empty() ? text(chop_factor(codec)) : std::string(bound.substr(bound.find(' ') + 1));
 }
 
-Result<DemoDataSet> run_demo_study(const TensorView& tensor, DataSetDescription description,
-                                   const RoundTripOptions& options,
-                                   const std::function<void(const RoundTrip&)>& on_row) {
-  DemoDataSet set;
-  set.description = std::move(description);
-  set.dtype = tensor.dtype;
-  set.shape = tensor.shape;
-  set.excerpt = choose_excerpt(tensor, kPictureHeight, kPictureWidth);
-  set.original = take_excerpt(tensor, set.excerpt);
+Result<void> run_demo_study(const TensorView& tensor, const RoundTripOptions& options,
+                            const TakeRow& take_row) {
   Tensor copy;
   for (const Variant& variant : kVariants) {
     for (int factor = 1; factor <= variant.most_chop_factor; ++factor) {
@@ -65,25 +49,20 @@ Result<DemoDataSet> run_demo_study(const TensorView& tensor, DataSetDescription 
                            .transform = variant.transform,
                            .coefficients = tensor.dtype == DType::u8 ? "f16" : "f32"}));
       TRY(RoundTrip trip, measure_round_trip(tensor, codec, copy, options));
-      on_row(trip);
-      if (is_pictured(variant, factor)) {
-        set.pictures.push_back({set.rows.size(), take_excerpt(copy.view(), set.excerpt)});
-      }
-      set.rows.push_back(std::move(trip));
+      take_row(std::move(trip), copy.view());
     }
   }
-  if (tensor.dtype == DType::u8 || tensor.dtype == DType::i16) return set;
+  if (tensor.dtype == DType::u8 || tensor.dtype == DType::i16) return {};
   for (const std::string_view name : kBoundedCodecs) {
     for (const double share : kShares) {
       TRY(const Codec codec, Codec::make(name));
       RoundTripOptions bounded = options;
       bounded.bound = Bound::relative(share);
       TRY(RoundTrip trip, measure_round_trip(tensor, codec, copy, bounded));
-      on_row(trip);
-      set.rows.push_back(std::move(trip));
+      take_row(std::move(trip), copy.view());
     }
   }
-  return set;
+  return {};
 }
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

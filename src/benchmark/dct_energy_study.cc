@@ -1,4 +1,4 @@
-#include "report/dct_energy_study.h"
+#include "benchmark/dct_energy_study.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 
 #include "base/errors.h"
 #include "codecs/dct_chop/reference.h"
-#include "report/image_files.h"
+#include "files/image_files.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 namespace {
 
 constexpr std::size_t kBlock = 8;
@@ -111,14 +111,14 @@ double DctEnergyPanel::kept_by_triangle(int chop_factor) const {
   return kept(nonzero_share, [&](int u, int v) { return u + v < chop_factor; });
 }
 
-Result<DctEnergy> run_dct_energy_study(std::span<const std::string> files,
+Result<DctEnergy> run_dct_energy_study(std::span<const std::string> paths,
                                        const DctEnergyOptions& options) {
   RETURN_IF_ERROR(check(options));
   const Counter counter(options.qualities);
   DctEnergy study;
   std::map<std::string, ChannelCounts> counts;
-  for (const std::string& file : files) {
-    RETURN_IF_ERROR(for_each_image(file, [&](const ChannelImage& image) {
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(files::for_each_image(path, [&](const files::ChannelImage& image) {
       if (options.most_images != 0 && study.images == options.most_images) return false;
       constexpr std::array kColors = {"red", "green", "blue"};
       for (std::size_t c = 0; c < image.channels.size(); ++c) {
@@ -150,4 +150,4 @@ Result<DctEnergy> run_dct_energy_study(std::span<const std::string> files,
   return study;
 }
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

@@ -9,7 +9,7 @@
 #include "tensorpress/codec.h"
 #include "tensorpress/stream.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 
 struct RoundTrip {
   StreamInfo info;
@@ -38,4 +38,4 @@ struct RoundTripOptions {
 Result<RoundTrip> measure_round_trip(const TensorView& original, const Codec& codec, Tensor& copy,
                                      const RoundTripOptions& options = {});
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

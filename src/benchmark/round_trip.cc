@@ -1,12 +1,12 @@
-#include "report/round_trip.h"
+#include "benchmark/round_trip.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/errors.h"
+#include "benchmark/stopwatch.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 namespace {
 
 double quotient(std::uint64_t numerator, std::uint64_t denominator) {
@@ -16,13 +16,12 @@ double quotient(std::uint64_t numerator, std::uint64_t denominator) {
 /// Runs `work` at least three times and for `least_seconds`; the best time of one run, in seconds.
 template <class Work>
 Result<double> best_seconds(double least_seconds, const Work& work) {
-  using Clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::infinity();
   double total = 0;
   for (int runs = 0; runs < 3 || total < least_seconds; ++runs) {
-    const auto begin = Clock::now();
-    RETURN_IF_ERROR(work());
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    Result<void> done;
+    const double seconds = seconds_of([&] { done = work(); });
+    RETURN_IF_ERROR(done);
     best = std::min(best, seconds);
     total += std::max(seconds, 1e-6);
   }
@@ -88,4 +87,4 @@ Result<RoundTrip> measure_round_trip(const TensorView& original, const Codec& co
   return trip;
 }
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

@@ -16,7 +16,7 @@
 
 #include "tensorpress/result.h"
 
-namespace tensorpress::report {
+namespace tensorpress::files {
 
 struct ChannelImage {
   std::size_t height = 0;
@@ -28,4 +28,4 @@ struct ChannelImage {
 Result<void> for_each_image(const std::string& path,
                             const std::function<bool(const ChannelImage&)>& use);
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::files

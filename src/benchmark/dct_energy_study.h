@@ -16,7 +16,7 @@
 
 #include "tensorpress/result.h"
 
-namespace tensorpress::report {
+namespace tensorpress::benchmark {
 
 /// 64 divisors, 1 to 255, row by row, for a quality of 1 to 100.
 std::array<int, 64> jpeg_quantization_table(int quality);
@@ -46,8 +46,8 @@ struct DctEnergy {
   std::vector<DctEnergyPanel> panels;  // channel by channel, in each quality by quality
 };
 
-/// `files` are images in the formats of image_files.h.
-Result<DctEnergy> run_dct_energy_study(std::span<const std::string> files,
+/// `paths` are images in the formats of files/image_files.h.
+Result<DctEnergy> run_dct_energy_study(std::span<const std::string> paths,
                                        const DctEnergyOptions& options = {});
 
-}  // namespace tensorpress::report
+}  // namespace tensorpress::benchmark

@@ -1,0 +1,45 @@
+#include "metrics/verdict.h"
+
+#include "base/text.h"
+#include "codecs/bounded/parameters.h"
+
+namespace tensorpress::metrics {
+namespace {
+
+// Comparisons are written so that NaN breaks the promise.
+std::string broken_bound(const ErrorStatistics& measured, const Codec& codec) {
+  const auto promised = bounded::parse(codec.parameters());
+  if (!promised.ok()) return promised.error().message;
+  if (!promised->bound) return {};
+  const double value = promised->bound->value();
+  if (promised->pointwise()) {
+    if (measured.max_pointwise_error <= value) return {};
+    return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
+                value);
+  }
+  const double limit = promised->limit.value_or(0);
+  if (!(measured.max_abs_error <= limit)) {
+    return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
+  }
+  if (promised->bound->kind() == Bound::Kind::psnr && !(measured.psnr_db() >= value)) {
+    return text("the PSNR of ", measured.psnr_db(), " dB is below ", value);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& stream) {
+  const auto stored_l2_error = stream.statistic("l2_error");
+  if (!stored_l2_error) return "the stream stores no l2_error to check against";
+  if (auto broken = broken_bound(measured, stream.codec); !broken.empty()) return broken;
+  if (!(measured.l2_error() <= *stored_l2_error)) {
+    return text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
+  }
+  if (measured.mismatched_nonfinite > 0) {
+    return text(measured.mismatched_nonfinite, " NaN, infinite or fill values came back changed");
+  }
+  return {};
+}
+
+}  // namespace tensorpress::metrics

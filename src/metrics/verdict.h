@@ -1,0 +1,16 @@
+// Whether a stream is as close to its original as it says: one judgement for the program and the
+// Python module.
+#pragma once
+
+#include <string>
+
+#include "metrics/metrics.h"
+#include "tensorpress/stream.h"
+
+namespace tensorpress::metrics {
+
+/// The first promise of the stream that the measured errors break, as a sentence: its bound, then
+/// the L2 error that it stores, then the values that come back bit for bit. "" if it keeps them.
+std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& stream);
+
+}  // namespace tensorpress::metrics
