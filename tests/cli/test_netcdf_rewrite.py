@@ -311,3 +311,15 @@ def test_more_fill_values_than_the_filter_takes_are_refused(tensorpress, how):
     said = tensorpress.refuses("compress", "in.nc", *how, *fills, "-o", "out.nc")
     assert "variable 't' and --fill have 16 fill values; the HDF5 filter takes at most 15" in said
     assert not (tensorpress.directory / "out.nc").exists()
+
+
+@pytest.mark.parametrize("how", [["--abs", "1"], ["--cf", "4"]])
+@pytest.mark.parametrize("kind", ["strings", "floats"])
+def test_datasets_that_declare_more_than_can_be_read_are_refused(tensorpress, kind, how):
+    # Nothing is stored; a count of their bytes in 64 bits is 0.
+    dtype, fill = (h5py.string_dtype(), "none") if kind == "strings" else ("f4", -1)
+    with h5py.File(tensorpress.directory / "bad.h5", "w") as file:
+        file.create_dataset("x", (1, 2**31, 2**30), dtype, chunks=(1, 8, 8), fillvalue=fill)
+    said = tensorpress.refuses("compress", "bad.h5", *how, "-o", "y.h5")
+    assert "has more than 2^" in said
+    assert not (tensorpress.directory / "y.h5").exists()
