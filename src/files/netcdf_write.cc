@@ -1,8 +1,6 @@
 // Writes one tensor as a variable of a new NetCDF file, with what its notes say about it.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <set>
 
 #include "base/contiguous.h"
@@ -11,6 +9,7 @@
 #include "files/byte_files.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
+#include "files/netcdf_packing.h"
 
 namespace tensorpress::files {
 namespace {
@@ -32,33 +31,6 @@ Result<nc_type> netcdf_type_of(DType dtype) {
   return unsupported("NetCDF has no type for ", name_of(dtype), "; write .npy or raw instead");
 }
 
-/// What whole numbers become again after they were data.
-struct Packing {
-  double scale = 1;
-  double offset = 0;
-  double fill = 0;
-  double lowest = 0;
-  double highest = 0;
-};
-
-Result<Packing> packing_of(const NetcdfNotes& notes) {
-  Packing packing;
-  packing.scale = notes.number("scale_factor").value_or(1);
-  packing.offset = notes.number("add_offset").value_or(0);
-  if (!std::isfinite(packing.scale) || packing.scale == 0 || !std::isfinite(packing.offset)) {
-    return corrupt("scale_factor ", packing.scale, " and add_offset ", packing.offset,
-                   " cannot pack values");
-  }
-  const bool with_sign = notes.type == NetcdfType::i8 || notes.type == NetcdfType::i16 ||
-                         notes.type == NetcdfType::i32 || notes.type == NetcdfType::i64;
-  const double bits = 8 * static_cast<double>(size_of(notes.type));
-  packing.highest = std::min(std::exp2(with_sign ? bits - 1 : bits) - 1, 0x1p53);
-  packing.lowest = with_sign ? -packing.highest - 1 : 0;
-  packing.fill =
-      notes.number("_FillValue").value_or(notes.number("missing_value").value_or(packing.lowest));
-  return packing;
-}
-
 class NetcdfTensorFile : public TensorFile {
  public:
   NetcdfTensorFile(std::unique_ptr<SharedFile> file, std::shared_ptr<NetcdfHandle> handle,
@@ -72,7 +44,7 @@ class NetcdfTensorFile : public TensorFile {
   Result<void> define(const NetcdfNotes& notes, bool classic) {
     TRY(nc_type type, netcdf_type_of(dtype_));
     if (notes.packed()) {
-      TRY(packing_, packing_of(notes));
+      TRY(packing_, NetcdfPacking::make(notes, dtype_));
       type = static_cast<nc_type>(notes.type);
     }
     const NetcdfLibrary& library = handle_->library();
@@ -133,22 +105,21 @@ class NetcdfTensorFile : public TensorFile {
 
   Result<void> write(const Region& region, const TensorView& elements) override {
     RETURN_IF_ERROR(check_region(shape_, region));
-    const std::byte* const data = contiguous_elements(elements, contiguous_);
+    const std::byte* data = contiguous_elements(elements, contiguous_);
     std::array<std::size_t, kMaxRank> start{}, count{};
     for (std::size_t i = 0; i < shape_.rank(); ++i) {
       start[i] = static_cast<std::size_t>(region.origin[i]);
       count[i] = static_cast<std::size_t>(region.extent[i]);
     }
-    const NetcdfLibrary& library = handle_->library();
-    int status = NC_NOERR;
     if (packing_) {
-      const auto packed = pack(data, static_cast<std::size_t>(elements.element_count()));
-      status = library.nc_put_vara_double(handle_->id(), variable_, start.data(), count.data(),
-                                          packed.data());
-    } else {
-      status = library.nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data);
+      const auto elements_here = static_cast<std::size_t>(elements.element_count());
+      const auto packed = packed_.reserve(elements_here * packing_->element_bytes());
+      packing_->pack(data, elements_here, packed.data());
+      data = packed.data();
     }
-    return handle_->check(status, "cannot write ", name_);
+    return handle_->check(
+        handle_->library().nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data),
+        "cannot write ", name_);
   }
 
   Result<void> finish() override {
@@ -156,33 +127,20 @@ class NetcdfTensorFile : public TensorFile {
     return file_->finish();
   }
 
- private:
-  std::span<const double> pack(const std::byte* data, std::size_t count) {
-    const auto packed = packed_.reserve_as<double>(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      double value = 0;
-      if (dtype_ == DType::f64) {
-        std::memcpy(&value, data + i * sizeof value, sizeof value);
-      } else {
-        float narrow = 0;
-        std::memcpy(&narrow, data + i * sizeof narrow, sizeof narrow);
-        value = static_cast<double>(narrow);
-      }
-      packed[i] = std::isnan(value)
-                      ? packing_->fill
-                      : std::clamp(std::nearbyint((value - packing_->offset) / packing_->scale),
-                                   packing_->lowest, packing_->highest);
-    }
-    return packed;
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks;
+    if (packing_ && !packing_->remark().empty()) remarks.push_back(packing_->remark());
+    return remarks;
   }
 
+ private:
   std::unique_ptr<SharedFile> file_;
   std::shared_ptr<NetcdfHandle> handle_;
   DType dtype_;
   Shape shape_;
   std::string name_;
   int variable_ = 0;
-  std::optional<Packing> packing_;
+  std::optional<NetcdfPacking> packing_;
   AlignedBuffer contiguous_, packed_;
 };
 
