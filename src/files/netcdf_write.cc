@@ -31,6 +31,17 @@ Result<nc_type> netcdf_type_of(DType dtype) {
   return unsupported("NetCDF has no type for ", name_of(dtype), "; write .npy or raw instead");
 }
 
+/// Classic files know the types up to f64.
+bool is_too_new(NetcdfType type) {
+  return type > NetcdfType::f64;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += text(list.empty() ? "" : ", ", name);
+  return list;
+}
+
 class NetcdfTensorFile : public TensorFile {
  public:
   NetcdfTensorFile(std::unique_ptr<SharedFile> file, std::shared_ptr<NetcdfHandle> handle,
@@ -47,6 +58,11 @@ class NetcdfTensorFile : public TensorFile {
       TRY(packing_, NetcdfPacking::make(notes, dtype_));
       type = static_cast<nc_type>(notes.type);
     }
+    if (classic && is_too_new(static_cast<NetcdfType>(type))) {
+      return unsupported("classic NetCDF files (.cdf) have no type ",
+                         name_of(static_cast<NetcdfType>(type)), "; name the output .nc");
+    }
+    left_behind_ = notes.left_behind;
     const NetcdfLibrary& library = handle_->library();
     const int id = handle_->id();
     std::vector<int> dimensions;
@@ -129,6 +145,10 @@ class NetcdfTensorFile : public TensorFile {
 
   std::vector<std::string> remarks() const override {
     std::vector<std::string> remarks;
+    if (!left_behind_.empty()) {
+      remarks.push_back(text("a .cdf keeps no strings and no unsigned or 64-bit whole numbers: ",
+                             listed(left_behind_)));
+    }
     if (packing_ && !packing_->remark().empty()) remarks.push_back(packing_->remark());
     return remarks;
   }
@@ -141,8 +161,28 @@ class NetcdfTensorFile : public TensorFile {
   std::string name_;
   int variable_ = 0;
   std::optional<NetcdfPacking> packing_;
+  std::vector<std::string> left_behind_;
   AlignedBuffer contiguous_, packed_;
 };
+
+/// Attributes as NetCDF's text form names them: "lat:units", and ":title" for the file's.
+void leave_behind_what_is_too_new(NetcdfNotes& notes) {
+  std::erase_if(notes.coordinates, [&](const NetcdfCoordinate& coordinate) {
+    const bool too_new = is_too_new(coordinate.values.type);
+    if (too_new) notes.left_behind.push_back(coordinate.name);
+    return too_new;
+  });
+  const auto keep_known = [&](std::vector<NetcdfAttribute>& attributes, const std::string& owner) {
+    std::erase_if(attributes, [&](const NetcdfAttribute& attribute) {
+      const bool too_new = is_too_new(attribute.value.type);
+      if (too_new) notes.left_behind.push_back(text(owner, ":", attribute.name));
+      return too_new;
+    });
+  };
+  for (auto& coordinate : notes.coordinates) keep_known(coordinate.attributes, coordinate.name);
+  keep_known(notes.attributes, notes.variable);
+  keep_known(notes.global, "");
+}
 
 /// Notes that fit the tensor, whatever a stream says.
 Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType dtype,
@@ -175,13 +215,7 @@ Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType
            coordinate.values.count() !=
                shape[static_cast<std::size_t>(axis - notes.dimensions.begin())];
   });
-  if (classic) {
-    const auto too_new = [](const NetcdfAttribute& attribute) {
-      return attribute.value.type > NetcdfType::f64;
-    };
-    std::erase_if(notes.attributes, too_new);
-    std::erase_if(notes.global, too_new);
-  }
+  if (classic) leave_behind_what_is_too_new(notes);
   return notes;
 }
 

@@ -434,3 +434,37 @@ def test_the_largest_packed_number_stays_the_largest(tensorpress, dtype, largest
     tensorpress("compress", path, "--var", "t", "--abs", "0", "-o", "x.tpz")
     tensorpress("decompress", "x.tpz", "-o", "back.nc")
     assert list(raw(tensorpress.directory / "back.nc", "t")) == [largest, largest]
+
+
+def test_a_classic_file_lacks_new_types_and_that_is_told(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("time", 3)
+        file.createDimension("x", 4)
+        file.createVariable("time", "i8", ("time",))[...] = [10, 20, 30]
+        x = file.createVariable("x", "f8", ("x",))
+        x[...] = np.arange(4)
+        x.setncattr_string("units", "m")
+        x.long_name = "along"
+        t = file.createVariable("t", "f4", ("time", "x"))
+        t[...] = np.arange(12).reshape(3, 4)
+        t.setncattr("flags", np.uint16(3))
+        file.setncattr_string("title", "a title")
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    said = tensorpress("decompress", "x.tpz", "-o", "y.cdf").err
+    assert said.startswith("tensorpress: y.cdf: a .cdf keeps no strings and no unsigned or 64-bit")
+    assert said.endswith(": time, x:units, t:flags, :title\n") and said.count("\n") == 1
+    with netCDF4.Dataset(tensorpress.directory / "y.cdf") as file:
+        assert file.data_model == "NETCDF3_64BIT_OFFSET" and list(file.variables) == ["x", "t"]
+        assert list(file["x"][:]) == [0, 1, 2, 3] and file["x"].ncattrs() == ["long_name"]
+        assert np.abs(file["t"][...] - np.arange(12).reshape(3, 4)).max() <= 0.1
+    assert tensorpress("decompress", "x.tpz", "-o", "y.nc").err == ""
+
+
+def test_packed_numbers_that_classic_files_lack_are_refused(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    packed_numbers(path, np.arange(20), "u2", np.float32(0.5))
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    said = tensorpress.refuses("decompress", "x.tpz", "-o", "y.cdf")
+    assert "classic NetCDF files (.cdf) have no type u16; name the output .nc" in said
+    assert not (tensorpress.directory / "y.cdf").exists()
