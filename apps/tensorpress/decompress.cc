@@ -77,6 +77,7 @@ class Output {
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
+  std::vector<std::string> remarks() const { return file_->remarks(); }
 
  private:
   std::string path_;
@@ -147,10 +148,8 @@ Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options)
 }
 
 /// Everything from opening the stream to the finished output file.
-Result<StreamInfo> write_output(const Options& options, const std::string& path,
-                                stream::ReadOptions read) {
+Result<StreamInfo> write_output(const Options& options, Output& output, stream::ReadOptions read) {
   note_interruptions();
-  Output output(path, options.raw);
   ProgressBar bar("decompressing");
   read.progress = bar.callback();
   TRY(StreamInfo info,
@@ -170,9 +169,11 @@ Result<std::string> remark_on_packing(const StreamInfo& info) {
   // A point-wise bound is a share of each value, and its limit is no error.
   const bool absolute = !limit.empty() && !info.codec.parameter("bound").starts_with("pw-rel");
   if (absolute && std::strtod(limit.c_str(), nullptr) < step / 2) return std::string();
+  const bool filled = notes->number("_FillValue") || notes->number("missing_value");
   return text("'", notes->variable, "' is packed again: values are rounded to multiples of its ",
               "scale_factor ", rounded(step), ", which may add ", rounded(step / 2),
-              " to the error; a .npy holds them unrounded");
+              " to the error", filled ? text(" (", rounded(step), " beside a fill value)") : "",
+              "; a .npy holds them unrounded");
 }
 
 /// The way to compute, checked by the one codec that has a choice.
@@ -206,8 +207,10 @@ Result<ExitStatus> run(const Options& options) {
   }
 
   const auto begin = std::chrono::steady_clock::now();
-  TRY(const StreamInfo info, write_output(options, path, read));
+  Output output(path, options.raw);
+  TRY(const StreamInfo info, write_output(options, output, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  for (const std::string& remark : output.remarks()) print_message(text(path, ": ", remark));
   if (!options.raw && files::is_array_file_name(path)) {
     TRY(const std::string remark, remark_on_packing(info));
     if (!remark.empty()) print_message(text(path, ": ", remark));

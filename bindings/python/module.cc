@@ -6,6 +6,7 @@
 #include "compression.h"
 #include "dropout.h"
 #include "errors.h"
+#include "hdf5_filter.h"
 #include "packing.h"
 #include "reader.h"
 #include "tensorpress/codec.h"
@@ -71,6 +72,7 @@ NB_MODULE(_core, module) {
   tensorpress::python::define_errors(module);
   tensorpress::python::define_compression(module);
   tensorpress::python::define_dropout(module);
+  tensorpress::python::define_hdf5_filter(module);
   tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
   tensorpress::python::define_window_indices(module);

@@ -16,13 +16,15 @@ import ctypes
 import itertools
 import os
 import pathlib
-import struct
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import h5py
 import numpy as np
+
+from . import _core
+from ._codec import Codec
 
 __all__ = ["FILTER_ID", "Filter", "plugin_path", "read_parallel", "register", "write_parallel"]
 
@@ -31,9 +33,7 @@ FILTER_ID = 0xD450
 """The filter's number in HDF5 files: "TP" in ASCII with the top bit set, of the private range."""
 
 _LIBRARY = "libh5tensorpress.so"
-_CODECS = ("dense", "ceresz", "ceresz2", "dct-chop")
-_BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr")
-_MAX_FILL_VALUES = 15
+_MAX_THREADS = 1024
 
 
 class Filter(h5py.filters.FilterRefBase):
@@ -70,91 +70,25 @@ class Filter(h5py.filters.FilterRefBase):
         fill_values: Sequence[float] = (),
         threads: int = 0,
     ) -> None:
-        given = {"effort": effort, "codebook": codebook, "cf": cf, "layout": layout}
-        given |= {"transform": transform, "coefficients": coefficients}
-        values = (absolute, relative, pointwise_relative, psnr)
-        bounds = {
-            name: value for name, value in zip(_BOUNDS, values, strict=True) if value is not None
-        }
-        chop = any(
-            given[name] is not None for name in ("cf", "layout", "transform", "coefficients")
+        chop = {"cf": cf, "layout": layout, "transform": transform, "coefficients": coefficients}
+        bounds = {"absolute": absolute, "relative": relative, "psnr": psnr}
+        bounds["pointwise_relative"] = pointwise_relative
+        given = {"effort": effort, "codebook": codebook, **chop, **bounds}
+        default = "dense" if all(value is None for value in chop.values()) else "dct-chop"
+        chosen = Codec(
+            codec or default, **{name: value for name, value in given.items() if value is not None}
         )
-        name = codec or ("dct-chop" if chop else "dense")
-        if name not in _CODECS:
-            raise ValueError(f"codec {name!r} is not one of {', '.join(_CODECS)}")
-        self.filter_options = (
-            1,
-            _CODECS.index(name) + 1,
-            *_bound_words(name, bounds),
-            _parameter_word(
-                name, {key: value for key, value in given.items() if value is not None}
-            ),
-            _checked(threads, "threads", 0, 1024),
-            *_fill_words(fill_values),
+        if not isinstance(threads, (int, np.integer)) or not 0 <= threads <= _MAX_THREADS:
+            raise ValueError(f"threads={threads!r} is not a whole number from 0 to {_MAX_THREADS}")
+        self.filter_options = tuple(
+            _core.hdf5_filter_words(
+                chosen.name,
+                chosen.pairs,
+                chosen.bound_text,
+                [float(value) for value in fill_values],
+                int(threads),
+            )
         )
-
-
-def _bound_words(codec: str, bounds: dict[str, float]) -> tuple[int, int, int]:
-    if codec == "dct-chop":
-        if bounds:
-            raise ValueError("codec dct-chop has a fixed rate and takes no bound")
-        return (0, 0, 0)
-    if len(bounds) != 1:
-        raise ValueError(
-            f"codec {codec} needs exactly one of {', '.join(_BOUNDS)}; "
-            f"got {', '.join(bounds) or 'none'}"
-        )
-    ((name, value),) = bounds.items()
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name}={value} is not a finite number from 0 on")
-    return (_BOUNDS.index(name) + 1, *_words_of(value))
-
-
-_PARAMETERS: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = {
-    "dense": {"effort": (0, ("best", "fast"))},
-    "ceresz": {},
-    "ceresz2": {"codebook": (0, ("default", "dynamic"))},
-    "dct-chop": {
-        "layout": (8, ("square", "triangle")),
-        "transform": (16, ("dct", "zfp")),
-        "coefficients": (24, ("f32", "bf16", "f16")),
-    },
-}
-
-
-def _parameter_word(codec: str, given: dict[str, object]) -> int:
-    word = 0
-    for name, value in given.items():
-        if codec == "dct-chop" and name == "cf":
-            largest = 4 if given.get("transform") == "zfp" else 8
-            word |= _checked(value, "cf", 1, largest)
-            continue
-        if name not in _PARAMETERS[codec]:
-            raise ValueError(f"codec {codec} has no parameter {name}")
-        shift, choices = _PARAMETERS[codec][name]
-        if value not in choices:
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(choices)}")
-        word |= choices.index(str(value)) << shift
-    return word
-
-
-def _fill_words(fill_values: Sequence[float]) -> list[int]:
-    if len(fill_values) > _MAX_FILL_VALUES:
-        raise ValueError(
-            f"{len(fill_values)} fill values; the filter takes at most {_MAX_FILL_VALUES}"
-        )
-    return [len(fill_values), *itertools.chain.from_iterable(map(_words_of, fill_values))]
-
-
-def _words_of(value: float) -> tuple[int, int]:
-    """The two halves of an f64, the lower one first."""
-    return struct.unpack("<II", struct.pack("<d", value))
-
-
-def _checked(value: object, name: str, low: int, high: int) -> int:
-    if not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is not a whole number from {low} to {high}")
-    return int(value)
 
 
 # ---- The shared library --------------------------------------------------------------------------

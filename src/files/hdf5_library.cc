@@ -1,7 +1,7 @@
 #include "files/hdf5_library.h"
 
 #include "base/errors.h"
-#include "files/shared_library.h"
+#include "files/hdf5_register.h"
 
 namespace tensorpress::files {
 namespace {
@@ -14,38 +14,39 @@ herr_t keep_first(unsigned /*depth*/, const H5E_error2_t* error, void* sentence)
 
 }  // namespace
 
-Result<Hdf5Functions> Hdf5Functions::load() {
-  auto library = SharedLibrary::open(
-      {"libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5_serial.so", "libhdf5.so"},
-      SharedLibrary::Symbols::hidden);
-  if (!library.ok()) {
-    return unsupported("HDF5 files need HDF5's library (", library.error().message,
-                       "): apt-get install libhdf5-103-1");
-  }
+Result<Hdf5Functions> Hdf5Functions::load(SharedLibrary::Symbols symbols) {
+  TRY(const auto library, open_hdf5_library(symbols));
   Hdf5Functions table;
   // Later headers turn some of these names into others.
 #define TENSORPRESS_NAME_OF(name) #name
-#define TENSORPRESS_FIND(name) \
-  RETURN_IF_ERROR(library->find(TENSORPRESS_NAME_OF(name), table.name));
+#define TENSORPRESS_FIND(name) RETURN_IF_ERROR(library.find(TENSORPRESS_NAME_OF(name), table.name));
   TENSORPRESS_HDF5_FUNCTIONS(TENSORPRESS_FIND)
 #undef TENSORPRESS_FIND
 #undef TENSORPRESS_NAME_OF
   if (table.H5open() < 0) return unsupported("HDF5's library does not start");
   table.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   hid_t* number = nullptr;
-  RETURN_IF_ERROR(library->find("H5T_STD_REF_OBJ_g", number));
+  RETURN_IF_ERROR(library.find("H5T_STD_REF_OBJ_g", number));
   table.reference_type = *number;
-  RETURN_IF_ERROR(library->find("H5T_NATIVE_FLOAT_g", number));
+  RETURN_IF_ERROR(library.find("H5T_NATIVE_FLOAT_g", number));
   table.native_float = *number;
-  RETURN_IF_ERROR(library->find("H5T_NATIVE_DOUBLE_g", number));
+  RETURN_IF_ERROR(library.find("H5T_NATIVE_DOUBLE_g", number));
   table.native_double = *number;
+  RETURN_IF_ERROR(library.find("H5P_CLS_FILE_ACCESS_ID_g", number));
+  table.file_access = *number;
+  RETURN_IF_ERROR(library.find("H5P_CLS_DATASET_CREATE_ID_g", number));
+  table.dataset_creation = *number;
   return table;
 }
 
-Error Hdf5Functions::failure(std::string_view doing) const {
+std::string Hdf5Functions::last_error() const {
   std::string sentence;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &sentence);
-  return corrupt(doing, ": ", sentence.empty() ? "HDF5 gives no reason" : sentence);
+  return sentence.empty() ? "HDF5 gives no reason" : sentence;
+}
+
+Error Hdf5Functions::failure(std::string_view doing) const {
+  return corrupt(doing, ": ", last_error());
 }
 
 }  // namespace tensorpress::files

@@ -1,13 +1,16 @@
-// HDF5's C library as a table of the functions that files need, opened when one does. Types come
-// from its header; nothing is linked. Included only where that header is.
+// HDF5's C library as a table of the functions that files and other compressors' filters need,
+// opened when one does. Types come from its header; nothing is linked. Included only where that
+// header is.
 #pragma once
 
 #include <hdf5.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "files/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {
@@ -26,16 +29,18 @@ namespace tensorpress::files {
   FUNCTION(H5Lcreate_hard) FUNCTION(H5Lcreate_soft) FUNCTION(H5Lget_info) \
   FUNCTION(H5Lget_name_by_idx) FUNCTION(H5Lget_val) FUNCTION(H5Literate) \
   FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Oclose) FUNCTION(H5Ocopy) \
-  FUNCTION(H5Oopen) FUNCTION(H5Pclose) FUNCTION(H5Pfill_value_defined) FUNCTION(H5Pget_chunk) \
-  FUNCTION(H5Pget_fill_value) FUNCTION(H5Pget_filter2) FUNCTION(H5Pget_layout) \
-  FUNCTION(H5Pget_link_creation_order) FUNCTION(H5Pget_nfilters) FUNCTION(H5Premove_filter) \
-  FUNCTION(H5Pset_chunk) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_link_creation_order) \
+  FUNCTION(H5Oopen) FUNCTION(H5PLprepend) FUNCTION(H5Pclose) FUNCTION(H5Pcreate) \
+  FUNCTION(H5Pfill_value_defined) FUNCTION(H5Pget_chunk) FUNCTION(H5Pget_fill_value) \
+  FUNCTION(H5Pget_filter2) FUNCTION(H5Pget_layout) FUNCTION(H5Pget_link_creation_order) \
+  FUNCTION(H5Pget_nfilters) FUNCTION(H5Premove_filter) FUNCTION(H5Pset_chunk) \
+  FUNCTION(H5Pset_fapl_core) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_link_creation_order) \
   FUNCTION(H5Rcreate) FUNCTION(H5Rget_name) FUNCTION(H5Sclose) FUNCTION(H5Screate_simple) \
   FUNCTION(H5Sget_simple_extent_dims) FUNCTION(H5Sget_simple_extent_ndims) \
   FUNCTION(H5Sget_simple_extent_npoints) FUNCTION(H5Sselect_hyperslab) FUNCTION(H5Tclose) \
   FUNCTION(H5Tcopy) FUNCTION(H5Tdetect_class) FUNCTION(H5Tequal) FUNCTION(H5Tget_class) \
   FUNCTION(H5Tget_native_type) FUNCTION(H5Tget_nmembers) FUNCTION(H5Tget_sign) \
-  FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) FUNCTION(H5open)
+  FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) \
+  FUNCTION(H5Zfilter_avail) FUNCTION(H5open)
 // clang-format on
 
 struct Hdf5Functions {
@@ -46,10 +51,16 @@ struct Hdf5Functions {
   hid_t reference_type = -1;  // H5T_STD_REF_OBJ
   hid_t native_float = -1;
   hid_t native_double = -1;
+  hid_t file_access = -1;       // H5P_FILE_ACCESS
+  hid_t dataset_creation = -1;  // H5P_DATASET_CREATE
 
-  /// Opens the library and switches its own printing of errors off.
-  static Result<Hdf5Functions> load();
+  /// Opens the library and switches its own printing of errors off. Plugins look for HDF5's
+  /// functions among the symbols of all.
+  static Result<Hdf5Functions> load(
+      SharedLibrary::Symbols symbols = SharedLibrary::Symbols::hidden);
 
+  /// The innermost sentence of HDF5's error stack.
+  std::string last_error() const;
   /// What HDF5 says about the last failure, behind what was being done.
   Error failure(std::string_view doing) const;
 };

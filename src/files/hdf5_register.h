@@ -1,10 +1,13 @@
-// Makes our filter known to the HDF5 library of this process, so that files with it can be read and
-// written without a plugin in HDF5's path.
+// The HDF5 library of this process, and our filter made known to it, so that files with it can be
+// read and written without a plugin in HDF5's path. Needs no header of HDF5.
 #pragma once
 
+#include "files/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {
+
+Result<SharedLibrary> open_hdf5_library(SharedLibrary::Symbols symbols);
 
 /// `filter_class` is an H5Z_class2_t that lives as long as the program.
 Result<void> register_hdf5_filter(const void* filter_class);

@@ -221,6 +221,7 @@ class Hdf5Rewrite {
     std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(rank, 0)));
     hdf5_.H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
     const std::vector<std::uint64_t> extents(dims.begin(), dims.end());
+    if (planned == nullptr) RETURN_IF_ERROR(check_count(extents, path));
     const std::size_t element_bytes = hdf5_.H5Tget_size(type.get());
     const auto box =
         planned != nullptr ? planned->chunk_extents : boxes_for(extents, element_bytes);
@@ -239,6 +240,22 @@ class Hdf5Rewrite {
       RETURN_IF_ERROR(copy_box(from, to, type, path, memory, space, bytes));
       return progress_.add(bytes);
     });
+  }
+
+  /// A file may declare more than anybody can read, and store nothing.
+  static Result<void> check_count(const std::vector<std::uint64_t>& extents,
+                                  const std::string& path) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+    std::uint64_t elements = 1;
+    for (const std::uint64_t extent : extents) {
+      if (extent > kMost / elements) {
+        return too_large("dataset '", path,
+                         "' has more than 2^40 elements of any length, which are copied one by "
+                         "one; use h5repack with the line of `tensorpress hdf5 args`");
+      }
+      elements *= extent;
+    }
+    return {};
   }
 
   Result<void> copy_box(const Hdf5Id& from, const Hdf5Id& to, const Hdf5Id& type,

@@ -24,7 +24,7 @@ namespace tensorpress::files {
   FUNCTION(nc_inq_type) FUNCTION(nc_inq_unlimdims) FUNCTION(nc_inq_var) \
   FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_filter_ids) \
   FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_inq_varids) \
-  FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) FUNCTION(nc_put_vara_double) \
+  FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) \
   FUNCTION(nc_set_fill) FUNCTION(nc_strerror)
 // clang-format on
 

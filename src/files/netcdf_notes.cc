@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
+#include "files/netcdf_numbers.h"
 
 namespace tensorpress::files {
 namespace {
@@ -27,44 +28,6 @@ constexpr std::array<std::size_t, 13> kSizes = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8,
 std::size_t index_of(NetcdfType type) {
   const auto index = static_cast<std::size_t>(type);
   return index < kNames.size() ? index : 0;
-}
-
-/// Calls work(T{}) for a numeric type; false for text, strings and unknown types.
-template <class Work>
-bool with_number(NetcdfType type, Work work) {
-  switch (type) {
-    case NetcdfType::i8:
-      return work(std::int8_t{}), true;
-    case NetcdfType::u8:
-      return work(std::uint8_t{}), true;
-    case NetcdfType::i16:
-      return work(std::int16_t{}), true;
-    case NetcdfType::u16:
-      return work(std::uint16_t{}), true;
-    case NetcdfType::i32:
-      return work(std::int32_t{}), true;
-    case NetcdfType::u32:
-      return work(std::uint32_t{}), true;
-    case NetcdfType::i64:
-      return work(std::int64_t{}), true;
-    case NetcdfType::u64:
-      return work(std::uint64_t{}), true;
-    case NetcdfType::f32:
-      return work(float{}), true;
-    case NetcdfType::f64:
-      return work(double{}), true;
-    case NetcdfType::text:
-    case NetcdfType::string:
-      break;
-  }
-  return false;
-}
-
-template <class T>
-T element(const std::vector<std::byte>& bytes, std::size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof value);
-  return value;
 }
 
 /// JSON has no NaN and no infinity: they are strings. Floats are written as short as floats can be.
@@ -102,7 +65,7 @@ Json numbers_to_json(const NetcdfArray& array) {
   Json values = Json::array();
   with_number(array.type, [&]<class T>(T) {
     for (std::size_t i = 0; i < array.count(); ++i) {
-      values.push_back(number_to_json(element<T>(array.bytes, i)));
+      values.push_back(number_to_json(element<T>(array.bytes.data(), i)));
     }
   });
   return values;
@@ -209,7 +172,7 @@ std::vector<double> NetcdfArray::numbers() const {
   std::vector<double> values;
   with_number(type, [&]<class T>(T) {
     for (std::size_t i = 0; i < count(); ++i) {
-      values.push_back(static_cast<double>(element<T>(bytes, i)));
+      values.push_back(static_cast<double>(element<T>(bytes.data(), i)));
     }
   });
   return values;

@@ -67,8 +67,9 @@ struct NetcdfNotes {
   std::vector<NetcdfAttribute> attributes;
   std::vector<NetcdfCoordinate> coordinates;
   std::vector<NetcdfAttribute> global;
-  /// Names of coordinates that are not among the above: text, more than one axis, too long. Known
-  /// when a file is read; not kept.
+  /// Names of what is not among the above: coordinates that are text, have more than one axis or
+  /// are too long when a file is read; types that a classic file lacks when one is written. Not
+  /// kept.
   std::vector<std::string> left_behind = {};
 
   /// Whole numbers that stand for data: raw scale_factor + add_offset.

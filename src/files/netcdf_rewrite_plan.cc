@@ -1,24 +1,23 @@
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "codecs/registry.h"
 #include "files/byte_files.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/rewrite_plan.h"
-#include "stream/chunk_grid.h"
-#include "stream/survey.h"
+#include "stream/resolve.h"
 
 namespace tensorpress::files {
 namespace {
 
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 
-/// The bound for each chunk: a relative one becomes absolute, by the range of all.
-Result<Bound> bound_for(const Bound& bound, stream::TensorSource& source,
-                        const std::vector<double>& fills, std::size_t threads) {
+/// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep.
+Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSource& source,
+                        std::size_t threads) {
+  const Bound& bound = *options.bound;
   if (bound.kind() == Bound::Kind::ratio) {
     return unsupported(
         "--ratio cannot be kept by a filter, which sees one chunk at a time; give "
@@ -28,33 +27,38 @@ Result<Bound> bound_for(const Bound& bound, stream::TensorSource& source,
   TRY(const Isa isa, active_isa());
   const auto boxes = boxes_for({source.shape().extents().begin(), source.shape().extents().end()},
                                size_of(source.dtype()));
-  TRY(const Shape box, Shape::make(boxes));
-  TRY(const auto grid, stream::ChunkGrid::make(source.shape(), box));
-  TRY(const auto survey,
-      stream::survey_values(source, grid, fills, thread_runner(threads), threads, isa));
-  const double width = survey.range.high - survey.range.low;
-  return Bound::absolute(std::isfinite(width) ? bound.value() * width : 0);
+  stream::WriteOptions look{.bound = options, .threads = threads};
+  TRY(look.chunk_shape, Shape::make(boxes));
+  // All codecs with a bound find the same limit; this one learns nothing else on the way.
+  TRY(const Codec codec, Codec::make("dense"));
+  TRY(const auto resolved, stream::resolve_codec(codec, source, look, isa));
+  const std::string_view limit = resolved.codec.parameter("limit");
+  double error = 0;
+  const auto parsed = std::from_chars(limit.data(), limit.data() + limit.size(), error);
+  ENSURE(parsed.ec == std::errc());
+  return Bound::absolute(error);
 }
 
 Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& variable,
                                       const RewriteOptions& options) {
-  PlannedVariable planned;
-  Hdf5FilterSettings settings{.codec = options.codec};
-  if (options.bound.bound) {
-    settings.fill_values = options.bound.fill_values;
-    for (const double fill : variable.fill_values) {
-      if (settings.fill_values.size() < kMaxHdf5FillValues &&
-          std::ranges::find(settings.fill_values, fill) == settings.fill_values.end()) {
-        settings.fill_values.push_back(fill);
-      }
+  stream::BoundOptions bound = options.bound;
+  bound.on_likely_fill = {};  // would not say of which variable
+  for (const double fill : variable.fill_values) {
+    if (std::ranges::find(bound.fill_values, fill) == bound.fill_values.end()) {
+      bound.fill_values.push_back(fill);
     }
-    TRY(const auto source, file.source(variable));
-    TRY(settings.bound,
-        bound_for(*options.bound.bound, *source, settings.fill_values, options.threads));
-    planned.bound = settings.bound->to_string();
-  } else {
-    planned.bound = options.codec.name();
   }
+  if (bound.fill_values.size() > kMaxHdf5FillValues) {
+    return too_large("variable '", variable.path, "' and --fill have ", bound.fill_values.size(),
+                     " fill values; the HDF5 filter takes at most ", kMaxHdf5FillValues);
+  }
+  PlannedVariable planned;
+  Hdf5FilterSettings settings{.codec = options.codec, .fill_values = bound.fill_values};
+  TRY(const auto source, file.source(variable));
+  if (bound.bound) {
+    TRY(settings.bound, bound_for(bound, *source, options.threads));
+  }
+  planned.bound = settings.bound ? settings.bound->to_string() : options.codec.name();
   TRY(planned.filter_values, settings.to_words());
   planned.chunk_extents = variable.chunk_extents;
   if (planned.chunk_extents.empty()) {
@@ -77,8 +81,12 @@ std::vector<std::uint64_t> boxes_for(std::vector<std::uint64_t> extents,
                                      std::uint64_t element_bytes) {
   for (auto& extent : extents) extent = std::max<std::uint64_t>(extent, 1);
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    std::uint64_t bytes = element_bytes;
-    for (std::size_t i = axis + 1; i < extents.size(); ++i) bytes *= extents[i];
+    // Nobody needs to know more than that it is too much, and the product of all could wrap.
+    constexpr std::uint64_t kTooMuch = kChunkBytes + 1;
+    std::uint64_t bytes = std::min(element_bytes, kTooMuch);
+    for (std::size_t i = axis + 1; i < extents.size(); ++i) {
+      bytes = std::min(bytes * std::min(extents[i], kTooMuch), kTooMuch);
+    }
     const std::uint64_t fitting = std::max<std::uint64_t>(kChunkBytes / bytes, 1);
     extents[axis] = std::min(extents[axis], fitting);
   }

@@ -1,8 +1,6 @@
 // Writes one tensor as a variable of a new NetCDF file, with what its notes say about it.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <set>
 
 #include "base/contiguous.h"
@@ -11,6 +9,7 @@
 #include "files/byte_files.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
+#include "files/netcdf_packing.h"
 
 namespace tensorpress::files {
 namespace {
@@ -32,31 +31,15 @@ Result<nc_type> netcdf_type_of(DType dtype) {
   return unsupported("NetCDF has no type for ", name_of(dtype), "; write .npy or raw instead");
 }
 
-/// What whole numbers become again after they were data.
-struct Packing {
-  double scale = 1;
-  double offset = 0;
-  double fill = 0;
-  double lowest = 0;
-  double highest = 0;
-};
+/// Classic files know the types up to f64.
+bool is_too_new(NetcdfType type) {
+  return type > NetcdfType::f64;
+}
 
-Result<Packing> packing_of(const NetcdfNotes& notes) {
-  Packing packing;
-  packing.scale = notes.number("scale_factor").value_or(1);
-  packing.offset = notes.number("add_offset").value_or(0);
-  if (!std::isfinite(packing.scale) || packing.scale == 0 || !std::isfinite(packing.offset)) {
-    return corrupt("scale_factor ", packing.scale, " and add_offset ", packing.offset,
-                   " cannot pack values");
-  }
-  const bool with_sign = notes.type == NetcdfType::i8 || notes.type == NetcdfType::i16 ||
-                         notes.type == NetcdfType::i32 || notes.type == NetcdfType::i64;
-  const double bits = 8 * static_cast<double>(size_of(notes.type));
-  packing.highest = std::min(std::exp2(with_sign ? bits - 1 : bits) - 1, 0x1p53);
-  packing.lowest = with_sign ? -packing.highest - 1 : 0;
-  packing.fill =
-      notes.number("_FillValue").value_or(notes.number("missing_value").value_or(packing.lowest));
-  return packing;
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += text(list.empty() ? "" : ", ", name);
+  return list;
 }
 
 class NetcdfTensorFile : public TensorFile {
@@ -72,9 +55,14 @@ class NetcdfTensorFile : public TensorFile {
   Result<void> define(const NetcdfNotes& notes, bool classic) {
     TRY(nc_type type, netcdf_type_of(dtype_));
     if (notes.packed()) {
-      TRY(packing_, packing_of(notes));
+      TRY(packing_, NetcdfPacking::make(notes, dtype_));
       type = static_cast<nc_type>(notes.type);
     }
+    if (classic && is_too_new(static_cast<NetcdfType>(type))) {
+      return unsupported("classic NetCDF files (.cdf) have no type ",
+                         name_of(static_cast<NetcdfType>(type)), "; name the output .nc");
+    }
+    left_behind_ = notes.left_behind;
     const NetcdfLibrary& library = handle_->library();
     const int id = handle_->id();
     std::vector<int> dimensions;
@@ -133,22 +121,21 @@ class NetcdfTensorFile : public TensorFile {
 
   Result<void> write(const Region& region, const TensorView& elements) override {
     RETURN_IF_ERROR(check_region(shape_, region));
-    const std::byte* const data = contiguous_elements(elements, contiguous_);
+    const std::byte* data = contiguous_elements(elements, contiguous_);
     std::array<std::size_t, kMaxRank> start{}, count{};
     for (std::size_t i = 0; i < shape_.rank(); ++i) {
       start[i] = static_cast<std::size_t>(region.origin[i]);
       count[i] = static_cast<std::size_t>(region.extent[i]);
     }
-    const NetcdfLibrary& library = handle_->library();
-    int status = NC_NOERR;
     if (packing_) {
-      const auto packed = pack(data, static_cast<std::size_t>(elements.element_count()));
-      status = library.nc_put_vara_double(handle_->id(), variable_, start.data(), count.data(),
-                                          packed.data());
-    } else {
-      status = library.nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data);
+      const auto elements_here = static_cast<std::size_t>(elements.element_count());
+      const auto packed = packed_.reserve(elements_here * packing_->element_bytes());
+      packing_->pack(data, elements_here, packed.data());
+      data = packed.data();
     }
-    return handle_->check(status, "cannot write ", name_);
+    return handle_->check(
+        handle_->library().nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data),
+        "cannot write ", name_);
   }
 
   Result<void> finish() override {
@@ -156,35 +143,46 @@ class NetcdfTensorFile : public TensorFile {
     return file_->finish();
   }
 
- private:
-  std::span<const double> pack(const std::byte* data, std::size_t count) {
-    const auto packed = packed_.reserve_as<double>(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      double value = 0;
-      if (dtype_ == DType::f64) {
-        std::memcpy(&value, data + i * sizeof value, sizeof value);
-      } else {
-        float narrow = 0;
-        std::memcpy(&narrow, data + i * sizeof narrow, sizeof narrow);
-        value = static_cast<double>(narrow);
-      }
-      packed[i] = std::isnan(value)
-                      ? packing_->fill
-                      : std::clamp(std::nearbyint((value - packing_->offset) / packing_->scale),
-                                   packing_->lowest, packing_->highest);
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks;
+    if (!left_behind_.empty()) {
+      remarks.push_back(text("a .cdf keeps no strings and no unsigned or 64-bit whole numbers: ",
+                             listed(left_behind_)));
     }
-    return packed;
+    if (packing_ && !packing_->remark().empty()) remarks.push_back(packing_->remark());
+    return remarks;
   }
 
+ private:
   std::unique_ptr<SharedFile> file_;
   std::shared_ptr<NetcdfHandle> handle_;
   DType dtype_;
   Shape shape_;
   std::string name_;
   int variable_ = 0;
-  std::optional<Packing> packing_;
+  std::optional<NetcdfPacking> packing_;
+  std::vector<std::string> left_behind_;
   AlignedBuffer contiguous_, packed_;
 };
+
+/// Attributes as NetCDF's text form names them: "lat:units", and ":title" for the file's.
+void leave_behind_what_is_too_new(NetcdfNotes& notes) {
+  std::erase_if(notes.coordinates, [&](const NetcdfCoordinate& coordinate) {
+    const bool too_new = is_too_new(coordinate.values.type);
+    if (too_new) notes.left_behind.push_back(coordinate.name);
+    return too_new;
+  });
+  const auto keep_known = [&](std::vector<NetcdfAttribute>& attributes, const std::string& owner) {
+    std::erase_if(attributes, [&](const NetcdfAttribute& attribute) {
+      const bool too_new = is_too_new(attribute.value.type);
+      if (too_new) notes.left_behind.push_back(text(owner, ":", attribute.name));
+      return too_new;
+    });
+  };
+  for (auto& coordinate : notes.coordinates) keep_known(coordinate.attributes, coordinate.name);
+  keep_known(notes.attributes, notes.variable);
+  keep_known(notes.global, "");
+}
 
 /// Notes that fit the tensor, whatever a stream says.
 Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType dtype,
@@ -217,13 +215,7 @@ Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType
            coordinate.values.count() !=
                shape[static_cast<std::size_t>(axis - notes.dimensions.begin())];
   });
-  if (classic) {
-    const auto too_new = [](const NetcdfAttribute& attribute) {
-      return attribute.value.type > NetcdfType::f64;
-    };
-    std::erase_if(notes.attributes, too_new);
-    std::erase_if(notes.global, too_new);
-  }
+  if (classic) leave_behind_what_is_too_new(notes);
   return notes;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "stream/tensor_io.h"
 
@@ -33,6 +34,8 @@ Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& pat
 class TensorFile : public stream::TensorSink {
  public:
   virtual Result<void> finish() = 0;
+  /// What a person should know about the file that was written; mostly nothing.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 /// Creates `path` as .npy or, if it ends in anything else, raw; "-" is standard output as .npy.

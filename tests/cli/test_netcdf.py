@@ -361,3 +361,110 @@ def test_coordinates_that_are_left_behind_are_named(tensorpress):
         file.createVariable("t", "f4", ("station",))[...] = [1, 2, 3]
     outcome = tensorpress("compress", path, "--var", "t", "--abs", "1e-3", "-o", "x.tpz")
     assert "station" in outcome.err and "coordinates" in outcome.err
+
+
+def packed_numbers(path, numbers, dtype, scale, **attributes):
+    """A variable `t` of these numbers as they are."""
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", len(numbers))
+        fill = attributes.pop("_FillValue", None)
+        variable = file.createVariable("t", dtype, ("x",), fill_value=fill)
+        variable.set_auto_maskandscale(False)
+        variable.scale_factor = scale
+        variable.setncatts(attributes)
+        variable[...] = numbers
+
+
+@pytest.mark.parametrize(
+    "fills, near",
+    [
+        ({"_FillValue": np.int16(-32768)}, -32768),
+        ({"_FillValue": np.int16(32767)}, 32767),
+        ({"_FillValue": np.int16(-32768), "missing_value": np.int16([-999, -998])}, -999),
+        ({"missing_value": np.float64(0)}, 0),
+    ],
+)
+def test_what_is_not_missing_does_not_become_so(tensorpress, fills, near):
+    path = tensorpress.directory / "in.nc"
+    numbers = np.arange(near - 20, near + 21).clip(-32768, 32767).astype("i2").repeat(3)
+    packed_numbers(path, numbers, "i2", 0.01, **fills)
+    missing = np.isin(numbers, np.concatenate([np.atleast_1d(each) for each in fills.values()]))
+    assert missing.any() and not missing.all()
+    for bound in (0.006, 0.011, 0.02):
+        tensorpress("compress", path, "--var", "t", "--abs", bound, "-o", "x.tpz")
+        tensorpress("decompress", "x.tpz", "-o", "x.npy")
+        tensorpress("decompress", "x.tpz", "-o", "back.nc")
+        values = np.load(tensorpress.directory / "x.npy")
+        back = raw(tensorpress.directory / "back.nc", "t")
+        written = np.isin(back, np.concatenate([np.atleast_1d(each) for each in fills.values()]))
+        assert np.array_equal(np.isnan(values), missing) and np.array_equal(written, missing)
+        # A step at most, or two where two fill values stand side by side.
+        away = np.abs(back[~missing] * 0.01 - values[~missing])
+        assert away.max() <= 0.02 + 1e-9
+
+
+def test_packed_numbers_of_64_bits_are_as_near_as_floats_are_and_that_is_told(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    numbers = 1_700_000_000_000_000_000 + 123_456_789 * np.arange(50)
+    packed_numbers(path, numbers, "i8", 1e-9)
+    tensorpress("compress", path, "--var", "t", "--abs", "1e-10", "-o", "x.tpz")
+    said = tensorpress("decompress", "x.tpz", "-o", "back.nc").err
+    # 1.7e9 is between 2^30 and 2^31, where doubles are 2^-22 apart.
+    assert "numbers about 1.7e+09 are 2.384e-07 apart" in said and said.count("\n") == 1
+    back = raw(tensorpress.directory / "back.nc", "t")
+    assert np.abs(back - numbers).max() <= 2**-22 / 1e-9
+
+
+def test_packed_numbers_of_64_bits_within_what_floats_hold_are_exact(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    default_fill = np.int64(-9223372036854775806)
+    numbers = np.append(2**50 + 1234567 * np.arange(50), default_fill)
+    packed_numbers(path, numbers, "i8", 0.5, _FillValue=default_fill)
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    assert tensorpress("decompress", "x.tpz", "-o", "back.nc").err == ""
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t"), numbers)
+
+
+@pytest.mark.parametrize(
+    "dtype, largest", [("i8", 2**63 - 1), ("u8", 2**64 - 1), ("i4", 2**31 - 1)]
+)
+def test_the_largest_packed_number_stays_the_largest(tensorpress, dtype, largest):
+    path = tensorpress.directory / "in.nc"
+    packed_numbers(path, np.array([largest, largest], dtype), dtype, 2.0)
+    tensorpress("compress", path, "--var", "t", "--abs", "0", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "back.nc")
+    assert list(raw(tensorpress.directory / "back.nc", "t")) == [largest, largest]
+
+
+def test_a_classic_file_lacks_new_types_and_that_is_told(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("time", 3)
+        file.createDimension("x", 4)
+        file.createVariable("time", "i8", ("time",))[...] = [10, 20, 30]
+        x = file.createVariable("x", "f8", ("x",))
+        x[...] = np.arange(4)
+        x.setncattr_string("units", "m")
+        x.long_name = "along"
+        t = file.createVariable("t", "f4", ("time", "x"))
+        t[...] = np.arange(12).reshape(3, 4)
+        t.setncattr("flags", np.uint16(3))
+        file.setncattr_string("title", "a title")
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    said = tensorpress("decompress", "x.tpz", "-o", "y.cdf").err
+    assert said.startswith("tensorpress: y.cdf: a .cdf keeps no strings and no unsigned or 64-bit")
+    assert said.endswith(": time, x:units, t:flags, :title\n") and said.count("\n") == 1
+    with netCDF4.Dataset(tensorpress.directory / "y.cdf") as file:
+        assert file.data_model == "NETCDF3_64BIT_OFFSET" and list(file.variables) == ["x", "t"]
+        assert list(file["x"][:]) == [0, 1, 2, 3] and file["x"].ncattrs() == ["long_name"]
+        assert np.abs(file["t"][...] - np.arange(12).reshape(3, 4)).max() <= 0.1
+    assert tensorpress("decompress", "x.tpz", "-o", "y.nc").err == ""
+
+
+def test_packed_numbers_that_classic_files_lack_are_refused(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    packed_numbers(path, np.arange(20), "u2", np.float32(0.5))
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    said = tensorpress.refuses("decompress", "x.tpz", "-o", "y.cdf")
+    assert "classic NetCDF files (.cdf) have no type u16; name the output .nc" in said
+    assert not (tensorpress.directory / "y.cdf").exists()

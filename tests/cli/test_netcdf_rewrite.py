@@ -257,3 +257,69 @@ def test_a_circle_of_links_by_name_is_kept(tensorpress, smooth, kind):
     with h5py.File(tensorpress.directory / "out.h5") as new:
         assert type(new.get("back", getlink=True)) is type(link)
         assert np.abs(new["back/a"][...] - data).max() <= 0.5
+
+
+@needs_plugin
+@pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_a_given_range_decides_about_a_relative_bound(tensorpress, form):
+    values = np.linspace(0, 1000, 4000, dtype="f4").reshape(40, 100)
+    with netCDF4.Dataset(tensorpress.directory / "run.nc", "w", format=form) as file:
+        file.createDimension("y", 40)
+        file.createDimension("x", 100)
+        file.createVariable("t", "f4", ("y", "x"))[...] = values
+    arguments = ["compress", "run.nc", "--rel", "1e-3", "--range", "0:1", "-o", "small.nc"]
+    (told,) = tensorpress(*arguments, "--json").json["variables"]
+    assert told["bound"] == "abs 0.001"
+    assert np.abs(raw(tensorpress.directory / "small.nc", "t") - values).max() <= 1e-3
+    arguments[5] = "2:1"
+    assert "a value range of 2 to 1 is none" in tensorpress.refuses(*arguments)
+
+
+def waves_with_gaps(path, gap):
+    """Values of -1 to 1 with gaps that only the attribute missing_value tells of."""
+    values = np.sin(np.arange(64 * 64, dtype="f4") / 50).reshape(64, 64)
+    values[5:9, 5:9] = gap
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("y", 64)
+        file.createDimension("x", 64)
+        variable = file.createVariable("t", "f4", ("y", "x"))
+        variable.set_auto_mask(False)
+        variable[...] = values
+    return values
+
+
+@needs_plugin
+@pytest.mark.parametrize("told_by", ["attribute", "option"])
+def test_fill_values_stay_where_a_file_is_rewritten_at_a_fixed_rate(tensorpress, told_by):
+    path = tensorpress.directory / "in.nc"
+    values = waves_with_gaps(path, -999)
+    if told_by == "attribute":
+        with netCDF4.Dataset(path, "a") as file:
+            file["t"].missing_value = np.float32(-999)
+    fill = [] if told_by == "attribute" else ["--fill", "-999"]
+    tensorpress("compress", path, "--cf", "4", *fill, "-o", "out.nc")
+    back = raw(tensorpress.directory / "out.nc", "t")
+    assert np.array_equal(back == -999, values == -999)
+    assert np.abs(back - values).max() < 0.2
+
+
+@pytest.mark.parametrize("how", [["--cf", "4"], ["--abs", "1"]])
+def test_more_fill_values_than_the_filter_takes_are_refused(tensorpress, how):
+    waves_with_gaps(tensorpress.directory / "in.nc", 0)
+    # With NetCDF's own there are sixteen.
+    fills = [word for fill in range(15) for word in ("--fill", fill)]
+    said = tensorpress.refuses("compress", "in.nc", *how, *fills, "-o", "out.nc")
+    assert "variable 't' and --fill have 16 fill values; the HDF5 filter takes at most 15" in said
+    assert not (tensorpress.directory / "out.nc").exists()
+
+
+@pytest.mark.parametrize("how", [["--abs", "1"], ["--cf", "4"]])
+@pytest.mark.parametrize("kind", ["strings", "floats"])
+def test_datasets_that_declare_more_than_can_be_read_are_refused(tensorpress, kind, how):
+    # Nothing is stored; a count of their bytes in 64 bits is 0.
+    dtype, fill = (h5py.string_dtype(), "none") if kind == "strings" else ("f4", -1)
+    with h5py.File(tensorpress.directory / "bad.h5", "w") as file:
+        file.create_dataset("x", (1, 2**31, 2**30), dtype, chunks=(1, 8, 8), fillvalue=fill)
+    said = tensorpress.refuses("compress", "bad.h5", *how, "-o", "y.h5")
+    assert "has more than 2^" in said
+    assert not (tensorpress.directory / "y.h5").exists()

@@ -4,49 +4,26 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <utility>
 
 #include "base/errors.h"
 #include "benchmark/peers/filter_options.h"
-#include "benchmark/peers/hdf5_library.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/stopwatch.h"
+#include "files/hdf5_library.h"
 
 namespace tensorpress::benchmark {
 namespace {
 
+using files::Hdf5Functions;
+using files::Hdf5Id;
+
 constexpr const char* kDataset = "field";
 constexpr unsigned kTruncate = 2;  // H5F_ACC_TRUNC, whose macro calls into a linked library
-
-/// An identifier of HDF5 that is closed when it is no longer needed.
-class Handle {
- public:
-  Handle() = default;
-  Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&& other) noexcept {
-    close();
-    id_ = std::exchange(other.id_, -1);
-    close_ = other.close_;
-    return *this;
-  }
-  ~Handle() { close(); }
-
-  hid_t id() const { return id_; }
-  bool valid() const { return id_ >= 0; }
-  bool close() { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
-
- private:
-  hid_t id_ = -1;
-  herr_t (*close_)(hid_t) = nullptr;
-};
 
 class Hdf5Contender : public Contender {
  public:
   /// Without a filter: HDF5's own time.
-  Hdf5Contender(const Hdf5Library& library, std::optional<FilterPeer> filter)
+  Hdf5Contender(const Hdf5Functions& library, std::optional<FilterPeer> filter)
       : library_(library), filter_(filter) {}
 
   std::string name() const override {
@@ -57,25 +34,25 @@ class Hdf5Contender : public Contender {
   Result<void> prepare(const Field& field, const FieldBound& bound) override {
     RETURN_IF_ERROR(check(field));
     input_ = field.view.data;
-    type_ = field.view.dtype == DType::f32 ? *library_.native_float : *library_.native_double;
+    type_ = field.view.dtype == DType::f32 ? library_.native_float : library_.native_double;
     std::array<hsize_t, kMaxRank> extents{};
     std::ranges::copy(field.view.shape.extents(), extents.begin());
     auto rank = static_cast<int>(field.view.shape.rank());
     if (rank == 0) extents[static_cast<std::size_t>(rank++)] = 1;
-    space_ = {library_.space_create(rank, extents.data(), nullptr), library_.space_close};
-    file_access_ = {library_.properties_create(*library_.file_access), library_.properties_close};
-    creation_ = {library_.properties_create(*library_.dataset_creation), library_.properties_close};
+    space_ = {library_.H5Screate_simple(rank, extents.data(), nullptr), library_.H5Sclose};
+    file_access_ = {library_.H5Pcreate(library_.file_access), library_.H5Pclose};
+    creation_ = {library_.H5Pcreate(library_.dataset_creation), library_.H5Pclose};
     // The memory of the file grows once.
     constexpr bool kOnDisk = false;
     const auto room = static_cast<std::size_t>(field.view.byte_count() + (std::uint64_t{1} << 20));
-    if (!space_.valid() || library_.set_core_driver(file_access_.id(), room, kOnDisk) < 0 ||
-        library_.set_chunk(creation_.id(), rank, extents.data()) < 0) {
+    if (!space_.valid() || library_.H5Pset_fapl_core(file_access_.get(), room, kOnDisk) < 0 ||
+        library_.H5Pset_chunk(creation_.get(), rank, extents.data()) < 0) {
       return failure();
     }
     if (!filter_) return {};
     TRY(const FilterOptions options, filter_->options(bound.absolute));
-    if (library_.set_filter(creation_.id(), static_cast<H5Z_filter_t>(filter_->id),
-                            H5Z_FLAG_MANDATORY, options.size(), options.data()) < 0) {
+    if (library_.H5Pset_filter(creation_.get(), static_cast<H5Z_filter_t>(filter_->id),
+                               H5Z_FLAG_MANDATORY, options.size(), options.data()) < 0) {
       return failure();
     }
     return {};
@@ -85,11 +62,11 @@ class Hdf5Contender : public Contender {
     RETURN_IF_ERROR(new_file());
     bool fine = true;
     const double seconds = seconds_of([&] {
-      Handle dataset = {library_.dataset_create(file_.id(), kDataset, type_, space_.id(),
-                                                H5P_DEFAULT, creation_.id(), H5P_DEFAULT),
-                        library_.dataset_close};
-      fine = dataset.valid() && library_.dataset_write(dataset.id(), type_, H5S_ALL, H5S_ALL,
-                                                       H5P_DEFAULT, input_) >= 0;
+      Hdf5Id dataset = {library_.H5Dcreate2(file_.get(), kDataset, type_, space_.get(), H5P_DEFAULT,
+                                            creation_.get(), H5P_DEFAULT),
+                        library_.H5Dclose};
+      fine = dataset.valid() &&
+             library_.H5Dwrite(dataset.get(), type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, input_) >= 0;
       // Small chunks wait in HDF5's cache until here.
       fine = fine && dataset.close();
     });
@@ -100,9 +77,9 @@ class Hdf5Contender : public Contender {
   Result<double> decompress(std::span<std::byte> output) override {
     bool fine = true;
     const double seconds = seconds_of([&] {
-      const Handle dataset = open_dataset();
-      fine = dataset.valid() && library_.dataset_read(dataset.id(), type_, H5S_ALL, H5S_ALL,
-                                                      H5P_DEFAULT, output.data()) >= 0;
+      const Hdf5Id dataset = open_dataset();
+      fine = dataset.valid() && library_.H5Dread(dataset.get(), type_, H5S_ALL, H5S_ALL,
+                                                 H5P_DEFAULT, output.data()) >= 0;
     });
     if (!fine) return failure();
     return seconds;
@@ -110,9 +87,9 @@ class Hdf5Contender : public Contender {
 
   /// Of the chunk, without the file around it.
   Result<std::uint64_t> compressed_bytes() const override {
-    const Handle dataset = open_dataset();
+    const Hdf5Id dataset = open_dataset();
     if (!dataset.valid()) return failure();
-    return std::uint64_t{library_.dataset_storage_size(dataset.id())};
+    return std::uint64_t{library_.H5Dget_storage_size(dataset.get())};
   }
 
  private:
@@ -128,43 +105,42 @@ class Hdf5Contender : public Contender {
   /// An empty file in memory instead of the one before.
   Result<void> new_file() {
     file_.close();
-    file_ = {library_.file_create(name().c_str(), kTruncate, H5P_DEFAULT, file_access_.id()),
-             library_.file_close};
+    file_ = {library_.H5Fcreate(name().c_str(), kTruncate, H5P_DEFAULT, file_access_.get()),
+             library_.H5Fclose};
     if (!file_.valid()) return failure();
     return {};
   }
 
-  Handle open_dataset() const {
-    return {library_.dataset_open(file_.id(), kDataset, H5P_DEFAULT), library_.dataset_close};
+  Hdf5Id open_dataset() const {
+    return {library_.H5Dopen2(file_.get(), kDataset, H5P_DEFAULT), library_.H5Dclose};
   }
 
   Error failure() const { return unsupported(library_.last_error()); }
 
-  Hdf5Library library_;
+  Hdf5Functions library_;
   std::optional<FilterPeer> filter_;
   const std::byte* input_ = nullptr;
   hid_t type_ = -1;
-  Handle space_, file_access_, creation_, file_;
+  Hdf5Id space_, file_access_, creation_, file_;
 };
 
 }  // namespace
 
 Peers find_hdf5_peers(const std::vector<std::string>& names, const std::string& plugin_path) {
   Peers peers;
-  const auto library = Hdf5Library::load();
+  const auto library = Hdf5Functions::load(files::SharedLibrary::Symbols::shared_with_plugins);
   if (!library.ok()) {
-    peers.missing.push_back(text("HDF5 cannot be opened (", library.error().message,
-                                 "): apt-get install libhdf5-103-1"));
+    peers.missing.push_back(library.error().message);
     return peers;
   }
-  if (!plugin_path.empty()) library->plugin_prepend(plugin_path.c_str());
+  if (!plugin_path.empty()) library->H5PLprepend(plugin_path.c_str());
   const auto wanted = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
   std::string absent;
   for (const FilterPeer& filter : filter_peers()) {
     if (!wanted(filter.name)) continue;
-    if (library->filter_available(static_cast<H5Z_filter_t>(filter.id)) > 0) {
+    if (library->H5Zfilter_avail(static_cast<H5Z_filter_t>(filter.id)) > 0) {
       peers.contenders.push_back(std::make_unique<Hdf5Contender>(*library, filter));
     } else {
       absent += text(absent.empty() ? "" : ", ", filter.name);

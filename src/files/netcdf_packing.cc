@@ -1,0 +1,132 @@
+#include "files/netcdf_packing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/errors.h"
+#include "files/netcdf_numbers.h"
+
+namespace tensorpress::files {
+namespace {
+
+/// The value as a T, if one is equal to it.
+template <class T, class From>
+std::optional<T> exactly(From value) {
+  if constexpr (std::is_integral_v<From>) {
+    if (!std::in_range<T>(value)) return std::nullopt;
+  } else {
+    // The largest of 64 bits is no double, but one more is.
+    const auto end = static_cast<From>(std::exp2(std::numeric_limits<T>::digits));
+    const auto first = static_cast<From>(std::numeric_limits<T>::min());
+    if (!(value >= first && value < end) || value != std::trunc(value)) return std::nullopt;
+  }
+  return static_cast<T>(value);
+}
+
+template <class T>
+std::vector<std::uint64_t> fills_of(const NetcdfNotes& notes) {
+  std::vector<std::uint64_t> fills;
+  for (const std::string_view name : {"_FillValue", "missing_value"}) {
+    for (const NetcdfAttribute& attribute : notes.attributes) {
+      if (attribute.name != name) continue;
+      with_number(attribute.value.type, [&]<class From>(From) {
+        for (std::size_t i = 0; i < attribute.value.count(); ++i) {
+          const auto fill = exactly<T>(element<From>(attribute.value.bytes.data(), i));
+          if (fill) fills.push_back(static_cast<std::uint64_t>(*fill));
+        }
+      });
+    }
+  }
+  return fills;
+}
+
+/// How far the next larger float is.
+template <class Float>
+double gap_above(double value) {
+  const auto here = static_cast<Float>(value);
+  return static_cast<double>(std::nextafter(here, std::numeric_limits<Float>::infinity()) - here);
+}
+
+}  // namespace
+
+Result<NetcdfPacking> NetcdfPacking::make(const NetcdfNotes& notes, DType dtype) {
+  NetcdfPacking packing;
+  packing.variable_ = notes.variable;
+  packing.type_ = notes.type;
+  packing.dtype_ = dtype;
+  packing.scale_ = notes.number("scale_factor").value_or(1);
+  packing.offset_ = notes.number("add_offset").value_or(0);
+  if (!std::isfinite(packing.scale_) || packing.scale_ == 0 || !std::isfinite(packing.offset_)) {
+    return corrupt("scale_factor ", packing.scale_, " and add_offset ", packing.offset_,
+                   " cannot pack values");
+  }
+  with_number(notes.type, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) packing.fills_ = fills_of<T>(notes);
+  });
+  return packing;
+}
+
+void NetcdfPacking::pack(const std::byte* data, std::size_t count, std::byte* packed) {
+  with_number(type_, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      if (dtype_ == DType::f64) {
+        pack_as<T, double>(data, count, packed);
+      } else {
+        pack_as<T, float>(data, count, packed);
+      }
+    }
+  });
+}
+
+template <class T, class Float>
+void NetcdfPacking::pack_as(const std::byte* data, std::size_t count, std::byte* packed) {
+  const T missing = fills_.empty() ? std::numeric_limits<T>::min() : static_cast<T>(fills_.front());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(element<Float>(data, i));
+    const T number = std::isnan(value) ? missing : nearest<T>((value - offset_) / scale_);
+    if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
+    std::memcpy(packed + i * sizeof(T), &number, sizeof number);
+  }
+}
+
+template <class T>
+bool NetcdfPacking::is_fill(T number) const {
+  return std::ranges::find(fills_, static_cast<std::uint64_t>(number)) != fills_.end();
+}
+
+template <class T>
+T NetcdfPacking::nearest(double steps) const {
+  using Limits = std::numeric_limits<T>;
+  const T number = steps >= static_cast<double>(Limits::max()) ? Limits::max()
+                   : steps <= static_cast<double>(Limits::min())
+                       ? Limits::min()
+                       : static_cast<T>(std::nearbyint(steps));
+  if (!is_fill(number)) return number;
+  // Nothing that is missing comes here, so it was another number: look on the value's side first.
+  const bool above = steps >= static_cast<double>(number);
+  for (std::size_t distance = 1; distance <= fills_.size(); ++distance) {
+    for (const bool up : {above, !above}) {
+      T other = 0;
+      const bool outside = up ? __builtin_add_overflow(number, distance, &other)
+                              : __builtin_sub_overflow(number, distance, &other);
+      if (!outside && !is_fill(other)) return other;
+    }
+  }
+  return number;
+}
+
+std::string NetcdfPacking::remark() const {
+  double gap = gap_above<double>(std::max(largest_, std::abs(offset_)));
+  if (dtype_ == DType::f32) gap = std::max(gap, gap_above<float>(largest_));
+  const double step = std::abs(scale_);
+  if (gap < step) return {};
+  return text("'", variable_, "' is packed again from ", name_of(dtype_),
+              ", in which numbers about ", rounded(largest_), " are ", rounded(gap),
+              " apart, not less than its scale_factor ", rounded(step),
+              ": its whole numbers may differ from those that were compressed");
+}
+
+}  // namespace tensorpress::files
