@@ -176,7 +176,8 @@ std::uint64_t finite_count(const ErrorStatistics& statistics) {
 // error / range; an error without a range is infinitely large, no error is none.
 double relative(double error, double range) {
   if (error == 0) return 0;
-  return range > 0 ? error / range : kInfinity;
+  // A range that no double holds is no reason to call every error nothing.
+  return range > 0 ? error / std::min(range, std::numeric_limits<double>::max()) : kInfinity;
 }
 
 }  // namespace

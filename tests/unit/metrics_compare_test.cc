@@ -42,6 +42,13 @@ TEST(Compare, SmallExampleByHand) {
   EXPECT_DOUBLE_EQ(statistics.psnr_db(), 20 * std::log10(4 / std::sqrt(0.3125)));
 }
 
+TEST(Compare, ErrorsOfARangeWiderThanAnyDoubleAreNotNothing) {
+  const std::vector<double> original = {-1.7e308, 1.7e308}, copy = {-1.7e308, 1.6e308};
+  const auto result = compare(view(original, DType::f64, {2}), view(copy, DType::f64, {2}));
+  ASSERT_TRUE(result.ok());
+  EXPECT_NEAR(result->max_rel_error(), 1e307 / 1.8e308, 1e-3);
+}
+
 TEST(Compare, FillValuesAreMissingAndMustComeBackBitForBit) {
   const std::vector<float> original = {1, -1e34f, 3, -1e34f};
   const std::vector<double> fills = {-1e34};
