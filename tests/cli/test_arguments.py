@@ -92,6 +92,27 @@ def test_numbers_beyond_their_type_are_refused(tensorpress, field):
     assert f"--symbols is {2**64}, beyond" in tensorpress.refuses(*build, 2**64)
 
 
+BENCH_SIZES = {
+    "no plane": (["--planes", "0"], "--planes is 0; it must be from 1 to 16384"),
+    "one of several": (["--planes", "32,0"], "--planes is 0;"),
+    "4 * plane * plane is 2^64": (["--planes", str(2**31)], f"--planes is {2**31};"),
+    "plane * plane is 2^64": (["--planes", str(2**32)], f"--planes is {2**32};"),
+    "no batch": (["--megabytes", "0"], "--megabytes is 0; it must be from 1 to 65536"),
+    "2^64 bytes": (["--megabytes", str(2**44)], f"--megabytes is {2**44};"),
+}
+
+
+@pytest.mark.parametrize("options, words", BENCH_SIZES.values(), ids=BENCH_SIZES.keys())
+def test_bench_refuses_batches_that_cannot_be(tensorpress, options, words):
+    assert words in tensorpress.refuses("bench", *options)
+
+
+def test_bench_refuses_chop_factors_that_it_would_not_run_with(tensorpress):
+    said = tensorpress.refuses("bench", "--codec", "quantize", "--cfs", "2")
+    assert "--cfs" in said and "quantize has no cf" in said
+    assert "--cfs says which" in tensorpress.refuses("bench", "--codec", "dct-chop", "--cf", "2")
+
+
 NOT_ALLOWED = {
     "range": ([*COMPRESS, "--abs", "1", "--threads", "0"], "--threads is 0; it must be from 1 to"),
     "above": ([*COMPRESS, "--abs", "1", "--threads", "1025"], "--threads is 1025; it must be from"),
