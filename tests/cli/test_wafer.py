@@ -296,6 +296,20 @@ def test_bad_arguments_are_one_sentence(tensorpress, wind):
     assert "hop" in tensorpress.refuses("wafer", "offsets", "--calibration", "bad.json")
 
 
+@pytest.mark.parametrize("codec", ["ceresz", "ceresz-3"])
+@pytest.mark.parametrize("option", [["--offsets", "mesh"], ["--transpose"], ["--uniform-cost"]])
+def test_options_of_ceresz2_are_refused_for_other_mappings(tensorpress, wind, codec, option):
+    said = tensorpress.refuses(
+        "wafer", "run", "wind.npy", "--rel", "1e-3", "--codec", codec, *option
+    )
+    assert f"{option[0]} has no place here: it is of --codec ceresz2" in said
+
+
+def test_a_heat_map_has_no_io(tensorpress, wind):
+    said = tensorpress.refuses("wafer", "heatmap", "wind.npy", "--rel", "1e-3", "--io", "edge")
+    assert "there is no option --io" in said
+
+
 def test_a_slower_hop_makes_a_slower_mesh(tensorpress):
     (tensorpress.directory / "slow.json").write_text(
         '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", '
