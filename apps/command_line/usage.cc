@@ -1,11 +1,13 @@
 #include "usage.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/near_names.h"
 #include "base/text.h"
 
@@ -112,6 +114,51 @@ std::string wrong_count(const CLI::ParseError& error, const CLI::App& verb) {
   return text(name, " needs ", wanted(kind_of(*option), option->get_items_expected_min()));
 }
 
+/// "sgd,adam" -> "sgd or adam".
+std::string alternatives(const std::string& list) {
+  std::string words;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    words += text(words.empty()        ? ""
+                  : end == list.size() ? " or "
+                                       : ", ",
+                  list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+/// A value outside a range or list: "--threads: Value 0 not in range 1 to 1024" and "--optimizer:
+/// rms not in {sgd,adam}" are CLI11's words.
+std::string not_allowed(const std::string& words) {
+  constexpr std::string_view kColon = ": ", kValue = "Value ", kRange = " not in range ",
+                             kList = " not in {";
+  const std::size_t colon = words.find(kColon);
+  const std::size_t range = words.rfind(kRange), list = words.rfind(kList);
+  const bool in_range = range != std::string::npos;
+  const std::size_t end = in_range ? range : list;
+  if (colon == std::string::npos) return words;
+  if (end == std::string::npos) {  // beyond the type of the list's numbers
+    return text(words.substr(0, colon), " is ", words.substr(colon + 2), ", which is too large");
+  }
+  const std::size_t begin = colon + kColon.size() + (in_range ? kValue.size() : 0);
+  const std::string value = words.substr(begin, end - begin);
+  const std::string possible =
+      in_range
+          ? text("from ", words.substr(end + kRange.size()))
+          : alternatives(words.substr(end + kList.size(), words.rfind('}') - (end + kList.size())));
+  return text(words.substr(0, colon), " is ", value, "; it must be ", possible);
+}
+
+/// Two options that exclude each other: "--abs excludes --rel" are CLI11's words.
+std::string only_one(const std::string& words) {
+  constexpr std::string_view kExcludes = " excludes ";
+  const std::size_t at = words.find(kExcludes);
+  if (at == std::string::npos) return words;
+  return text(words.substr(0, at), " and ", words.substr(at + kExcludes.size()),
+              " exclude each other; leave one out");
+}
+
 }  // namespace
 
 void check_values(CLI::App& verb) {
@@ -146,6 +193,10 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& program) {
       return words;
     case CLI::ExitCodes::ArgumentMismatch:
       return wrong_count(error, verb);
+    case CLI::ExitCodes::ValidationError:
+      return not_allowed(words);
+    case CLI::ExitCodes::ExcludesError:
+      return only_one(words);
     case CLI::ExitCodes::ConversionError: {
       // check_values leaves numbers that are too large for fewer than 64 bits.
       constexpr std::string_view kBegin = "Could not convert: ";
@@ -157,6 +208,14 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& program) {
     default:
       return words;
   }
+}
+
+Result<void> refuse_ignored(const CLI::App& verb, std::initializer_list<const char*> names,
+                            std::string_view reason) {
+  for (const char* const name : names) {
+    if (verb.count(name) > 0) return bad_argument(name, " has no place here: ", reason);
+  }
+  return {};
 }
 
 std::string verbs_given(const CLI::App& program) {

@@ -2,7 +2,9 @@
 // what it takes.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "verb.h"
 
@@ -14,6 +16,11 @@ void check_values(CLI::App& verb);
 
 /// What is wrong, as a sentence.
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& program);
+
+/// An option that would be ignored is a mistake: refuses any of `names` that was given, and says
+/// the reason.
+Result<void> refuse_ignored(const CLI::App& verb, std::initializer_list<const char*> names,
+                            std::string_view reason);
 
 /// "wafer run": the verbs that were given.
 std::string verbs_given(const CLI::App& program);

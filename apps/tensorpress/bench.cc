@@ -43,8 +43,10 @@ struct Options {
   std::string plugin_path;
   std::string html;
   bool json = false;
+  const CLI::App* app = nullptr;  // knows the options that were given
   const CLI::Option* codec_option = nullptr;
 
+  bool given(const char* option) const { return app->count(option) > 0; }
   /// --peers takes a list of codecs.
   std::string codec_list() const {
     std::string list;
@@ -62,17 +64,21 @@ struct Options {
   }
 };
 
-constexpr int kPeersRepetitions = 7;  // some peers are slow
+constexpr int kPeersRepetitions = 7;  // unless told: some peers are slow
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMatmulBytes =
     16 * kMegabyte;  // the matrix form is slow; a part of the batch will do
 
-Result<Codec> with_parameters(const Codec& codec, std::initializer_list<Parameter> changes) {
+bool has_parameter(const Codec& codec, std::string_view name) {
+  return std::ranges::find(codec.parameters(), name, &Parameter::name) != codec.parameters().end();
+}
+
+/// The codec must have the parameter.
+Result<Codec> with_parameter(const Codec& codec, const Parameter& change) {
   std::vector<Parameter> parameters(codec.parameters().begin(), codec.parameters().end());
-  for (const auto& change : changes) {
-    const auto slot = std::ranges::find(parameters, change.name, &Parameter::name);
-    if (slot != parameters.end()) slot->value = change.value;
-  }
+  const auto slot = std::ranges::find(parameters, change.name, &Parameter::name);
+  ENSURE(slot != parameters.end());
+  slot->value = change.value;
   return Codec::make(codec.name(), parameters);
 }
 
@@ -132,22 +138,64 @@ void print_row(const std::string& data, const std::string& setting, std::size_t 
 }
 
 /// The paper's form on the same arrays, one thread.
-Result<double> matmul_speed(const Codec& codec, std::uint64_t plane, const std::byte* batch,
+Result<double> matmul_speed(const Codec& codec, const TensorView& batch,
                             benchmark::SpeedBuffers& buffers) {
-  TRY(const Codec matmul, with_parameters(codec, {{"form", "matmul"}}));
-  const Shape part = benchmark::image_batch_shape(plane, 3, kMatmulBytes);
+  TRY(const Codec matmul, with_parameter(codec, {"form", "matmul"}));
+  const Shape part = benchmark::image_batch_shape(batch.shape[2], batch.shape[1],
+                                                  std::min(kMatmulBytes, batch.byte_count()));
   TRY(const auto speed,
-      benchmark::measure_speed(TensorView::contiguous(batch, DType::f32, part), matmul,
+      benchmark::measure_speed(TensorView::contiguous(batch.data, DType::f32, part), matmul,
                                {.bound = {}, .fill_values = {}, .threads = 1, .repetitions = 2},
                                buffers));
   return speed.compress_gb_per_s;
 }
 
+struct PlaneCase {
+  Codec codec;
+  std::optional<int> chop_factor;
+};
+
+/// One case for each chop factor of a codec that has them; one of its own for the others.
+Result<std::vector<PlaneCase>> plane_cases(const Options& options, const Codec& base) {
+  std::vector<PlaneCase> cases;
+  if (!has_parameter(base, "cf")) {
+    if (options.given("--cfs")) return bad_argument("--cfs: codec ", base.name(), " has no cf");
+    cases.push_back({base, std::nullopt});
+    return cases;
+  }
+  if (options.given("--cf")) {
+    return bad_argument("--cf is one of the chop factors that batches of images are run with; ",
+                        "--cfs says which");
+  }
+  for (const int cf : options.chop_factors) {
+    TRY(Codec codec, with_parameter(base, {"cf", text(cf)}));
+    cases.push_back({std::move(codec), cf});
+  }
+  return cases;
+}
+
+Result<void> check_sizes(const Options& options) {
+  constexpr std::uint64_t kMostPlane = 16384, kMostMegabytes = 65536;
+  for (const std::uint64_t plane : options.planes) {
+    if (plane < 1 || plane > kMostPlane) {
+      return bad_argument("--planes is ", plane, "; it must be from 1 to ", kMostPlane);
+    }
+  }
+  if (options.megabytes < 1 || options.megabytes > kMostMegabytes) {
+    return bad_argument("--megabytes is ", options.megabytes, "; it must be from 1 to ",
+                        kMostMegabytes);
+  }
+  return {};
+}
+
 Result<ExitStatus> run_planes(const Options& options) {
+  RETURN_IF_ERROR(check_sizes(options));
   TRY(const Codec base, codec_of(options));
   if (is_error_bounded(base)) {
     return bad_argument("codec ", base.name(), " depends on the data; name files to measure it on");
   }
+  TRY(const auto cases, plane_cases(options, base));
+  const bool matmul = has_parameter(base, "form") && !options.no_matmul;
   benchmark::SpeedBuffers buffers, matmul_buffers;
   AlignedBuffer batch;
   Json rows = Json::array();
@@ -157,11 +205,10 @@ Result<ExitStatus> run_planes(const Options& options) {
     const auto values = batch.reserve_as<float>(static_cast<std::size_t>(shape.element_count()));
     benchmark::fill_image_batch(shape, values.data());
     const TensorView input = view_of(std::span<const float>(values), shape);
-    for (const int cf : options.chop_factors) {
-      TRY(const Codec codec, with_parameters(base, {{"cf", text(cf)}}));
+    for (const auto& [codec, chop_factor] : cases) {
       double matmul_gb_per_s = 0;
-      if (!options.no_matmul) {
-        TRY(matmul_gb_per_s, matmul_speed(codec, plane, input.data, matmul_buffers));
+      if (matmul) {
+        TRY(matmul_gb_per_s, matmul_speed(codec, input, matmul_buffers));
       }
       for (const std::size_t threads : options.threads) {
         TRY(const auto speed, benchmark::measure_speed(input, codec,
@@ -172,17 +219,17 @@ Result<ExitStatus> run_planes(const Options& options) {
                                                        buffers));
         if (!options.json) {
           print_row(text(shape.to_string().substr(shape.to_string().find('x') + 1)),
-                    text("cf ", cf), threads, speed);
+                    setting_of(codec, std::nullopt), threads, speed);
           continue;
         }
         Json row = {{"plane", plane},
-                    {"cf", cf},
                     {"threads", threads},
                     {"codec", codec.name()},
                     {"parameters", parameters_to_json(codec)},
                     {"bytes_in", input.byte_count()}};
+        if (chop_factor) row["cf"] = *chop_factor;
         row.update(to_json(speed));
-        if (!options.no_matmul) row["matmul_gb_per_s"] = matmul_gb_per_s;
+        if (matmul) row["matmul_gb_per_s"] = matmul_gb_per_s;
         rows.push_back(row);
       }
     }
@@ -274,15 +321,16 @@ Result<ExitStatus> run_study(const Options& options) {
 }
 
 Result<ExitStatus> run_comparison(const Options& options) {
-  PeersOptions peers{.files = options.files,
-                     .raw = {},
-                     .codecs = options.codec_list(),
-                     .bounds = options.bounds(),
-                     .fill_values = options.fill_values,
-                     .repetitions = std::min(options.repetitions, kPeersRepetitions),
-                     .plugin_path = options.plugin_path,
-                     .html = options.html,
-                     .json = options.json};
+  PeersOptions peers{
+      .files = options.files,
+      .raw = {},
+      .codecs = options.codec_list(),
+      .bounds = options.bounds(),
+      .fill_values = options.fill_values,
+      .repetitions = options.given("--repetitions") ? options.repetitions : kPeersRepetitions,
+      .plugin_path = options.plugin_path,
+      .html = options.html,
+      .json = options.json};
   if (peers.bounds.empty()) {
     peers.bounds = {Bound::relative(1e-2), Bound::relative(1e-3), Bound::relative(1e-4)};
   }
@@ -335,6 +383,7 @@ void declare_peers(CLI::App& app, Options& options) {
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
+  options->app = &app;
   app.add_option("FILES", options->files,
                  "tensors to measure on: .npy, or raw with --shape and --dtype or with both in the "
                  "name (wmag_91x91x91.f32); without any: batches of 3-channel images in f32");
@@ -345,7 +394,7 @@ Action declare(CLI::App& app) {
   app.add_option("--threads", options->threads, "numbers of threads to run with")->delimiter(',');
   app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB");
   app.add_option("--repetitions", options->repetitions,
-                 "turns of memcpy, compress, decompress; the best counts");
+                 "turns of memcpy, compress, decompress; the best counts (11; 7 with --peers)");
   declare_bounds(app, *options);
   declare_peers(app, *options);
   app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");

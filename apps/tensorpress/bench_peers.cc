@@ -92,12 +92,13 @@ Result<benchmark::LoadedField> load(const std::string& file, const PeersOptions&
   return benchmark::load_field(benchmark::field_name_of(file), view, options.fill_values);
 }
 
-Json row_to_json(const ContestRow& row) {
+Json row_to_json(const ContestRow& row, int repetitions) {
   Json object = {{"field", row.field},
                  {"codec", row.codec},
                  {"bound", row.bound.requested.to_string()},
                  {"absolute_bound", row.bound.absolute},
                  {"threads", row.threads},
+                 {"repetitions", repetitions},
                  {"lossless", row.lossless},
                  {"bytes_in", row.bytes_in}};
   if (!row.cannot.empty()) {
@@ -147,7 +148,7 @@ Result<ExitStatus> run_peers(const PeersOptions& options) {
     RETURN_IF_ERROR(files::write_text(options.html, report::contest_html(rows)));
   if (options.json) {
     Json list = Json::array();
-    for (const ContestRow& row : rows) list.push_back(row_to_json(row));
+    for (const ContestRow& row : rows) list.push_back(row_to_json(row, options.repetitions));
     print_json(list, stdout);
     return ExitStatus::fine;
   }

@@ -13,6 +13,7 @@
 #include "paths.h"
 #include "report/codebook_page.h"
 #include "tensor_options.h"
+#include "usage.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -76,6 +77,7 @@ struct BuildOptions {
   std::uint32_t symbols = ceresz2::kDefaultSymbols;
   std::string output;
   bool text = false;
+  const CLI::App* app = nullptr;  // knows the options that were given
 };
 
 /// The command again, as the file will tell it.
@@ -105,6 +107,9 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
   if (options.output.empty() && !options.text) {
     return bad_argument("say where the codebook goes: -o FILE.json");
   }
+  if (!options.output.empty() && options.text) {
+    return bad_argument("--text prints the codebook and -o writes it to a file; leave one out");
+  }
   RETURN_IF_ERROR(check_not_input(options.data.files(), options.output));
   TRY(const auto sets, options.data.count(options.symbols));
   std::vector<const benchmark::DeltaDistribution*> all;
@@ -120,6 +125,8 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
 
 /// The static tables of dense are source code, because streams do not carry them.
 Result<ExitStatus> build_dense(const BuildOptions& options) {
+  RETURN_IF_ERROR(refuse_ignored(*options.app, {"--symbols", "--text"},
+                                 "it is of --codec ceresz2, and dense has tables of its own"));
   if (options.output.empty()) {
     return bad_argument("say where the tables go: -o FOLDER, for lorenzo_tables.cc and ",
                         "interpolation_shapes.txt");
@@ -297,6 +304,7 @@ Action declare(CLI::App& app) {
   app.require_subcommand(1);
   auto build = std::make_shared<BuildOptions>();
   CLI::App* const build_app = app.add_subcommand("build", "make a codebook from data sets");
+  build->app = build_app;
   build->data.declare(*build_app);
   build_app->add_option("--codec", build->codec,
                         "the codec it is for: ceresz2, or dense (its trained tables as source)");

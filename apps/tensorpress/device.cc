@@ -319,7 +319,7 @@ Action declare(CLI::App& app) {
 
   return [=]() -> Result<ExitStatus> {
     if (time_app->parsed()) return run_device_time(*time_app, *time);
-    if (train_app->parsed()) return run_device_train(*train);
+    if (train_app->parsed()) return run_device_train(*train_app, *train);
     if (list_app->parsed()) return run_list(*list);
     if (show_app->parsed()) return run_show(*show);
     RETURN_IF_ERROR(check_subject(*check_app, *check));

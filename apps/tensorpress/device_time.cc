@@ -1,8 +1,6 @@
 #include "device_time.h"
 
 #include <cstdio>
-#include <initializer_list>
-#include <string_view>
 
 #include "base/errors.h"
 #include "device_files.h"
@@ -14,6 +12,7 @@
 #include "json_output.h"
 #include "paths.h"
 #include "report/device_page.h"
+#include "usage.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -185,34 +184,27 @@ Result<ExitStatus> time_sweeps(const TimeOptions& options) {
   return ExitStatus::fine;
 }
 
-/// An option that would be ignored is a mistake.
-Result<void> refuse(const CLI::App& app, std::initializer_list<const char*> names,
-                    std::string_view reason) {
-  for (const char* const name : names) {
-    if (app.count(name) > 0) return bad_argument(name, " has no place here: ", reason);
-  }
-  return {};
-}
-
 Result<void> check_given(const CLI::App& app, const TimeOptions& options) {
   if (options.figure != 0) {
-    return refuse(app,
-                  {"--device", "--codec", "--shape", "--cf", "--layout", "--serialize",
-                   "--decompress", "--count", "--units", "--ratio", "--training-rate", "--sweep"},
-                  "--figure is as the paper has it");
+    return refuse_ignored(
+        app,
+        {"--device", "--codec", "--shape", "--cf", "--layout", "--serialize", "--decompress",
+         "--count", "--units", "--ratio", "--training-rate", "--sweep"},
+        "--figure is as the paper has it");
   }
   if (options.chop.codec == "ceresz2") {
-    return refuse(app,
-                  {"--shape", "--cf", "--layout", "--serialize", "--decompress", "--count",
-                   "--training-rate", "--sweep"},
-                  "the prediction for ceresz2 takes --units and --ratio only");
+    return refuse_ignored(app,
+                          {"--shape", "--cf", "--layout", "--serialize", "--decompress", "--count",
+                           "--training-rate", "--sweep"},
+                          "the prediction for ceresz2 takes --units and --ratio only");
   }
-  RETURN_IF_ERROR(refuse(app, {"--units", "--ratio"}, "it is of --codec ceresz2"));
+  RETURN_IF_ERROR(refuse_ignored(app, {"--units", "--ratio"}, "it is of --codec ceresz2"));
   if (options.sweep.empty()) return {};
-  RETURN_IF_ERROR(refuse(app, {"--cf"}, "a sweep goes over all chop factors"));
-  RETURN_IF_ERROR(refuse(app, {"--training-rate"}, "a sweep does not compare with training"));
+  RETURN_IF_ERROR(refuse_ignored(app, {"--cf"}, "a sweep goes over all chop factors"));
+  RETURN_IF_ERROR(
+      refuse_ignored(app, {"--training-rate"}, "a sweep does not compare with training"));
   if (options.sweep != "serialize") return {};
-  return refuse(app, {"--serialize"}, "the sweep goes over it");
+  return refuse_ignored(app, {"--serialize"}, "the sweep goes over it");
 }
 
 }  // namespace
@@ -267,6 +259,9 @@ void TimeOptions::declare(CLI::App& app) {
 Result<ExitStatus> run_device_time(const CLI::App& app, const TimeOptions& options) {
   RETURN_IF_ERROR(check_given(app, options));
   if (options.names.empty() && options.figure == 0) return bad_argument("say which --device");
+  if (app.count("--units") > 0 && !(options.units >= 1)) {
+    return bad_argument("--units ", options.units, " is below 1; leave it out for all of them");
+  }
   constexpr std::uint64_t kMost = 1'000'000;
   if (options.count < 1 || options.count > kMost) {
     return bad_argument("--count ", options.count, " is not in 1..", kMost);

@@ -1,9 +1,12 @@
 #include "device_train.h"
 
+#include <cstdio>
+
 #include "base/errors.h"
 #include "device_files.h"
 #include "devices/networks.h"
 #include "training_report.h"
+#include "usage.h"
 
 namespace tensorpress::cli {
 
@@ -35,16 +38,37 @@ Result<TrainingCost> wanted_cost(const TrainOptions& options, const devices::Dev
     return devices::best_split(device, workload, options.count == 0 ? 1 : options.count,
                                !options.uncompressed);
   }
-  if (options.count != 0) return bad_argument("--count goes with --search");
   TrainingSetup setup = options.setup;
   setup.compress = !options.uncompressed;
   setup.stash = stash;
   return devices::training_cost(device, workload, setup);
 }
 
+/// No split of the devices fits: an answer, as it is for one setup.
+ExitStatus print_no_split(const TrainOptions& options, const devices::Device& device,
+                          const Workload& workload, const std::string& reason) {
+  if (options.json) {
+    print_json({{"model", workload.name},
+                {"device", device.name},
+                {"batch", to_json(workload.batch)},
+                {"fits", false},
+                {"reasons", {reason}}},
+               stdout);
+  } else {
+    std::printf("%s\n", reason.c_str());
+  }
+  return ExitStatus::check_failed;
+}
+
 }  // namespace
 
-Result<ExitStatus> run_device_train(const TrainOptions& options) {
+Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& options) {
+  if (options.search) {
+    RETURN_IF_ERROR(refuse_ignored(app, {"--stages", "--replicas", "--micro-batches", "--stash"},
+                                   "--search finds the best"));
+  } else if (app.count("--count") > 0) {
+    return bad_argument("--count goes with --search");
+  }
   constexpr double kMostSamples = 1e9;
   if (!(options.batch >= 1 && options.batch <= kMostSamples)) {
     return bad_argument("--batch ", options.batch, " is not in 1..1e9");
@@ -60,7 +84,11 @@ Result<ExitStatus> run_device_train(const TrainOptions& options) {
   // The papers' baseline: one device whose activations wait beside the chip.
   TRY(const TrainingCost baseline, training_baseline(device, workload, devices::Stash::beside));
   devices::plan_chop(workload, options.cf);
-  TRY(const TrainingCost cost, wanted_cost(options, device, workload, stash));
+  const auto found = wanted_cost(options, device, workload, stash);
+  if (!found.ok() && found.error().code == ErrorCode::too_large) {
+    return print_no_split(options, device, workload, found.error().message);
+  }
+  TRY(const TrainingCost cost, found);
   if (options.json) {
     print_json(training_to_json(device, workload, cost, baseline), stdout);
   } else {

@@ -23,6 +23,7 @@ struct TrainOptions {
   void declare(CLI::App& app);
 };
 
-Result<ExitStatus> run_device_train(const TrainOptions& options);
+/// `app` knows the options that were given.
+Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& options);
 
 }  // namespace tensorpress::cli

@@ -20,6 +20,11 @@
 namespace tensorpress::cli {
 namespace {
 
+/// Beside the data when that goes to standard output.
+std::FILE* report_of(const FieldFiles& names) {
+  return is_pipe(names.compressed) || is_pipe(names.copy) ? stderr : stdout;
+}
+
 Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& format,
                               const Bound& bound, const std::string& path) {
   TRY(const Codec codec, Codec::make("dense"));
@@ -41,38 +46,68 @@ Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& f
         compression_in_one_line(names.original, names.compressed.empty() ? "-" : names.compressed,
                                 info, took.count())
             .c_str(),
-        is_pipe(path) ? stderr : stdout);
+        report_of(names));
   }
   return {};
 }
 
+/// What was said of the stream's tensor, if anything was, must be so.
+Result<void> check_format(const std::optional<files::RawFormat>& format, const StreamInfo& info,
+                          std::string_view name) {
+  if (!format || (format->shape == info.shape && format->dtype == info.dtype)) return {};
+  return bad_argument(name, " holds ", name_of(info.dtype), " of ", info.shape.to_string(),
+                      " (slowest axis first), not ", name_of(format->dtype), " of ",
+                      format->shape.to_string(), "; leave out type and extents: it knows them");
+}
+
 Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawFormat>& format,
                         const std::string& path) {
-  TRY(const auto source, files::open_bytes(path));
-  TRY(const auto reader, about(path, stream::StreamReader::open(*source)));
-  const StreamInfo& info = reader.info();
-  if (format && (format->shape != info.shape || format->dtype != info.dtype)) {
-    return bad_argument(path, " holds ", name_of(info.dtype), " of ", info.shape.to_string(),
-                        " (slowest axis first), not ", name_of(format->dtype), " of ",
-                        format->shape.to_string(), "; leave out type and extents: it knows them");
-  }
   RETURN_IF_ERROR(check_output(path, names.copy));
-  TRY(const auto file, files::create_tensor(names.copy, info.dtype, info.shape, true));
-  InterruptibleTensorSink sink(*file);
   stream::ReadOptions options;
   options.max_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::unique_ptr<files::TensorFile> file;
+  if (is_pipe(path)) {
+    const auto make_sink =
+        [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+      RETURN_IF_ERROR(check_format(format, info, "the stream"));
+      TRY(file, files::create_tensor(names.copy, info.dtype, info.shape, true));
+      return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
+    };
+    const auto input = files::standard_input();
+    RETURN_IF_ERROR(about(path, stream::read_sequentially(*input, make_sink, options)));
+    return file->finish();
+  }
+  TRY(const auto source, files::open_bytes(path));
+  TRY(const auto reader, about(path, stream::StreamReader::open(*source)));
+  RETURN_IF_ERROR(check_format(format, reader.info(), path));
+  TRY(file, files::create_tensor(names.copy, reader.info().dtype, reader.info().shape, true));
+  InterruptibleTensorSink sink(*file);
   RETURN_IF_ERROR(about(path, reader.read_all(sink, options)));
   return file->finish();
+}
+
+/// What goes into a pipe cannot be read again, and there is one standard output.
+Result<void> check_pipes(const FieldFiles& names, bool statistics) {
+  if (statistics && (is_pipe(names.original) || is_pipe(names.compressed))) {
+    return bad_argument("statistics read both files again and cannot do that with a pipe; name ",
+                        "files with -i and -z");
+  }
+  if (names.compresses() && is_pipe(names.compressed) && !names.copy.empty()) {
+    return bad_argument("-o decompresses what -z holds, which cannot be read again from a pipe; ",
+                        "name a file with -z");
+  }
+  return {};
 }
 
 }  // namespace
 
 void FieldFiles::declare(CLI::App& app) {
-  app.add_option("-i", original, "raw file to compress; without it, -z is decompressed")
+  app.add_option("-i", original,
+                 "raw file to compress (- is standard input); without it, -z is decompressed")
       ->option_text("RAW");
-  app.add_option("-z", compressed, "compressed file: a .tpz stream, whatever its name")
+  app.add_option("-z", compressed, "compressed file: a .tpz stream, whatever its name; - is a pipe")
       ->option_text("FILE");
-  app.add_option("-o", copy, "raw file to decompress to")->option_text("RAW");
+  app.add_option("-o", copy, "raw file to decompress to; - is standard output")->option_text("RAW");
   app.add_flag("-f", f32_, "single precision");
   app.add_flag("-d", f64_, "double precision");
   static constexpr const char* kTexts[] = {"NX", "NX NY", "NX NY NZ", "NX NY NZ NW"};
@@ -115,6 +150,7 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
   if (statistics && !names.compresses()) {
     return bad_argument("statistics need the original: name it with -i");
   }
+  RETURN_IF_ERROR(check_pipes(names, statistics));
   RETURN_IF_ERROR(check_not_input({names.original}, names.compressed, "-z"));
   RETURN_IF_ERROR(check_not_input({names.original, names.compressed}, names.copy));
   if (!names.compresses()) {
@@ -142,7 +178,7 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
   if (!names.copy.empty()) RETURN_IF_ERROR(write_copy(names, format, path));
   if (statistics) {
     TRY(const Verification verification, verify_stream(names.original, format, path, 1));
-    print_fields(verification.fields, stdout);
+    print_fields(verification.fields, report_of(names));
     if (!verification.ok) {
       print_message(text(path, ": ", verification.reason));
       return ExitStatus::check_failed;

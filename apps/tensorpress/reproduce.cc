@@ -3,12 +3,15 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "benchmark/table4.h"
 #include "device_files.h"
 #include "files/text_files.h"
 #include "json_output.h"
+#include "paths.h"
 #include "report/reproduction.h"
 #include "report/reproduction_page.h"
 #include "tensor_options.h"
+#include "usage.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -73,13 +76,17 @@ Result<ExitStatus> list(const Options& options) {
   return ExitStatus::fine;
 }
 
+bool takes_data(const report::Reproduction& reproduction) {
+  return reproduction.needs.starts_with("--data");
+}
+
 /// Everything that needs nothing from the user.
 Result<ExitStatus> run_all(const Options& options) {
   std::vector<ReproductionTable> tables;
   const bool print = !options.json && !options.markdown;
   std::string left_out;
   for (const report::Reproduction& each : report::reproductions()) {
-    if (!each.needs.empty() && (options.data.empty() || !each.needs.starts_with("--data"))) {
+    if (!each.needs.empty() && (options.data.empty() || !takes_data(each))) {
       left_out += text(left_out.empty() ? "" : "; ", each.name, " needs ", each.needs);
       continue;
     }
@@ -105,10 +112,33 @@ Result<ExitStatus> run_all(const Options& options) {
   return ExitStatus::fine;
 }
 
-Result<ExitStatus> run(const Options& options) {
+/// Before anything runs, which may take long.
+Result<void> check_outputs(const CLI::App& app, const Options& options) {
+  if (options.name == "list") {
+    return refuse_ignored(app, {"--data", "--threads", "--html", "--markdown"},
+                          "the list runs nothing");
+  }
+  if (options.markdown && options.json) {
+    return bad_argument("--markdown and --json both say how to print; leave one out");
+  }
+  if (options.page.empty() || options.data.empty()) return {};
+  TRY(const auto found, benchmark::find_table4_data(options.data));
+  std::vector<std::string> fields;
+  for (const auto& data_set : found.data_sets) {
+    for (const auto& file : data_set.files) fields.push_back(file.path);
+  }
+  return check_not_input(fields, options.page, "--html");
+}
+
+Result<ExitStatus> run(const CLI::App& app, const Options& options) {
+  RETURN_IF_ERROR(check_outputs(app, options));
   if (options.name == "list") return list(options);
   if (options.name.empty()) return run_all(options);
   TRY(const report::Reproduction reproduction, report::find_reproduction(options.name));
+  if (!takes_data(reproduction)) {
+    RETURN_IF_ERROR(
+        refuse_ignored(app, {"--data"}, text(options.name, " is computed and reads no data")));
+  }
   std::vector<ReproductionTable> tables;
   const auto show = [&](const ReproductionTable& table) {
     tables.push_back(table);
@@ -141,7 +171,7 @@ Action declare(CLI::App& app) {
   app.add_option("--html", options->page, "write a page with plots")->option_text("FILE");
   app.add_flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
   app.add_flag("--json", options->json, "print JSON");
-  return [options] { return run(*options); };
+  return [&app, options] { return run(app, *options); };
 }
 
 }  // namespace

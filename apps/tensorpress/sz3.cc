@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "field_tool.h"
+#include "paths.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -68,10 +69,10 @@ Result<ExitStatus> run(const Options& options) {
   }
   FieldFiles files = options.files;
   if (files.compresses() && files.compressed.empty() && files.copy.empty()) {
-    files.compressed = files.original + ".sz";
+    files.compressed = is_pipe(files.original) ? files.original : files.original + ".sz";
   }
   if (!files.compresses() && files.copy.empty() && !files.compressed.empty()) {
-    files.copy = files.compressed + ".out";
+    files.copy = is_pipe(files.compressed) ? files.compressed : files.compressed + ".out";
   }
   TRY(const auto bound, bound_of(options));
   return run_field_tool(files, bound, "-M ABS E, -M REL E or -M PSNR DB", options.statistics);

@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "messages.h"
 #include "paths.h"
+#include "usage.h"
 
 namespace tensorpress::cli {
 
@@ -25,11 +26,11 @@ Result<OffsetsBy> parse_offsets(const std::string& name) {
 }
 
 void WaferFieldOptions::declare(CLI::App& app) {
+  app_ = &app;
   app.add_option("FIELD", file_, "an f32 field (.npy, or raw with --shape)")->required();
   app.add_option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
   app.add_option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
   app.add_flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
-  app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
   app.add_option("--offsets", offsets_,
                  "computed on the mesh, by look-back, or left to the host (mesh)");
   app.add_option("--order", order_, "of the offsets: column, row, or auto (auto)");
@@ -44,8 +45,16 @@ void WaferFieldOptions::declare(CLI::App& app) {
   calibration_.declare(app);
 }
 
+void WaferFieldOptions::declare_io(CLI::App& app) {
+  app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
+}
+
 Result<wafer::FieldOptions> WaferFieldOptions::options() const {
   wafer::FieldOptions options;
+  if (codec_ != "ceresz2") {
+    RETURN_IF_ERROR(refuse_ignored(*app_, {"--offsets", "--transpose", "--uniform-cost"},
+                                   "it is of --codec ceresz2"));
+  }
   TRY(options.bound, bound_.options());
   TRY(options.mesh.mapping, wafer::mapping_named(codec_));
   TRY(const MeshSize mesh, parse_mesh(mesh_));

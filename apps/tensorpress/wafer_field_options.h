@@ -13,6 +13,8 @@ namespace tensorpress::cli {
 class WaferFieldOptions {
  public:
   void declare(CLI::App& app);
+  /// How words come and go, for a verb to which that matters.
+  void declare_io(CLI::App& app);
   const std::string& codec() const { return codec_; }
   Result<wafer::Calibration> calibration() const { return calibration_.calibration(); }
   Result<wafer::FieldOptions> options() const;
@@ -37,6 +39,7 @@ class WaferFieldOptions {
   RawFormatOptions raw_;
   ThreadsOption threads_;
   CalibrationOption calibration_;
+  const CLI::App* app_ = nullptr;  // knows the options that were given
 };
 
 /// "mesh", "look-back" or "host".

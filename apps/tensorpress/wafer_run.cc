@@ -50,6 +50,7 @@ Result<ExitStatus> run(const Options& options) {
 Action declare_wafer_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->field.declare(app);
+  options->field.declare_io(app);
   app.add_option("-o,--output", options->output, "write the stream, the field as one chunk")
       ->option_text("OUT.tpz");
   app.add_flag("--verify", options->verify, "fail unless the payload is the host codec's");

@@ -7,7 +7,9 @@
 #include "json_output.h"
 #include "paths.h"
 #include "report/wafer_pictures.h"
+#include "usage.h"
 #include "wafer/programs/offsets.h"
+#include "wafer/programs/small_programs.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {
@@ -28,6 +30,7 @@ struct Options {
   bool decode = false;
   CalibrationOption calibration;
   bool json = false;
+  const CLI::App* app = nullptr;  // knows the options that were given
 };
 
 /// Smooth at first, then rougher and rougher, so that blocks differ in length.
@@ -63,7 +66,8 @@ Result<std::uint64_t> trace_codec(const Options& options, const MeshSize& mesh, 
 
 Result<std::uint64_t> trace_offsets(const Options& options, const MeshSize& mesh, OffsetsBy by,
                                     const wafer::programs::MeshOptions& how) {
-  if (options.decode) return bad_argument("--decode is for codecs, not for ", options.program);
+  RETURN_IF_ERROR(refuse_ignored(*options.app, {"--decode", "--blocks"},
+                                 text("it is of a codec, and --program is ", options.program)));
   std::vector<std::uint32_t> lengths(std::size_t{mesh.width} * mesh.height);
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     lengths[i] = static_cast<std::uint32_t>(1 + i % 33);
@@ -72,6 +76,21 @@ Result<std::uint64_t> trace_offsets(const Options& options, const MeshSize& mesh
                           mesh.width, mesh.height, lengths,
                           {.order = how.order, .by = by, .run = how.run, .inspect = how.inspect}));
   return run.report.cycles;
+}
+
+Result<std::uint64_t> trace_small(const Options& options, const MeshSize& mesh,
+                                  const wafer::programs::SmallProgram& program,
+                                  const wafer::programs::MeshOptions& how) {
+  RETURN_IF_ERROR(refuse_ignored(
+      *options.app, {"--decode", "--blocks", "--order"},
+      text("it is of a codec or of the offset computation, and --program is ", options.program)));
+  return program.run(mesh.width, mesh.height, how.run, how.inspect);
+}
+
+std::string program_names() {
+  std::string names = "offsets, look-back, ceresz2, ceresz, ceresz-3";
+  for (const auto& program : wafer::programs::small_programs()) names += text(", ", program.name);
+  return names;
 }
 
 Result<ExitStatus> run(const Options& options) {
@@ -96,14 +115,18 @@ Result<ExitStatus> run(const Options& options) {
     events = report.trace.size();
   };
   std::uint64_t cycles = 0;
-  if (options.program == "offsets" || options.program == "look-back") {
+  const auto small = wafer::programs::small_programs();
+  const auto named =
+      std::ranges::find(small, options.program, &wafer::programs::SmallProgram::name);
+  if (named != small.end()) {
+    TRY(cycles, trace_small(options, mesh, *named, how));
+  } else if (options.program == "offsets" || options.program == "look-back") {
     const OffsetsBy by = options.program == "offsets" ? OffsetsBy::mesh : OffsetsBy::look_back;
     TRY(cycles, trace_offsets(options, mesh, by, how));
   } else {
     const auto mapping = wafer::mapping_named(options.program);
     if (!mapping.ok()) {
-      return bad_argument("--program ", options.program,
-                          "; there is offsets, look-back, ceresz2, ceresz, ceresz-3");
+      return bad_argument("--program ", options.program, "; there is ", program_names());
     }
     TRY(cycles, trace_codec(options, mesh, *mapping, how, calibration));
   }
@@ -127,8 +150,9 @@ Result<ExitStatus> run(const Options& options) {
 
 Action declare_wafer_trace(CLI::App& app) {
   auto options = std::make_shared<Options>();
+  options->app = &app;
   app.add_option("--program", options->program,
-                 "offsets, look-back, or ceresz2, ceresz, ceresz-3 on a made-up field (offsets)")
+                 text("on made-up numbers: ", program_names(), " (offsets)"))
       ->option_text("NAME");
   app.add_option("--mesh", options->mesh, "width x height in PEs (4x4)");
   app.add_option("--order", options->order, "of the offset computation: column, row, auto (auto)");

@@ -45,6 +45,7 @@ Result<Speed> measure_speed(const TensorView& input, const Codec& codec,
 
 /// A batch of `channels` x `plane` x `plane` images in f32 that has at least `least_bytes`: waves
 /// of several lengths and a little noise. Speeds of fixed-rate codecs do not depend on the values.
+/// An image has at least one value, and its bytes fit 64 bits.
 Shape image_batch_shape(std::uint64_t plane, std::uint64_t channels, std::uint64_t least_bytes);
 void fill_image_batch(const Shape& shape, float* values);
 

@@ -242,9 +242,9 @@ Result<TrainingCost> best_split(const Device& device, const Workload& workload, 
     const double batch = largest_batch(device, workload, unfit->setup);
     const std::string advice = batch >= 1 ? text("a batch of ", rounded(batch, 9), " would fit")
                                           : std::string("not even one sample would fit");
-    return bad_argument(workload.name, " with a batch of ", rounded(workload.batch, 9),
-                        " does not fit on ", devices, " ", device.name, ": ",
-                        unfit->reasons.front(), "; ", advice);
+    return too_large(workload.name, " with a batch of ", rounded(workload.batch, 9),
+                     " does not fit on ", devices, " ", device.name, ": ", unfit->reasons.front(),
+                     "; ", advice);
   }
   if (last) return *last;
   return bad_argument(devices, " devices cannot be several stages of several replicas; 4 can");

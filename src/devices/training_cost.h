@@ -84,8 +84,8 @@ enum class Parallel : std::uint8_t {
 };
 
 /// The fastest of all splits of `devices` into stages and replicas that fits, with 1 to 64
-/// micro-batches, or `micro_batches` if that is not 0. An error says the largest batch that would
-/// fit.
+/// micro-batches, or `micro_batches` if that is not 0. If none fits, an error of code too_large
+/// says the largest batch that would.
 Result<TrainingCost> best_split(const Device& device, const Workload& workload, std::size_t devices,
                                 bool compress, Parallel parallel = Parallel::any,
                                 std::size_t micro_batches = 0);

@@ -92,6 +92,62 @@ def test_numbers_beyond_their_type_are_refused(tensorpress, field):
     assert f"--symbols is {2**64}, beyond" in tensorpress.refuses(*build, 2**64)
 
 
+BENCH_SIZES = {
+    "no plane": (["--planes", "0"], "--planes is 0; it must be from 1 to 16384"),
+    "one of several": (["--planes", "32,0"], "--planes is 0;"),
+    "4 * plane * plane is 2^64": (["--planes", str(2**31)], f"--planes is {2**31};"),
+    "plane * plane is 2^64": (["--planes", str(2**32)], f"--planes is {2**32};"),
+    "no batch": (["--megabytes", "0"], "--megabytes is 0; it must be from 1 to 65536"),
+    "2^64 bytes": (["--megabytes", str(2**44)], f"--megabytes is {2**44};"),
+}
+
+
+@pytest.mark.parametrize("options, words", BENCH_SIZES.values(), ids=BENCH_SIZES.keys())
+def test_bench_refuses_batches_that_cannot_be(tensorpress, options, words):
+    assert words in tensorpress.refuses("bench", *options)
+
+
+def test_bench_refuses_chop_factors_that_it_would_not_run_with(tensorpress):
+    said = tensorpress.refuses("bench", "--codec", "quantize", "--cfs", "2")
+    assert "--cfs" in said and "quantize has no cf" in said
+    assert "--cfs says which" in tensorpress.refuses("bench", "--codec", "dct-chop", "--cf", "2")
+
+
+NOT_ALLOWED = {
+    "range": ([*COMPRESS, "--abs", "1", "--threads", "0"], "--threads is 0; it must be from 1 to"),
+    "above": ([*COMPRESS, "--abs", "1", "--threads", "1025"], "--threads is 1025; it must be from"),
+    "words": (
+        ["model", "profile", "r.tpm", "--optimizer", "rms"],
+        "--optimizer is rms; it must be sgd or adam",
+    ),
+    "colon": (
+        ["model", "profile", "r.tpm", "--optimizer", "a: b"],
+        "--optimizer is a: b; it must be sgd or adam",
+    ),
+    "numbers": (
+        ["model", "plan", "r.tpm", "--fewest-bits", "3"],
+        "--fewest-bits is 3; it must be 1, 2, 4 or 8",
+    ),
+    "beyond numbers": (
+        ["model", "plan", "r.tpm", "--fewest-bits", str(2**40)],
+        f"--fewest-bits is {2**40}, which is too large",
+    ),
+    "pair": (
+        [*COMPRESS, "--abs", "1", "--rel", "1e-3"],
+        "--abs and --rel exclude each other; leave one out",
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments, words", NOT_ALLOWED.values(), ids=NOT_ALLOWED.keys())
+def test_a_value_that_is_not_allowed_is_told_with_those_that_are(
+    tensorpress, field, arguments, words
+):
+    sentence = tensorpress.refuses(*arguments)
+    assert words in sentence and "not in" not in sentence and "excludes" not in sentence
+    assert sorted(os.listdir(field)) == ["s.tpz", "x.npy"]
+
+
 UNKNOWN = {
     "no file": (["compress", "--bogus"], "there is no option --bogus"),
     "value": (["compress", "--relx", "1"], "there is no option --relx (did you mean '--rel'?)"),

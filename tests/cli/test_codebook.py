@@ -86,6 +86,16 @@ def test_a_bad_codebook_is_refused(tensorpress, content, words):
     assert words in sentence and "bad.json" in sentence
 
 
+def test_options_of_a_codebook_that_would_be_ignored_are_refused(tensorpress, sets):
+    build = ["codebook", "build", "a.npy", "--rel", "1e-4"]
+    assert "leave one out" in tensorpress.refuses(*build, "--text", "-o", "book.json")
+    assert len(tensorpress(*build, "--text").out.split()) == 1
+    for options in (["--text"], ["--symbols", "2000"]):
+        said = tensorpress.refuses(*build, "--codec", "dense", "-o", "tables", *options)
+        assert f"{options[0]} has no place here: it is of --codec ceresz2" in said
+    assert sorted(path.name for path in tensorpress.directory.iterdir()) == sets
+
+
 def test_bad_options_are_refused(tensorpress, sets):
     assert "65536" in tensorpress.refuses(
         "codebook", "build", "a.npy", "--symbols", "65536", "-o", "x.json"

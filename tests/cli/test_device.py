@@ -155,6 +155,9 @@ def test_ceresz2_is_predicted_where_bits_can_be_shifted(tensorpress):
         ),
         (["--device", "ipu", "--sweep", "serialize", "--serialize", "2"], "the sweep goes over it"),
         (["--figure", "11", "--cf", "3"], "--figure is as the paper has it"),
+        (["--device", "ipu", "--codec", "ceresz2", "--units", "-5"], "--units -5 is below 1"),
+        (["--device", "ipu", "--codec", "ceresz2", "--units", "0"], "--units 0 is below 1"),
+        (["--device", "ipu", "--codec", "ceresz2", "--units", "nan"], "--units nan is below 1"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(tensorpress, options, words):
@@ -175,6 +178,24 @@ def test_training_is_predicted_and_searched(tensorpress):
         ).out.decode()
     )
     assert "only" in tensorpress.refuses("device", "train", "encoder", "--stages", "100")
+
+
+@pytest.mark.parametrize(
+    "option", [["--stages", 4], ["--replicas", 2], ["--micro-batches", 4], ["--stash", "beside"]]
+)
+def test_a_search_refuses_what_it_finds_itself(tensorpress, option):
+    said = tensorpress.refuses("device", "train", "resnet34", "--search", "--count", 16, *option)
+    assert f"{option[0]} has no place here: --search finds the best" in said
+
+
+@pytest.mark.parametrize("search", [[], ["--search"], ["--search", "--count", 4]])
+def test_training_that_does_not_fit_has_status_1_with_and_without_a_search(tensorpress, search):
+    arguments = ["device", "train", "vgg16", "--device", "groqchip", "--batch", 100000, *search]
+    told = tensorpress(*arguments, "--json", status=1).json
+    assert told["fits"] is False and told["model"] == "vgg16" and told["device"] == "groqchip"
+    assert len(told["reasons"]) >= 1
+    outcome = tensorpress(*arguments, status=1)
+    assert "does not fit" in outcome.out.decode() and outcome.err == ""
 
 
 def test_a_device_of_ones_own_is_a_copied_file(tensorpress):

@@ -72,6 +72,39 @@ def test_the_input_is_not_the_output(tensorpress, inputs, arguments):
     assert sorted(os.listdir(inputs)) == files
 
 
+def test_a_page_is_not_written_over_the_fields_it_is_about(tensorpress, smooth):
+    folder = tensorpress.directory / "sdr" / "CESM-ATM"
+    folder.mkdir(parents=True)
+    field = folder / "CLDHGH_18x36.f32"
+    smooth((18, 36)).tofile(field)
+    before = field.read_bytes()
+    (tensorpress.directory / "symbolic.html").symlink_to(field)
+    os.link(field, tensorpress.directory / "hard.html")
+    for page in (field, "sdr/CESM-ATM/CLDHGH_18x36.f32", "symbolic.html", "hard.html"):
+        for name in (["table4"], []):
+            sentence = tensorpress.refuses("reproduce", *name, "--data", "sdr", "--html", page)
+            assert f"the output '{page}' is the input" in sentence and "--html" in sentence
+    assert field.read_bytes() == before
+
+
+REPRODUCE_IGNORES = {
+    "two formats": (["table4", "--data", "sdr", "--markdown", "--json"], "leave one out"),
+    "two formats of all": (["--markdown", "--json"], "--markdown and --json"),
+    "page of the list": (["list", "--html", "x.html"], "--html has no place here"),
+    "Markdown of the list": (["list", "--markdown"], "--markdown has no place here"),
+    "data of the list": (["list", "--data", "sdr"], "--data has no place here"),
+    "data for nothing": (["dct-chop", "--data", "sdr"], "dct-chop is computed and reads no data"),
+}
+
+
+@pytest.mark.parametrize(
+    "arguments, words", REPRODUCE_IGNORES.values(), ids=REPRODUCE_IGNORES.keys()
+)
+def test_reproduce_refuses_what_it_would_ignore(tensorpress, arguments, words):
+    assert words in tensorpress.refuses("reproduce", *arguments)
+    assert os.listdir(tensorpress.directory) == []
+
+
 def test_a_check_of_emitted_python_is_not_written_over_the_model(tensorpress, inputs):
     shutil.copy(inputs / "r.tpm", inputs / "step_check.py")
     before = (inputs / "step_check.py").read_bytes()

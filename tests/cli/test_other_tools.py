@@ -72,9 +72,62 @@ def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_pat
     assert psnr >= 80
 
 
+def test_zfp_and_sz3_take_pipes_on_either_side(tensorpress, tmp_path, raw):
+    field = (tmp_path / "f.raw").read_bytes()
+    told = tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz")
+    assert told.out.startswith(b"f.raw: ")
+    stream = (tmp_path / "f.tpz").read_bytes()
+    for arguments in (
+        ["zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "-", "-z", "-"],
+        ["sz3", "-f", *EXTENTS, "-M", "ABS", "1e-3", "-i", "-"],
+    ):
+        done = tensorpress(*arguments, stdin=field)
+        assert done.out == stream and "ratio" in done.err
+    tensorpress("zfp", "-z", "f.tpz", "-o", "g.raw")
+    copy = (tmp_path / "g.raw").read_bytes()
+    tensorpress("zfp", "-z", "-", "-o", "h.raw", stdin=stream)
+    assert (tmp_path / "h.raw").read_bytes() == copy
+    assert tensorpress("zfp", "-z", "-", "-o", "-", stdin=stream).out == copy
+    assert tensorpress("sz3", "-f", *EXTENTS, "-z", "-", stdin=stream).out == copy
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["f.raw", "f.tpz", "g.raw", "h.raw"]
+
+
+def test_a_copy_on_standard_output_is_the_copy_alone(tensorpress, tmp_path, raw):
+    arguments = ["-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw"]
+    tensorpress("zfp", *arguments, "-o", "g.raw")
+    done = tensorpress("zfp", *arguments, "-o", "-", "-s")
+    assert done.out == (tmp_path / "g.raw").read_bytes()
+    assert "ratio" in done.err and "max_abs_error" in done.err
+
+
+def test_a_piped_stream_that_is_not_as_told_is_refused(tensorpress, tmp_path, raw):
+    tensorpress("zfp", "-f", *EXTENTS, "-a", "1e-3", "-i", "f.raw", "-z", "f.tpz")
+    said = tensorpress.refuses(
+        *["zfp", "-f", "-1", "5", "-z", "-", "-o", "g.raw"],
+        stdin=(tmp_path / "f.tpz").read_bytes(),
+    )
+    assert "holds f32 of 5x18x30" in said and not (tmp_path / "g.raw").exists()
+
+
+@pytest.mark.parametrize("tool, statistics", [("zfp", "-s"), ("sz3", "-a")])
+@pytest.mark.parametrize("files", [["-i", "f.raw", "-z", "-"], ["-i", "-", "-z", "x"]])
+def test_statistics_of_pipes_are_refused_before_any_work(
+    tensorpress, tmp_path, raw, tool, statistics, files
+):
+    bound = ["-a", "1"] if tool == "zfp" else ["-M", "ABS", "1"]
+    said = tensorpress.refuses(tool, "-f", *EXTENTS, *bound, *files, statistics)
+    assert "cannot do that with a pipe" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.raw"]
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
+        (
+            ["zfp", "-f", *EXTENTS, "-a", "1", "-i", "f.raw", "-z", "-", "-o", "y"],
+            "cannot be read again from a pipe; name a file with -z",
+        ),
         (["zfp"], "-i RAW -z FILE compresses"),
         (["zfp", "-i", "f.raw", "-z", "x"], "type and extents of f.raw are missing"),
         (["zfp", "-f", "-i", "f.raw", "-z", "x", "-a", "1"], "extents are missing"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from conftest import PROGRAM
 
-ROW = {"field", "codec", "bound", "absolute_bound", "threads", "lossless", "bytes_in"}
+ROW = {"field", "codec", "bound", "absolute_bound", "threads", "repetitions", "lossless"}
+ROW |= {"bytes_in"}
 FIGURES = {
     "bytes_out",
     "ratio",
@@ -52,6 +53,15 @@ def test_rows_of_our_own_codecs_agree_with_numpy(tensorpress, wave):
         assert row["kept_bound"] is True and row["max_abs_error"] <= row["absolute_bound"]
         assert row["ratio"] == pytest.approx(row["bytes_in"] / row["bytes_out"])
         assert row["bits_per_value"] == pytest.approx(8 * row["bytes_out"] / wave.size)
+
+
+def test_as_many_repetitions_are_run_as_were_asked_for(tensorpress, wave):
+    field = ["bench", "wave_12x40x50.f32", "--peers", "--codec", "ceresz", "--rel", "1e-2"]
+    for asked in (2, 9):
+        (row,) = tensorpress(*field, "--repetitions", asked, "--json").json
+        assert row["repetitions"] == asked
+    (row,) = tensorpress(*field, "--json").json
+    assert row["repetitions"] == 7
 
 
 def test_nan_is_no_trouble_for_ours(tensorpress, wave):

@@ -199,6 +199,28 @@ def test_a_person_gets_one_line_with_the_ratio(tensorpress, smooth):
     assert outcome.out.count(b"\n") == 1 and outcome.err == ""
 
 
+SMALL_BENCH = ["--planes", 32, "--megabytes", 1, "--repetitions", 1, "--threads", 1]
+
+
+@pytest.mark.parametrize("codec, setting", [("quantize", "bits"), ("cast", "to")])
+def test_bench_runs_a_codec_without_chop_factors_once(tensorpress, codec, setting):
+    (row,) = tensorpress("bench", "--codec", codec, *SMALL_BENCH, "--json").json
+    assert row["codec"] == codec and "cf" not in row and "matmul_gb_per_s" not in row
+    lines = tensorpress("bench", "--codec", codec, *SMALL_BENCH).out.decode().splitlines()
+    assert len(lines) == 2 and " cf " not in lines[1]
+    assert f" {setting} {row['parameters'][setting]} " in lines[1]
+
+
+def test_bench_runs_dct_chop_with_every_chop_factor_and_both_forms(tensorpress):
+    rows = tensorpress("bench", *SMALL_BENCH, "--json").json
+    assert [row["cf"] for row in rows] == list(range(1, 9))
+    for row in rows:
+        assert row["parameters"]["cf"] == row["cf"] and row["matmul_gb_per_s"] > 0
+        assert row["payload_ratio"] == pytest.approx(64 / row["cf"] ** 2)
+    lines = tensorpress("bench", *SMALL_BENCH, "--cfs", "3,5").out.decode().splitlines()
+    assert len(lines) == 3 and " cf 3 " in lines[1] and " cf 5 " in lines[2]
+
+
 def test_reports_leave_stdout_to_the_data(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
     tensorpress("compress", "--codec", "dct-chop", "x.npy")

@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -255,7 +257,44 @@ def test_a_trace_of_a_codec_has_its_stages_and_its_words(tensorpress, program):
     )
 
 
+# Wavelets on links of a mesh: of 3x2, a broadcast's tree has 5; x goes down 3, sums go west over 4
+# and out over 2. Of 4x1, a reduce has 3.
+SMALL_PROGRAMS = {
+    "broadcast": ("3x2", 5 * 8),
+    "reduce": ("4x1", 3 * 8),
+    "gemv": ("3x2", 3 * 2 + 4 * 2 + 2 * 2),
+    "csr-dense": ("3x2", 3 * 2 * 4 + 4 * 2 * 4 + 2 * 2 * 4),
+}
+
+
+@pytest.mark.parametrize("program", SMALL_PROGRAMS)
+def test_a_trace_of_a_small_program_has_its_words_on_its_links(tensorpress, program):
+    mesh, wavelets = SMALL_PROGRAMS[program]
+    arguments = ["wafer", "trace", "--program", program, "--mesh", mesh, "-o", "t.json", "--json"]
+    told = tensorpress(*arguments).json
+    trace = json.loads((tensorpress.directory / "t.json").read_text())
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == told["events"] and told["program"] == program
+    assert sum("args" in event for event in events) == wavelets
+
+
+@pytest.mark.parametrize("program", SMALL_PROGRAMS)
+@pytest.mark.parametrize("mesh", ["1x1", "1x7", "7x1", "9x5"])
+def test_small_programs_compute_what_the_host_does_on_any_mesh(tensorpress, program, mesh):
+    arguments = ["wafer", "trace", "--program", program, "--mesh", mesh]
+    if program == "reduce" and not mesh.endswith("x1"):
+        assert f"take {mesh[0]}x1" in tensorpress.refuses(*arguments)
+    else:
+        tensorpress(*arguments)
+
+
 def test_traces_that_cannot_be_are_refused(tensorpress):
+    for program in SMALL_PROGRAMS:
+        assert program in tensorpress.refuses("wafer", "trace", "--program", "dense")
+        for option in (["--decode"], ["--blocks", "2"], ["--order", "row"]):
+            said = tensorpress.refuses("wafer", "trace", "--program", program, *option)
+            assert f"{option[0]} has no place here" in said
+    assert "--blocks" in tensorpress.refuses("wafer", "trace", "--blocks", "2")
     assert "ceresz-3" in tensorpress.refuses("wafer", "trace", "--program", "dense")
     assert "--decode" in tensorpress.refuses("wafer", "trace", "--decode")
     assert "1..64" in tensorpress.refuses("wafer", "trace", "--program", "ceresz2", "--blocks", "0")
@@ -296,6 +335,20 @@ def test_bad_arguments_are_one_sentence(tensorpress, wind):
     assert "hop" in tensorpress.refuses("wafer", "offsets", "--calibration", "bad.json")
 
 
+@pytest.mark.parametrize("codec", ["ceresz", "ceresz-3"])
+@pytest.mark.parametrize("option", [["--offsets", "mesh"], ["--transpose"], ["--uniform-cost"]])
+def test_options_of_ceresz2_are_refused_for_other_mappings(tensorpress, wind, codec, option):
+    said = tensorpress.refuses(
+        "wafer", "run", "wind.npy", "--rel", "1e-3", "--codec", codec, *option
+    )
+    assert f"{option[0]} has no place here: it is of --codec ceresz2" in said
+
+
+def test_a_heat_map_has_no_io(tensorpress, wind):
+    said = tensorpress.refuses("wafer", "heatmap", "wind.npy", "--rel", "1e-3", "--io", "edge")
+    assert "there is no option --io" in said
+
+
 def test_a_slower_hop_makes_a_slower_mesh(tensorpress):
     (tensorpress.directory / "slow.json").write_text(
         '{"constants": [{"name": "hop", "value": 3, "unit": "cycles", '
@@ -321,9 +374,13 @@ def test_reproduce_prints_fitted_and_predicted_errors_apart(tensorpress):
     assert "tensorpress wafer offsets --mesh 100x50 --order column" in text
 
 
-def test_commands_of_the_guide_run(tensorpress, wind):
+def test_the_guide_runs_from_an_empty_folder_on(tensorpress):
     page = (ROOT / "docs" / "guide" / "wafer.md").read_text()
-    commands = re.findall(r"^\$ (tensorpress .*)$", page, re.MULTILINE)
-    assert len(commands) >= 6
-    for command in commands:
-        tensorpress(*shlex.split(command)[1:])
+    commands = 0
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        if language == "python":
+            subprocess.run([sys.executable, "-c", text], cwd=tensorpress.directory, check=True)
+        for command in re.findall(r"^\$ (tensorpress .*)$", text, re.MULTILINE):
+            tensorpress(*shlex.split(command)[1:])
+            commands += 1
+    assert commands >= 11

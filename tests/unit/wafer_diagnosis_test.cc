@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "tensorpress/wafer/wafer.h"
 
@@ -43,6 +45,25 @@ class Restless final : public PeProgram {
  public:
   void start(Pe& pe) override { pe.activate(0); }
   void on_task(Pe& pe, Task) override { pe.activate(0); }
+};
+
+enum class Throws { at_start, later, for_memory, no_exception };
+
+class Thrower final : public PeProgram {
+ public:
+  explicit Thrower(Throws when) : when_(when) {}
+  void start(Pe& pe) override {
+    if (when_ == Throws::at_start) throw std::runtime_error("thrown at the start");
+    pe.activate(0);
+  }
+  void on_task(Pe&, Task) override {
+    if (when_ == Throws::for_memory) throw std::bad_alloc();
+    if (when_ == Throws::no_exception) throw 7;
+    throw std::runtime_error("thrown in a task");
+  }
+
+ private:
+  Throws when_;
 };
 
 void expect_says(const std::string& message, std::initializer_list<const char*> words) {
@@ -160,6 +181,57 @@ TEST(WaferDiagnosis, AProgramThatNeverEndsIsStopped) {
   auto layout = Layout::make(1, 1);
   ASSERT_TRUE(layout->place({0, 0}, std::make_unique<Restless>()).ok());
   expect_says(refusal(run(*layout, {.max_cycles = 100000})), {"still running", "100000"});
+}
+
+/// What a run says of a program that throws in row `y` of four while other rows are busy. Every
+/// cycle is shared among the threads if `shared`, none otherwise.
+Error outcome_of_throwing(Throws when, std::uint32_t y, std::size_t threads, bool shared) {
+  auto layout = Layout::make(2, 4);
+  for (std::uint32_t row = 0; row < 4; ++row) {
+    EXPECT_TRUE(layout->place({0, row}, std::make_unique<Restless>()).ok());
+  }
+  EXPECT_TRUE(layout->place({1, y}, std::make_unique<Thrower>(when)).ok());
+  const auto done = run(
+      *layout,
+      {.threads = threads, .shared_from = shared ? 0 : ~std::uint32_t{0}, .max_cycles = 100000});
+  EXPECT_FALSE(done.ok());
+  return done.ok() ? Error{} : done.error();
+}
+
+TEST(WaferDiagnosis, AProgramThatThrowsEndsTheRunWithAnErrorOnWhateverThread) {
+  for (const std::size_t threads : {1u, 2u}) {
+    for (const std::uint32_t row : {0u, 3u}) {
+      for (const bool shared : {false, true}) {
+        const Error start = outcome_of_throwing(Throws::at_start, row, threads, shared);
+        EXPECT_EQ(start.code, ErrorCode::bad_argument);
+        expect_says(start.message, {"a program threw", "thrown at the start"});
+        expect_says(outcome_of_throwing(Throws::later, row, threads, shared).message,
+                    {"a program threw", "thrown in a task"});
+        expect_says(outcome_of_throwing(Throws::no_exception, row, threads, shared).message,
+                    {"a program threw", "no std::exception"});
+      }
+    }
+  }
+}
+
+TEST(WaferDiagnosis, MemoryThatRunsOutInARunIsAnErrorOnWhateverThread) {
+  for (const std::uint32_t row : {0u, 3u}) {
+    for (const bool shared : {false, true}) {
+      const Error error = outcome_of_throwing(Throws::for_memory, row, 2, shared);
+      EXPECT_EQ(error.code, ErrorCode::too_large);
+      expect_says(error.message, {"memory ran out", "2x4"});
+    }
+  }
+}
+
+TEST(WaferDiagnosis, OfSeveralProgramsThatThrowTheFirstRowsIsTold) {
+  for (const std::size_t threads : {1u, 2u}) {
+    auto layout = Layout::make(1, 4);
+    ASSERT_TRUE(layout->place({0, 0}, std::make_unique<Thrower>(Throws::later)).ok());
+    ASSERT_TRUE(layout->place({0, 3}, std::make_unique<Thrower>(Throws::for_memory)).ok());
+    expect_says(refusal(run(*layout, {.threads = threads, .shared_from = 0})),
+                {"thrown in a task"});
+  }
 }
 
 TEST(WaferDiagnosis, SendingAColorWithoutARouteFails) {

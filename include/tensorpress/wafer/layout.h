@@ -52,9 +52,8 @@ class Layout {
   Result<void> place(PeAt pe, std::unique_ptr<PeProgram> program);
   PeProgram* program(PeAt pe) { return programs_[index(pe)].get(); }
   const PeProgram* program(PeAt pe) const { return programs_[index(pe)].get(); }
-  /// The most that a placed program takes, and the bytes of it by name.
+  /// The bytes that the largest of the placed programs takes.
   std::size_t largest_memory() const { return largest_memory_; }
-  const std::vector<MemoryItem>& largest_memory_items() const { return largest_items_; }
 
   Result<void> edge_input(EdgeInput input);
   /// Wavelets of `color` may leave over the wafer's edge; the host takes one a cycle. `alone` is
@@ -94,7 +93,6 @@ class Layout {
   std::vector<std::unique_ptr<PeProgram>> programs_;
   std::vector<EdgeInput> edge_inputs_;
   std::size_t largest_memory_ = 0;
-  std::vector<MemoryItem> largest_items_;
 };
 
 }  // namespace tensorpress::wafer

@@ -98,7 +98,8 @@ struct Report {
 };
 
 /// Starts every program, runs until nothing happens, and leaves the programs in the layout with
-/// what they computed. A deadlock, and a run beyond max_cycles, is an error of code bad_argument.
+/// what they computed. A deadlock, a run beyond max_cycles, and an exception that a program throws
+/// is an error of code bad_argument; std::bad_alloc is one of code too_large.
 Result<Report> run(Layout& layout, const RunOptions& options = {});
 
 }  // namespace tensorpress::wafer

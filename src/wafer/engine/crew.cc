@@ -20,24 +20,24 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
 }  // namespace
 
 Crew::Crew(std::vector<std::unique_ptr<Strip>> strips, std::uint32_t shared_from)
-    : strips_(std::move(strips)), shared_from_(shared_from) {}
+    : strips_(std::move(strips)), shared_from_(shared_from), thrown_(strips_.size()) {}
 
 Result<void> Crew::work(std::uint64_t max_cycles) {
   std::vector<std::jthread> threads;
+  // Whatever is thrown from here on: threads that wait for a round would never be joined.
+  struct Dismissal {
+    Crew& crew;
+    ~Dismissal() { crew.begin_round(kQuit); }
+  } const before_joining{*this};
   for (std::size_t i = 1; i < strips_.size(); ++i) {
     try {
       threads.emplace_back([this, i] { follow(i); });
     } catch (const std::system_error&) {
-      busy_.store(static_cast<std::uint32_t>(threads.size()));
-      what_ = kQuit;
-      round_.fetch_add(1, std::memory_order_release);
-      round_.notify_all();
       return too_large("the system gives no ", strips_.size(), " threads; ask for fewer");
     }
   }
   do_together(kStart);
   run(max_cycles);
-  do_together(kQuit);
   return {};
 }
 
@@ -71,24 +71,36 @@ void Crew::hand_over() {
   }
 }
 
-/// The first strip by the caller, each other by its thread.
-void Crew::do_together(std::uint64_t what) {
+void Crew::begin_round(std::uint64_t what) {
   what_ = what;
   busy_.store(static_cast<std::uint32_t>(strips_.size() - 1), std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
+}
+
+/// The first strip by the caller, each other by its thread. What one of them threw is thrown again
+/// when all are done; of several, that of the first strip, as one thread would have it.
+void Crew::do_together(std::uint64_t what) {
+  begin_round(what);
   do_alone(0, what);
   for (std::uint32_t busy = busy_.load(std::memory_order_acquire); busy != 0;
        busy = busy_.load(std::memory_order_acquire)) {
     wait_while(busy_, busy);
   }
+  for (const std::exception_ptr& thrown : thrown_) {
+    if (thrown) std::rethrow_exception(thrown);
+  }
 }
 
-void Crew::do_alone(std::size_t strip, std::uint64_t what) {
-  if (what == kStart) {
-    strips_[strip]->start();
-  } else if (what != kQuit) {
-    strips_[strip]->work(what);
+void Crew::do_alone(std::size_t strip, std::uint64_t what) noexcept {
+  try {
+    if (what == kStart) {
+      strips_[strip]->start();
+    } else {
+      strips_[strip]->work(what);
+    }
+  } catch (...) {
+    thrown_[strip] = std::current_exception();
   }
 }
 
@@ -96,9 +108,9 @@ void Crew::follow(std::size_t strip) {
   for (std::uint32_t round = 0;; ++round) {
     wait_while(round_, round);
     const std::uint64_t what = what_;
+    if (what == kQuit) return;
     do_alone(strip, what);
     if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
-    if (what == kQuit) return;
   }
 }
 

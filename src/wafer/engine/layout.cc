@@ -113,7 +113,7 @@ Result<void> Layout::place(PeAt pe, std::unique_ptr<PeProgram> program) {
   if (programs_[index(pe)] != nullptr) {
     return bad_argument(place_name(pe), " already has a program");
   }
-  auto items = program->memory();
+  const auto items = program->memory();
   std::size_t bytes = 0;
   for (const MemoryItem& item : items) bytes += item.bytes;
   if (bytes > kSramBytes) {
@@ -124,10 +124,7 @@ Result<void> Layout::place(PeAt pe, std::unique_ptr<PeProgram> program) {
     return too_large("the program of ", place_name(pe), " needs ", bytes, " bytes of SRAM, ",
                      bytes - kSramBytes, " more than the ", kSramBytes, " of a PE: ", list);
   }
-  if (bytes > largest_memory_) {
-    largest_memory_ = bytes;
-    largest_items_ = std::move(items);
-  }
+  largest_memory_ = std::max(largest_memory_, bytes);
   programs_[index(pe)] = std::move(program);
   return {};
 }

@@ -1,6 +1,8 @@
 // A run from a layout to its report, or to what went wrong.
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
 #include <tuple>
 
 #include "base/errors.h"
@@ -55,9 +57,7 @@ Result<void> check_machine(const Machine& machine) {
   return {};
 }
 
-}  // namespace
-
-Result<Report> run(Layout& layout, const RunOptions& options) {
+Result<Report> run_to_its_end(Layout& layout, const RunOptions& options) {
   RETURN_IF_ERROR(check_machine(options.machine));
   RETURN_IF_ERROR(layout.check());
   Plan plan(layout, options);
@@ -107,6 +107,22 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   }
   report.link_wavelets = std::move(plan.link_wavelets);
   return report;
+}
+
+}  // namespace
+
+Result<Report> run(Layout& layout, const RunOptions& options) {
+  // Programs are not all ours, and every wavelet on its way takes memory.
+  try {
+    return run_to_its_end(layout, options);
+  } catch (const std::bad_alloc&) {
+    return too_large("memory ran out for a mesh of ", layout.width(), "x", layout.height(),
+                     "; a smaller mesh or a run without a trace needs less");
+  } catch (const std::exception& thrown) {
+    return bad_argument("a program threw an exception: ", thrown.what());
+  } catch (...) {
+    return bad_argument("a program threw an exception that is no std::exception");
+  }
 }
 
 }  // namespace tensorpress::wafer

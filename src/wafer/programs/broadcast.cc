@@ -33,8 +33,8 @@ class Receiver final : public PeProgram {
 }  // namespace
 
 Result<BroadcastRun> run_broadcast(std::uint32_t width, std::uint32_t height,
-                                   std::span<const std::uint32_t> words,
-                                   const RunOptions& options) {
+                                   std::span<const std::uint32_t> words, const RunOptions& options,
+                                   const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, height));
   TRY(const Color color, layout.new_color("broadcast"));
   for (std::uint32_t y = 0; y < height; ++y) {
@@ -45,7 +45,8 @@ Result<BroadcastRun> run_broadcast(std::uint32_t width, std::uint32_t height,
       if (!origin) position.to.add(Port::ramp);
       if (y == 0 && x + 1 < width) position.to.add(Port::east);
       if (y + 1 < height) position.to.add(Port::south);
-      if (!position.to.empty()) RETURN_IF_ERROR(layout.route({x, y}, color, {{position}, false}));
+      if (position.to.empty()) continue;  // a PE by itself has nobody to send to
+      RETURN_IF_ERROR(layout.route({x, y}, color, {{position}, false}));
       if (origin) {
         RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<Sender>(color, words)));
       } else {
@@ -55,6 +56,7 @@ Result<BroadcastRun> run_broadcast(std::uint32_t width, std::uint32_t height,
   }
   BroadcastRun run;
   TRY(run.report, wafer::run(layout, options));
+  if (inspect) inspect(layout, run.report);
   for (std::uint32_t y = 0; y < height; ++y) {
     for (std::uint32_t x = 0; x < width; ++x) {
       if (x == 0 && y == 0) {

@@ -91,7 +91,7 @@ Result<void> check(const CsrMatrix& a, std::size_t features, std::span<const flo
 
 Result<CsrDenseRun> run_csr_dense(std::uint32_t width, std::uint32_t height, const CsrMatrix& a,
                                   std::size_t features, std::span<const float> x,
-                                  const RunOptions& options) {
+                                  const RunOptions& options, const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, height));
   RETURN_IF_ERROR(check(a, features, x));
   CsrPlan plan{.tile_rows = (a.rows + height - 1) / height,
@@ -131,6 +131,7 @@ Result<CsrDenseRun> run_csr_dense(std::uint32_t width, std::uint32_t height, con
   CsrDenseRun run;
   run.sram_bytes = layout.largest_memory();
   TRY(run.report, wafer::run(layout, options));
+  if (inspect) inspect(layout, run.report);
   for (const EdgeOutput& output : run.report.edge_outputs) {
     for (const std::uint32_t word : output.words) run.y.push_back(std::bit_cast<float>(word));
   }

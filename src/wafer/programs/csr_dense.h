@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensorpress/wafer/wafer.h"
+#include "wafer/programs/inspect.h"
 
 namespace tensorpress::wafer::programs {
 
@@ -36,6 +37,6 @@ struct CsrDenseRun {
 /// `x` has columns x features numbers. Rows and columns are padded to whole tiles.
 Result<CsrDenseRun> run_csr_dense(std::uint32_t width, std::uint32_t height, const CsrMatrix& a,
                                   std::size_t features, std::span<const float> x,
-                                  const RunOptions& options = {});
+                                  const RunOptions& options = {}, const Inspect& inspect = {});
 
 }  // namespace tensorpress::wafer::programs

@@ -58,7 +58,7 @@ class Tile final : public PeProgram {
 
 Result<GemvRun> run_gemv(std::uint32_t width, std::uint32_t height, std::size_t rows,
                          std::size_t columns, std::span<const float> a, std::span<const float> x,
-                         const RunOptions& options) {
+                         const RunOptions& options, const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, height));
   if (rows % height != 0 || columns % width != 0 || rows == 0 || columns == 0 ||
       a.size() != rows * columns || x.size() != columns) {
@@ -91,6 +91,7 @@ Result<GemvRun> run_gemv(std::uint32_t width, std::uint32_t height, std::size_t 
   }
   GemvRun run;
   TRY(run.report, wafer::run(layout, options));
+  if (inspect) inspect(layout, run.report);
   for (const EdgeOutput& output : run.report.edge_outputs) {
     for (const std::uint32_t word : output.words) run.y.push_back(std::bit_cast<float>(word));
   }

@@ -12,15 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "tensorpress/wafer/wafer.h"
 #include "wafer/programs/chain.h"
+#include "wafer/programs/inspect.h"
 
 namespace tensorpress::wafer::programs {
-
-/// Sees a layout and its report after a run, for traces.
-using Inspect = std::function<void(const Layout& layout, const Report& report)>;
 
 enum class OffsetOrder : std::uint8_t { column, row };
 

@@ -39,7 +39,7 @@ class Adder final : public PeProgram {
 }  // namespace
 
 Result<ReduceRun> run_reduce(std::uint32_t width, std::span<const float> vectors,
-                             const RunOptions& options) {
+                             const RunOptions& options, const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, 1));
   if (vectors.size() % width != 0) {
     return bad_argument(vectors.size(), " numbers are no equal vectors for ", width, " PEs");
@@ -54,6 +54,7 @@ Result<ReduceRun> run_reduce(std::uint32_t width, std::span<const float> vectors
   }
   ReduceRun run;
   TRY(run.report, wafer::run(layout, options));
+  if (inspect) inspect(layout, run.report);
   run.cycles = run.report.finish[0] - (width > 1 ? options.machine.task_activation : 0);
   for (const std::uint32_t word : static_cast<const Adder*>(layout.program({0, 0}))->words()) {
     run.sum.push_back(std::bit_cast<float>(word));
