@@ -1,15 +1,11 @@
 """tensorpress device: what there is, what fits, how long it takes; device files of one's own."""
 
 import json
-import os
-import pathlib
 import re
-import subprocess
 
 import pytest
-from conftest import PROGRAM, ROOT
+from conftest import ROOT
 
-GUIDE = ROOT / "docs" / "guide" / "accelerators.md"
 DEVICES = ["a100", "cs2", "groqchip", "ipu", "sn30"]
 
 
@@ -317,24 +313,6 @@ def test_everything_published_is_one_table(tensorpress):
     assert all(abs(row["relative_error"]) < 0.3 for row in chop)
     assert "<svg" in (tensorpress.directory / "r.html").read_text()
     assert "| published |" in tensorpress("reproduce", "dct-chop", "--markdown").out.decode()
-
-
-def examples():
-    """(command, expected output) of every ```console block of the guide."""
-    for block in re.findall(r"```console\n(.*?)```", GUIDE.read_text(), re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            yield command, output
-
-
-@pytest.mark.parametrize("command, expected", examples())
-def test_the_guide_s_examples_print_what_it_says(tmp_path, command, expected):
-    path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.stdout + done.stderr == expected
 
 
 def test_the_committed_tables_are_what_the_program_prints(tensorpress):

@@ -1,14 +1,9 @@
 """tensorpress wafer: what runs on the simulated wafer, and what is said of what cannot."""
 
 import json
-import re
-import shlex
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 # CereSZ-II, Table II: width x height, column-major, row-major.
 TABLE_2 = {
@@ -372,15 +367,3 @@ def test_reproduce_prints_fitted_and_predicted_errors_apart(tensorpress):
     text = tensorpress("reproduce", "ceresz2").out.decode()
     assert "Error of the 12 calibrated" in text and "Error of the 4 predicted" in text
     assert "tensorpress wafer offsets --mesh 100x50 --order column" in text
-
-
-def test_the_guide_runs_from_an_empty_folder_on(tensorpress):
-    page = (ROOT / "docs" / "guide" / "wafer.md").read_text()
-    commands = 0
-    for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
-        if language == "python":
-            subprocess.run([sys.executable, "-c", text], cwd=tensorpress.directory, check=True)
-        for command in re.findall(r"^\$ (tensorpress .*)$", text, re.MULTILINE):
-            tensorpress(*shlex.split(command)[1:])
-            commands += 1
-    assert commands >= 11

@@ -15,10 +15,6 @@ import sys
 import pytest
 from conftest import PROGRAM, ROOT
 
-# Pages that somebody else runs, and who.
-ELSEWHERE = {
-    "docs/guide/wafer.md": "tests/cli/test_wafer.py, which has the field that the page begins with"
-}
 # Of a clone: what pages name. The demo's data are in build.
 OF_A_CLONE = ("build", "examples", "models")
 DEMO_DATA = ROOT / "build" / "demo-data"
@@ -163,7 +159,7 @@ def pages():
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-@pytest.mark.parametrize("name", [name for name in pages() if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", pages())
 def test_the_examples_of_a_page_do_what_it_says(tmp_path, name):
     if "build/demo-data" in (ROOT / name).read_text(encoding="utf-8") and not DEMO_DATA.is_dir():
         pytest.skip("./dev demo has not been run")
@@ -179,7 +175,7 @@ def test_the_examples_of_a_page_do_what_it_says(tmp_path, name):
 
 
 def test_pages_are_found():
-    assert {"README.md", "docs/hdf5.md", "docs/guide/python.md", *ELSEWHERE} <= set(pages())
+    assert {"README.md", "docs/hdf5.md", "docs/guide/python.md"} <= set(pages())
 
 
 @pytest.mark.parametrize(
