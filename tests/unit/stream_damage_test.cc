@@ -338,8 +338,7 @@ TEST(HostileStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAlloca
   const auto refused = read(1024);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::too_large);
-  EXPECT_NE(refused.error().message.find("4 MiB"), std::string::npos)
-      << refused.error().message;
+  EXPECT_NE(refused.error().message.find("4 MiB"), std::string::npos) << refused.error().message;
   EXPECT_TRUE(read(std::uint64_t{4} << 20).ok());
   EXPECT_EQ(one.front(), 3.5f);
 }
