@@ -138,6 +138,25 @@ TEST(ModelText, EveryKindOfMistakeIsNamed) {
   contains(kInputs + "n = 9223372036854775807 + 1\n", "does not fit in 64 bits");
 }
 
+TEST(ModelText, WordsInPathsAreWhatNamesAreMadeOf) {
+  const auto said = [](const std::string& word) {
+    return mistake(kInputs + "h = a: conv2d(x, 4, 1)\nh = {\"" + word + "\"}: gelu(h)\n" +
+                   "loss cross_entropy(fc: linear(flatten(h), 10), y)\n");
+  };
+  EXPECT_EQ(said("a\r        print(1)#"),
+            "m.tpm:4:30: {\"a?        print(1)#\"} is \"a?        print(1)#\"; a path has letters, "
+            "digits and underscores, and dots between them\n"
+            "  4 | h = {\"a?        print(1)#\"}: gelu(h)\n"
+            "    |                              ^");
+  for (const char* const word :
+       {"a\\", "a]", "a:b", "a b", "", ".", "a.", ".a", "a..b", "\xc3\xa4"}) {
+    EXPECT_NE(said(word).find("a path has letters"), std::string::npos) << word << said(word);
+  }
+  for (const char* const word : {"a1", "_", "1", "layers.0.Gelu_2"}) {
+    EXPECT_EQ(said(word), "no mistake") << word;
+  }
+}
+
 TEST(ModelText, HostileTextIsAnErrorAndNotACrash) {
   EXPECT_NE(mistake("h = " + std::string(100000, '(') + "\n").find("characters"),
             std::string::npos);
