@@ -136,6 +136,8 @@ TEST(ModelText, EveryKindOfMistakeIsNamed) {
   contains(kInputs + "h = relu(x, kernel = 3)\n", "relu has no argument 'kernel'");
   contains(kInputs + "h = c: conv2d(x, kernel = 3)\n", "conv2d needs 'channels'");
   contains(kInputs + "n = 9223372036854775807 + 1\n", "does not fit in 64 bits");
+  contains("input x: f32[N, 4]\nh = y: relu(x)\ntarget y: f32[N, 4]\n",
+           "there is already an activation 'y'; declare inputs and targets before the calls");
 }
 
 TEST(ModelText, WordsInPathsAreWhatNamesAreMadeOf) {
