@@ -100,7 +100,7 @@ void Lowering::protect(const std::string& name) {
 std::string Lowering::seed_of(Draw purpose, std::size_t id, bool later) {
   program_.streams = kDraws * graph_.values.size();  // there are at most as many nodes
   const std::size_t stream = kDraws * id + static_cast<std::size_t>(purpose);
-  return text(later ? "S[\"seed\"]" : "seed", " + ", stream);
+  return text(later ? stored_name(key_of_step("seed")) : "seed", " + ", stream);
 }
 
 // --- Forward -------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ void Lowering::store(ValueId id) {
   const std::string& variable = name_of_value(id);
   if (stash.stores_values()) store_values(id, variable);
   if (stash.stores_signs()) {
-    keep(value.name + ".signs", {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
+    keep(key_of_part(value.name, "signs"), {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
          graph_.nodes[value.producer].op->packed_signs({graph_, graph_.nodes[value.producer]},
                                                        variable));
   }

@@ -38,8 +38,9 @@ class Lowering {
   /// The memory of a variable may never be written to.
   void protect(const std::string& name);
 
-  /// `seed + 3` while forward runs, `S["seed"] + 3` later: another number for every purpose and id,
-  /// and the same for these with every plan, so that plans can be compared with the same dropout.
+  /// `seed + 3` while forward runs, `S[":seed"] + 3` later: another number for every purpose and
+  /// id, and the same for these with every plan, so that plans can be compared with the same
+  /// dropout.
   std::string seed_of(Draw purpose, std::size_t id, bool later);
 
   // --- forward ---

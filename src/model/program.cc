@@ -21,8 +21,33 @@ std::size_t behind_targets(const std::string& code) {
   return names ? equals + 3 : 0;
 }
 
-/// The names that a line reads: identifiers that follow no dot, and S["..."] whole. Strings are
-/// skipped.
+/// S["x"] becomes S.pop("x") in its last line, where it is read once.
+void pop_last(std::string& code, const std::string& name) {
+  const std::size_t first = code.find(name);
+  if (first == std::string::npos || code.find(name, first + 1) != std::string::npos) return;
+  const std::string key = name.substr(2, name.size() - 3);
+  code.replace(first, name.size(), text("S.pop(", key, ")"));
+}
+
+}  // namespace
+
+std::string stored_name(const std::string& name) {
+  return text("S[\"", name, "\"]");
+}
+
+bool is_stored(const std::string& variable) {
+  return variable.starts_with("S[\"");
+}
+
+std::string key_of_part(const std::string& name, std::string_view suffix) {
+  return text(name, ":", suffix);
+}
+
+std::string key_of_step(std::string_view name) {
+  return text(":", name);
+}
+
+// Identifiers that follow no dot, and S["..."] whole. Strings are skipped.
 std::vector<std::string> names_in(const std::string& code) {
   std::vector<std::string> names;
   for (std::size_t i = behind_targets(code); i < code.size();) {
@@ -41,24 +66,6 @@ std::vector<std::string> names_in(const std::string& code) {
     }
   }
   return names;
-}
-
-/// S["x"] becomes S.pop("x") in its last line, where it is read once.
-void pop_last(std::string& code, const std::string& name) {
-  const std::size_t first = code.find(name);
-  if (first == std::string::npos || code.find(name, first + 1) != std::string::npos) return;
-  const std::string key = name.substr(2, name.size() - 3);
-  code.replace(first, name.size(), text("S.pop(", key, ")"));
-}
-
-}  // namespace
-
-std::string stored_name(const std::string& name) {
-  return text("S[\"", name, "\"]");
-}
-
-bool is_stored(const std::string& variable) {
-  return variable.starts_with("S[\"");
 }
 
 std::set<std::string> names_read_by(const std::vector<Line>& lines) {

@@ -92,7 +92,7 @@ class Site {
   std::string place_for_output() const;
   /// Bytes of input 0, or of the largest of the values that are put side by side in it.
   std::int64_t largest_piece_bytes() const;
-  /// Keeps a small variable for backward, exactly, under NODE.suffix.
+  /// Keeps a small variable for backward, exactly, under NODE:suffix.
   void save(std::string_view suffix, const std::string& variable);
   /// The same for an expression that makes something of `packed_bytes`.
   void save_packed(std::string_view suffix, const std::string& expression,

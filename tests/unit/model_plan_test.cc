@@ -36,16 +36,16 @@ TEST(ModelPlan, OffKeepsWhatAutogradKeepsOnce) {
   EXPECT_EQ(program.stored.at("a"), kMap);
   EXPECT_EQ(program.stored.at("relu"), kMap);
   EXPECT_FALSE(program.stored.contains("n"));
-  EXPECT_EQ(program.stored.at("n.mean"), 16 * 4);
+  EXPECT_EQ(program.stored.at("n:mean"), 16 * 4);
 }
 
 TEST(ModelPlan, NormalizedValuesAndSignsReplaceTwoMaps) {
   const Program program = program_of(kConvNormConv, named_plan("balanced").value());
   EXPECT_EQ(program.stored.at("n.normalized"), kMap / 8 + kMap / 4 / 256 * 4);
-  EXPECT_EQ(program.stored.at("relu.signs"), kMap / 4 / 8);
+  EXPECT_EQ(program.stored.at("relu:signs"), kMap / 4 / 8);
   EXPECT_FALSE(program.stored.contains("a"));
   EXPECT_FALSE(program.stored.contains("relu"));
-  EXPECT_FALSE(program.stored.contains("n.mean"));
+  EXPECT_FALSE(program.stored.contains("n:mean"));
 }
 
 TEST(ModelPlan, ViewsAndSumsStoreNothing) {
@@ -63,8 +63,8 @@ TEST(ModelPlan, DropoutKeepsASeedOnly) {
   const std::string text =
       "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
       "h = dropout(h)\nloss mse_loss(h, y)\n";
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout.noise"), 10 * 2048 * 4);
-  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout.noise"));
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout:noise"), 10 * 2048 * 4);
+  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout:noise"));
 }
 
 TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
@@ -72,8 +72,8 @@ TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
       "input x: f32[N, 16, 16, 16]\ntarget y: f32[N, 16, 8, 8]\n"
       "h = max_pool2d(a: conv2d(x, 16, 3, padding = 1), 2)\nloss mse_loss(h, y)\n";
   const std::int64_t outputs = 10 * 16 * 8 * 8;
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d.index"), outputs * 8);
-  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d.index"),
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d:index"), outputs * 8);
+  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d:index"),
             outputs / 4);
 }
 
