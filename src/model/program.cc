@@ -76,6 +76,12 @@ std::set<std::string> names_read_by(const std::vector<Line>& lines) {
   return names;
 }
 
+std::vector<std::size_t> Variable::memories() const {
+  std::vector<std::size_t> all = {memory};
+  all.insert(all.end(), also.begin(), also.end());
+  return all;
+}
+
 void Program::find_lifetimes() {
   std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -123,12 +129,16 @@ std::vector<Moment> Program::moments() const {
   const auto hold = [&](std::size_t id) {
     if (alive[id]) return;
     alive[id] = true;
-    if (holders[variables[id].memory]++ == 0) add(variables[id].memory, 1);
+    for (const std::size_t memory : variables[id].memories()) {
+      if (holders[memory]++ == 0) add(memory, 1);
+    }
   };
   const auto release = [&](std::size_t id) {
     if (!alive[id]) return;
     alive[id] = false;
-    if (--holders[variables[id].memory] == 0) add(variables[id].memory, -1);
+    for (const std::size_t memory : variables[id].memories()) {
+      if (--holders[memory] == 0) add(memory, -1);
+    }
   };
   // Inputs are the caller's, weight gradients stay: they are held by nobody and never released.
   for (std::size_t m = 0; m < memories.size(); ++m) {

@@ -23,6 +23,11 @@ struct Memory {
 struct Variable {
   std::string name;  // of Python, or S["..."] for what is kept between the passes
   std::size_t memory = 0;
+  /// Others that live as long as it does: an object that decodes several stored values when it is
+  /// read holds them all.
+  std::vector<std::size_t> also = {};
+
+  std::vector<std::size_t> memories() const;
 };
 
 /// S["name"], and whether a variable is such. Activations have their own names as keys. Colons,

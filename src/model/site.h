@@ -28,7 +28,8 @@ class Lowering;
 struct Definition {
   std::string name;
   TensorType type;
-  std::string shares = {};  // a variable: no memory of its own
+  std::string shares = {};              // a variable: no memory of its own
+  std::vector<std::string> holds = {};  // variables whose memory lives as long as it does
 };
 
 class Site {

@@ -92,6 +92,31 @@ TEST(ModelPlan, PredictedPeakOfALinearChainIsCountedByHand) {
   EXPECT_EQ(peak, 2 * weight + 3 * row);
 }
 
+TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
+  const auto graph = elaborate(
+      SourceText("m.tpm",
+                 "input x: f32[N, 16, 32, 32]\ntarget y: f32[N, 16, 32, 32]\n"
+                 "skip = first: relu(a: conv2d(x, 16, 3, padding = 1))\n"
+                 "up = second: relu(b: conv2d(skip, 16, 3, padding = 1))\n"
+                 "h = c: conv2d(cat([skip, up]), 16, 3, padding = 1)\nloss mse_loss(h, y)\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto program = lower(*graph, *named_plan("balanced"), {.sizes = {{"N", 64}}});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const auto line = std::find_if(
+      program->backward.begin(), program->backward.end(),
+      [](const Line& each) { return each.code.find("CatSink(") != std::string::npos; });
+  ASSERT_NE(line, program->backward.end());
+  const auto at =
+      program->forward.size() + static_cast<std::size_t>(line - program->backward.begin());
+  // 4 bits a value with 4 bytes for 256 of them, and a sign: of both relus, until the line is over.
+  constexpr std::int64_t kValues = 64 * 16 * 32 * 32;
+  const auto stored = [&](std::size_t moment) {
+    return program->moments()[moment].by_kind[static_cast<std::size_t>(Memory::Kind::stored)];
+  };
+  EXPECT_EQ(stored(at), 2 * (kValues / 2 + kValues / 256 * 4 + kValues / 8));
+  EXPECT_EQ(stored(at + 1), stored(at) - (kValues / 2 + kValues / 256 * 4));
+}
+
 TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
