@@ -214,6 +214,18 @@ TEST(ModelPlan, ABoundedCodecNeedsOneBound) {
             std::string::npos);
 }
 
+TEST(ModelPlan, BoundsNearZeroKeepNoMoreThanTheValuesThemselves) {
+  const TensorType type{.element = Element::f32, .shape = {dim(10), dim(1000)}};
+  constexpr std::int64_t kPlain = 10 * 1000 * 4;
+  for (const char* const rule :
+       {R"("ratio": 1e-300)", R"("ratio": 0.5)", R"("relative": 1e-320)", R"("relative": 1e-12)"}) {
+    const auto plan =
+        parse_plan(text(R"({"by_name": {"relu": {"codec": "dense", )", rule, "}}}"), "model");
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(stored_bytes(plan->by_name.at("relu"), type, {}), kPlain) << rule;
+  }
+}
+
 TEST(ModelPlan, CastsNameTheirType) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
