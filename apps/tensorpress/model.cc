@@ -15,6 +15,7 @@
 #include "model/plan_file.h"
 #include "model_options.h"
 #include "paths.h"
+#include "shell_words.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -66,6 +67,20 @@ struct EmitChoice {
   bool diff = false;
 };
 
+/// The command that writes the same file, in the folder of the model and the plan.
+std::string command_of(const EmitChoice& options) {
+  const auto file = [](const std::string& path) {
+    return shell_word(std::filesystem::path(path).filename().string());
+  };
+  std::string command = text("tensorpress model emit ", file(options.model.file), " --plan ",
+                             file(options.plan), " --batch ", options.model.batch);
+  for (const std::string& size : options.model.sizes) command += text(" --size ", size);
+  command += options.portable ? " --portable" : " --native";
+  if (!options.optimizer.empty()) command += text(" --optimizer ", options.optimizer);
+  if (options.adaptive) command += " --adaptive";
+  return command;
+}
+
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
   if (!graph.ok()) return show_mistake(std::move(graph).error());
@@ -85,10 +100,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   emission.lowering.adaptive = options.adaptive;
   TRY(const Isa isa, active_isa());
   emission.lowering.avx512 = isa == Isa::avx512;
-  emission.command =
-      text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
-           " --plan ", std::filesystem::path(options.plan).filename().string(),
-           options.portable ? " --portable" : " --native", options.adaptive ? " --adaptive" : "");
+  emission.command = command_of(options);
   const std::filesystem::path output = options.output;
   if (options.check && (options.output == "-" || output.extension() != ".py")) {
     return bad_argument("--check writes beside the file of -o, whose name must end in .py");

@@ -176,10 +176,10 @@ std::string header(const Graph& graph, const Program& program, const Plan& plan,
   return text("\"\"\"One training step of ", graph.name, ", unrolled.\n\n    step = Step()\n",
               "    loss = step(", argument_names(program), ")   # forward\n",
               "    step.backward()   # fills .grad of every parameter\n\n",
-              "Written by: ", options.command, "\n\"\"\"\n",
+              "Written by: ", escaped_for_python(options.command), "\n\"\"\"\n",
               byte_table(graph, program, options.lowering.sizes), "# Parameters ", peak.parameters,
               " bytes. Predicted peak of everything else: ", peak.bytes, " bytes, at\n#   ",
-              peak.code, "\n# Plan: ", plan.name, ". Written by tensorpress ",
+              peak.code, "\n# Plan: ", escaped_for_python(plan.name), ". Written by tensorpress ",
               TENSORPRESS_VERSION_STRING, ".\n");
 }
 

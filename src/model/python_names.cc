@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/utf8.h"
 #include "model/emitted/functions.h"
 
 namespace tensorpress::model {
@@ -35,6 +36,23 @@ std::vector<std::string_view> reserved_names() {
   const std::vector<std::string_view> functions = emitted_function_names();
   names.insert(names.end(), functions.begin(), functions.end());
   return names;
+}
+
+std::string escaped_for_python(std::string_view words) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const bool readable = is_utf8(words);
+  std::string escaped;
+  for (const char c : words) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\\' || c == '"') {
+      escaped += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !readable)) {
+      escaped += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
 }
 
 Graph with_python_symbols(Graph graph, Sizes& sizes) {

@@ -1,7 +1,9 @@
 """Names that people give to dimensions, inputs and activations and that Python or the emitted file
 has another use for."""
 
+import ast
 import itertools
+import shlex
 import subprocess
 import sys
 
@@ -86,6 +88,22 @@ def test_modules_may_be_called_like_what_the_step_keeps_besides_activations(tmp_
         found = gradients_of(tmp_path, word, "--plan", *options)
         for name, gradient in expected.items():
             assert torch.equal(found[name], gradient), (word, name)
+
+
+@pytest.mark.parametrize(
+    "name", ['a"""b', "a\nraise SystemExit(1)#", "a\rraise SystemExit(1)#", "\\"]
+)
+def test_names_of_files_stay_in_strings_and_comments(tmp_path, name):
+    model, plan = tmp_path / f"{name}.tpm", tmp_path / f"{name}.json"
+    model.write_text(text_with())
+    plan.write_text('{"level": "lossless"}')
+    output = tmp_path / "step.py"
+    command = [PROGRAM, "model", "emit", model, "--plan", plan, "-o", output]
+    subprocess.run(command, check=True, capture_output=True)
+    module = ast.parse(output.read_bytes())
+    words = shlex.split(ast.get_docstring(module, clean=False).partition("Written by: ")[2])
+    assert words[3:6] == [model.name, "--plan", plan.name]
+    assert not any(isinstance(statement, ast.Raise) for statement in module.body)
 
 
 def test_the_check_beside_a_step_runs_with_such_names(tmp_path):
