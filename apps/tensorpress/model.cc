@@ -13,6 +13,7 @@
 #include "model/emit.h"
 #include "model/operator.h"
 #include "model/plan_file.h"
+#include "model/python_names.h"
 #include "model_options.h"
 #include "paths.h"
 #include "shell_words.h"
@@ -81,6 +82,31 @@ std::string command_of(const EmitChoice& options) {
   return command;
 }
 
+/// What the script of --check would stumble over when it runs.
+Result<void> check_checkable(const EmitChoice& options, const model::Plan& plan) {
+  const std::filesystem::path output = options.output;
+  if (options.output == "-" || output.extension() != ".py") {
+    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
+  }
+  const std::string module = output.stem().string();
+  if (!model::is_module_name(module)) {
+    return bad_argument("--check writes a script that imports the file of -o, but Python cannot ",
+                        "import '", module, "'; use another name, of letters, digits and ",
+                        "underscores, as -o step.py");
+  }
+  if (!options.optimizer.empty()) {
+    return bad_argument("--check compares gradients, and a step with --optimizer ",
+                        options.optimizer, " keeps none; check the step without --optimizer, ",
+                        "which has the same lines");
+  }
+  if (model::is_lossy(plan)) {
+    return bad_argument(
+        "--check compares with numerical gradients, which lossy plans miss by their "
+        "codecs' errors; check --plan off or lossless, which has the same lines");
+  }
+  return {};
+}
+
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
   if (!graph.ok()) return show_mistake(std::move(graph).error());
@@ -101,15 +127,8 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   TRY(const Isa isa, active_isa());
   emission.lowering.avx512 = isa == Isa::avx512;
   emission.command = command_of(options);
+  if (options.check) RETURN_IF_ERROR(check_checkable(options, plan));
   const std::filesystem::path output = options.output;
-  if (options.check && (options.output == "-" || output.extension() != ".py")) {
-    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
-  }
-  if (options.check && model::is_lossy(plan)) {
-    return bad_argument(
-        "--check compares with numerical gradients, which lossy plans miss by their "
-        "codecs' errors; check --plan off or lossless, which has the same lines");
-  }
   const std::string module = output.stem().string();
   const std::string check = (output.parent_path() / (module + "_check.py")).string();
   const std::vector<std::string> inputs = {options.model.file, options.plan};

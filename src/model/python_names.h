@@ -14,6 +14,9 @@ namespace tensorpress::model {
 /// Keywords, what the two passes call, and the functions that emitted files may begin with.
 std::vector<std::string_view> reserved_names();
 
+/// A file of this name with .py behind it can be imported, and is not the one that it imports.
+bool is_module_name(std::string_view name);
+
 /// Words from outside, such as names of files, for a comment or a string: they end neither, and a
 /// string shows them as they were.
 std::string escaped_for_python(std::string_view words);

@@ -31,6 +31,27 @@ def test_the_check_script_finds_the_numerical_gradients_of_a_graph_network(tmp_p
 
 
 @pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("step.py", ["--optimizer", "sgd"], "a step with --optimizer sgd keeps none"),
+        ("my-step.py", [], "Python cannot import 'my-step'"),
+        ("class.py", [], "Python cannot import 'class'"),
+        ("torch.py", [], "Python cannot import 'torch'"),
+        ("1st.py", [], "Python cannot import '1st'"),
+    ],
+)
+def test_checks_that_could_not_run_are_refused_before_anything_is_written(
+    tmp_path, name, options, words
+):
+    model = ROOT / "models" / "graphsage.tpm"
+    command = [PROGRAM, "model", "emit", model, "-o", tmp_path / name, "--check", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
     "options",
     [
         ["--batch", "8"],
