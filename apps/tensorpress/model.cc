@@ -50,9 +50,15 @@ Result<ExitStatus> run_check(const CheckChoice& options) {
     print_json(json, stdout);
     return ExitStatus::fine;
   }
-  std::printf("%s: %zu operations, %lld parameters, %s forward flops at batch %lld\n",
-              graph->name.c_str(), graph->nodes.size(), static_cast<long long>(count),
-              rounded(flops).c_str(), static_cast<long long>(options.model.batch));
+  std::string at = text("batch ", options.model.batch);
+  if (!options.model.sizes.empty()) {
+    at.clear();
+    for (const auto& [symbol, size] : sizes)
+      at += text(at.empty() ? "" : ", ", symbol, " = ", size);
+  }
+  std::printf("%s: %zu operations, %lld parameters, %s forward flops at %s\n", graph->name.c_str(),
+              graph->nodes.size(), static_cast<long long>(count), rounded(flops).c_str(),
+              at.c_str());
   return ExitStatus::fine;
 }
 
