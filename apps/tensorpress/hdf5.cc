@@ -1,12 +1,12 @@
 // tensorpress hdf5: the HDF5 filter's values for the tools that take them as numbers, and what such
 // numbers mean.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <memory>
 
 #include "base/errors.h"
 #include "filter_settings.h"
+#include "shell_words.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -25,20 +25,6 @@ struct DecodeOptions {
   bool json = false;
 };
 
-/// One word of a shell's line, whatever is in it.
-std::string quoted(const std::string& word) {
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-bool needs_quotes(const std::string& word) {
-  return !std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./:=,").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-}
-
 Result<ExitStatus> run_args(const ArgsOptions& options) {
   TRY(const auto settings, filter_settings(options.codec, options.bound, options.threads));
   TRY(const auto words, settings.to_words());
@@ -48,9 +34,9 @@ Result<ExitStatus> run_args(const ArgsOptions& options) {
   // 1: HDF5 leaves the filter out where it does not fit, so that a whole file can be named.
   const std::string filter = text(all ? "" : text(options.variable, ":"), "UD=", id,
                                   all ? ",1," : ",0,", words.size(), ",", list);
-  const std::string h5repack = text("h5repack -f ", needs_quotes(filter) ? quoted(filter) : filter);
+  const std::string h5repack = text("h5repack -f ", shell_word(filter));
   const std::string nccopy =
-      text("nccopy -4 -F ", quoted(text(options.variable, ",", id, ",", list)));
+      text("nccopy -4 -F ", shell_quoted(text(options.variable, ",", id, ",", list)));
   if (options.json) {
     Json fields;
     fields["filter_id"] = files::kHdf5FilterId;

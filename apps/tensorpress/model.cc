@@ -13,8 +13,10 @@
 #include "model/emit.h"
 #include "model/operator.h"
 #include "model/plan_file.h"
+#include "model/python_names.h"
 #include "model_options.h"
 #include "paths.h"
+#include "shell_words.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -48,9 +50,15 @@ Result<ExitStatus> run_check(const CheckChoice& options) {
     print_json(json, stdout);
     return ExitStatus::fine;
   }
-  std::printf("%s: %zu operations, %lld parameters, %s forward flops at batch %lld\n",
-              graph->name.c_str(), graph->nodes.size(), static_cast<long long>(count),
-              rounded(flops).c_str(), static_cast<long long>(options.model.batch));
+  std::string at = text("batch ", options.model.batch);
+  if (!options.model.sizes.empty()) {
+    at.clear();
+    for (const auto& [symbol, size] : sizes)
+      at += text(at.empty() ? "" : ", ", symbol, " = ", size);
+  }
+  std::printf("%s: %zu operations, %lld parameters, %s forward flops at %s\n", graph->name.c_str(),
+              graph->nodes.size(), static_cast<long long>(count), rounded(flops).c_str(),
+              at.c_str());
   return ExitStatus::fine;
 }
 
@@ -65,6 +73,45 @@ struct EmitChoice {
   bool check = false;
   bool diff = false;
 };
+
+/// The command that writes the same file, in the folder of the model and the plan.
+std::string command_of(const EmitChoice& options) {
+  const auto file = [](const std::string& path) {
+    return shell_word(std::filesystem::path(path).filename().string());
+  };
+  std::string command = text("tensorpress model emit ", file(options.model.file), " --plan ",
+                             file(options.plan), " --batch ", options.model.batch);
+  for (const std::string& size : options.model.sizes) command += text(" --size ", size);
+  command += options.portable ? " --portable" : " --native";
+  if (!options.optimizer.empty()) command += text(" --optimizer ", options.optimizer);
+  if (options.adaptive) command += " --adaptive";
+  return command;
+}
+
+/// What the script of --check would stumble over when it runs.
+Result<void> check_checkable(const EmitChoice& options, const model::Plan& plan) {
+  const std::filesystem::path output = options.output;
+  if (options.output == "-" || output.extension() != ".py") {
+    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
+  }
+  const std::string module = output.stem().string();
+  if (!model::is_module_name(module)) {
+    return bad_argument("--check writes a script that imports the file of -o, but Python cannot ",
+                        "import '", module, "'; use another name, of letters, digits and ",
+                        "underscores, as -o step.py");
+  }
+  if (!options.optimizer.empty()) {
+    return bad_argument("--check compares gradients, and a step with --optimizer ",
+                        options.optimizer, " keeps none; check the step without --optimizer, ",
+                        "which has the same lines");
+  }
+  if (model::is_lossy(plan)) {
+    return bad_argument(
+        "--check compares with numerical gradients, which lossy plans miss by their "
+        "codecs' errors; check --plan off or lossless, which has the same lines");
+  }
+  return {};
+}
 
 Result<ExitStatus> run_emit(const EmitChoice& options) {
   auto graph = model::read_model(options.model.file);
@@ -85,19 +132,9 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   emission.lowering.adaptive = options.adaptive;
   TRY(const Isa isa, active_isa());
   emission.lowering.avx512 = isa == Isa::avx512;
-  emission.command =
-      text("tensorpress model emit ", std::filesystem::path(options.model.file).filename().string(),
-           " --plan ", std::filesystem::path(options.plan).filename().string(),
-           options.portable ? " --portable" : " --native", options.adaptive ? " --adaptive" : "");
+  emission.command = command_of(options);
+  if (options.check) RETURN_IF_ERROR(check_checkable(options, plan));
   const std::filesystem::path output = options.output;
-  if (options.check && (options.output == "-" || output.extension() != ".py")) {
-    return bad_argument("--check writes beside the file of -o, whose name must end in .py");
-  }
-  if (options.check && model::is_lossy(plan)) {
-    return bad_argument(
-        "--check compares with numerical gradients, which lossy plans miss by their "
-        "codecs' errors; check --plan off or lossless, which has the same lines");
-  }
   const std::string module = output.stem().string();
   const std::string check = (output.parent_path() / (module + "_check.py")).string();
   const std::vector<std::string> inputs = {options.model.file, options.plan};

@@ -42,7 +42,8 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
   TRY(const devices::Device device, open_device(options.device));
   TRY(const devices::Parallel parallel, parallel_of(options));
-  const auto batch = static_cast<double>(options.step.batch);
+  TRY(const std::int64_t samples, options.step.samples(*graph));
+  const auto batch = static_cast<double>(samples);
   const auto workload = [&](const model::Plan& chosen) -> Result<devices::Workload> {
     TRY(const model::Profile profile, model::profile_step(*graph, chosen, step, {}));
     return model::workload_of(*graph, profile, step, batch);
@@ -85,7 +86,8 @@ ModelVerb declare_model_cost(CLI::App& app) {
   verb->add_option("--device", options->device, "a name, or a .toml file (ipu)");
   verb->add_option("--ipus,--count", options->count, "devices (1)");
   verb->add_option("--parallel", options->parallel, "pipeline, data or mixed (the fastest)");
-  verb->add_option("--micro-batches", options->micro_batches, "of a batch (the best of 1 to 64)");
+  verb->add_option("--micro-batches", options->micro_batches, "of a batch (the best of 1 to 64)")
+      ->check(CLI::Range(1, 1 << 30));
   verb->add_flag("--search", options->search, "try every split, whatever --parallel says");
   verb->add_flag("--json", options->json, "print one JSON object");
   return {verb, [options] { return run(*options); }};

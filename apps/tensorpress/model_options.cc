@@ -41,6 +41,24 @@ Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
   return model::complete_sizes(graph, given, batch);
 }
 
+Result<std::int64_t> ModelArguments::samples(const model::Graph& graph) const {
+  TRY(const model::Sizes all, numbers(graph));
+  if (graph.inputs.empty()) return batch;
+  const auto target = std::ranges::find_if(graph.inputs, [&](model::ValueId id) {
+    return graph.values[id].role == model::Role::target;
+  });
+  const model::ValueId id = target == graph.inputs.end() ? graph.inputs[0] : *target;
+  const model::Shape& shape = graph.values[id].type.shape;
+  if (shape.empty() || shape[0].known()) return batch;
+  const std::string& symbol = shape[0].symbol;
+  const std::int64_t given = all.at(symbol);
+  if (given != batch) {
+    return bad_argument("--size ", symbol, "=", given, " is the batch, whose samples are counted, ",
+                        "but --batch is ", batch, "; give --batch ", given);
+  }
+  return batch;
+}
+
 void StepArguments::declare(CLI::App& app) {
   ModelArguments::declare(app);
   app.add_option("--optimizer", optimizer,
@@ -49,6 +67,9 @@ void StepArguments::declare(CLI::App& app) {
   app.add_option("--state", state,
                  "values that the optimizer keeps for each parameter (1; 2 for adam)")
       ->check(CLI::Range(0, 16));
+}
+
+void StepArguments::declare_statistics(CLI::App& app) {
   app.add_option("--statistics", statistics,
                  "a JSON file of what tensorpress.torch.measure_activations found");
 }
@@ -63,8 +84,7 @@ Result<model::StepOptions> StepArguments::options(const model::Graph& graph) con
   options.lowering.optimizer = optimizer;
   TRY(const Isa isa, active_isa());
   options.lowering.avx512 = isa == Isa::avx512;
-  options.state_per_parameter =
-      state >= 0 ? static_cast<int>(state) : (optimizer == "adam" ? 2 : 1);
+  options.state_per_parameter = static_cast<int>(state.value_or(optimizer == "adam" ? 2 : 1));
   return options;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,14 +28,19 @@ struct ModelArguments {
   void declare(CLI::App& app);
   /// A number for every open dimension.
   Result<model::Sizes> numbers(const model::Graph& graph) const;
+  /// Samples of a step: the batch. An error if --size says otherwise of the dimension that the
+  /// target begins with.
+  Result<std::int64_t> samples(const model::Graph& graph) const;
 };
 
 struct StepArguments : ModelArguments {
   std::string optimizer;
-  std::int64_t state = -1;
+  std::optional<std::int64_t> state;
   std::string statistics;
 
   void declare(CLI::App& app);
+  /// Of verbs that read them.
+  void declare_statistics(CLI::App& app);
   /// The model, or an error whose text may have several lines.
   Result<model::Graph> graph() const;
   Result<model::StepOptions> options(const model::Graph& graph) const;

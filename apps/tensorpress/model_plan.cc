@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/errors.h"
 #include "device_files.h"
@@ -17,9 +18,9 @@ namespace {
 struct Options {
   StepArguments step;
   std::string peak;
-  double ratio = 0;
-  double min_score = -1;
-  double mean_score = -1;
+  std::optional<double> ratio;
+  std::optional<double> min_score;
+  std::optional<double> mean_score;
   std::string minimize = "error";
   std::string offload;
   int fewest_bits = 2;
@@ -57,9 +58,9 @@ Result<model::Budget> budget_of(const Options& options) {
   if (!options.peak.empty()) {
     TRY(budget.peak_bytes, parse_bytes(options.peak, "--peak"));
   }
-  if (options.ratio != 0) budget.ratio = options.ratio;
-  if (options.min_score != -1) budget.min_score = options.min_score;
-  if (options.mean_score != -1) budget.mean_score = options.mean_score;
+  budget.ratio = options.ratio;
+  budget.min_score = options.min_score;
+  budget.mean_score = options.mean_score;
   if (!budget.peak_bytes && !budget.ratio && !budget.min_score && !budget.mean_score) {
     return bad_argument(
         "a plan needs a budget: --peak 2GiB, --ratio 12, --min-score 0.9 or "
@@ -109,6 +110,9 @@ void print_summary(const model::Graph& graph, const model::PlannedStep& planned)
 Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
+  if (options.json && options.output == "-") {
+    return bad_argument("--json and -o - both print the plan; leave out one of them");
+  }
   RETURN_IF_ERROR(check_not_input({options.step.file, options.offload, options.step.statistics},
                                   options.output));
   TRY(const model::StepOptions step, options.step.options(*graph));
@@ -137,6 +141,7 @@ ModelVerb declare_model_plan(CLI::App& app) {
   CLI::App* const verb = app.add_subcommand(
       "plan", "choose for each activation: keep, a codec and its level, rebuild, or offload");
   options->step.declare(*verb);
+  options->step.declare_statistics(*verb);
   verb->add_option("--peak", options->peak, "most memory of the whole step, as 2GiB");
   verb->add_option("--ratio", options->ratio, "saved bytes of autograd over those of the plan");
   verb->add_option("--min-score", options->min_score, "least score of every activation, 0...1");

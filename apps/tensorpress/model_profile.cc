@@ -93,6 +93,7 @@ ModelVerb declare_model_profile(CLI::App& app) {
   CLI::App* const verb =
       app.add_subcommand("profile", "show what a training step keeps in memory, and for how long");
   options->step.declare(*verb);
+  options->step.declare_statistics(*verb);
   verb->add_option("--plan", options->plan,
                    "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
   verb->add_option("--html", options->html, "write the timeline and the table as a page");

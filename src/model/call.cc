@@ -6,6 +6,22 @@
 #include "model/operator.h"
 
 namespace tensorpress::model {
+namespace {
+
+/// A path stands in comments and strings of the emitted file, and between dots in names of modules:
+/// letters, digits and underscores, and dots between such.
+bool is_part_of_path(std::string_view word) {
+  char before = '.';
+  for (const char c : word) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    const bool digit = c >= '0' && c <= '9';
+    if (!letter && !digit && (c != '.' || before == '.')) return false;
+    before = c;
+  }
+  return before != '.';
+}
+
+}  // namespace
 
 Result<std::string> Elaborator::fill_path(const std::string& path, Place place, Scope& scope) {
   std::string filled;
@@ -22,7 +38,12 @@ Result<std::string> Elaborator::fill_path(const std::string& path, Place place, 
     const auto* number = std::get_if<std::int64_t>(&meaning.attribute);
     const auto* word = std::get_if<std::string>(&meaning.attribute);
     if (meaning.is_tensor() || (number == nullptr && word == nullptr)) {
-      return error(place, "{", path.substr(i + 1, end - i - 1), "} is not a whole number");
+      return error(place, "{", path.substr(i + 1, end - i - 1),
+                   "} is not a whole number or a word");
+    }
+    if (word != nullptr && !is_part_of_path(*word)) {
+      return error(place, "{", path.substr(i + 1, end - i - 1), "} is \"", *word,
+                   "\"; a path has letters, digits and underscores, and dots between them");
     }
     filled += number != nullptr ? text(*number) : *word;
     i = end;

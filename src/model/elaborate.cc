@@ -191,7 +191,10 @@ Result<void> Elaborator::declare_input(const Statement& statement, Scope& scope)
     return error(statement.place, "the model has more than ", kMostDeclarations,
                  " inputs and targets");
   }
-  names_.insert(name);
+  if (!names_.insert(name).second) {
+    return error(statement.place, "there is already an activation '", name,
+                 "'; declare inputs and targets before the calls");
+  }
   TRY(const ValueId id, add_value(name, std::move(type), role, statement.place));
   graph_.inputs.push_back(id);
   scope.names[name] = Meaning{{id}, false, {}};

@@ -176,10 +176,10 @@ std::string header(const Graph& graph, const Program& program, const Plan& plan,
   return text("\"\"\"One training step of ", graph.name, ", unrolled.\n\n    step = Step()\n",
               "    loss = step(", argument_names(program), ")   # forward\n",
               "    step.backward()   # fills .grad of every parameter\n\n",
-              "Written by: ", options.command, "\n\"\"\"\n",
+              "Written by: ", escaped_for_python(options.command), "\n\"\"\"\n",
               byte_table(graph, program, options.lowering.sizes), "# Parameters ", peak.parameters,
               " bytes. Predicted peak of everything else: ", peak.bytes, " bytes, at\n#   ",
-              peak.code, "\n# Plan: ", plan.name, ". Written by tensorpress ",
+              peak.code, "\n# Plan: ", escaped_for_python(plan.name), ". Written by tensorpress ",
               TENSORPRESS_VERSION_STRING, ".\n");
 }
 
@@ -206,8 +206,9 @@ std::string symbol_line(const Graph& graph, const Program& program, const std::s
       return dim.symbol == symbol && dim.factor == 1;
     });
     if (found == shape.end()) continue;
-    return text("        ", symbol, " = ", kept ? text(stored_name(symbol), " = ") : "",
-                program.inputs[i], ".size(", found - shape.begin(), ")\n");
+    return text("        ", symbol, " = ",
+                kept ? text(stored_name(key_of_step(symbol)), " = ") : "", program.inputs[i],
+                ".size(", found - shape.begin(), ")\n");
   }
   return {};
 }
@@ -230,8 +231,8 @@ std::string forward_method(const Graph& graph, const Program& program, const std
       text("\n    @torch.no_grad()\n    def forward(self", arguments.empty() ? "" : ", ", arguments,
            "):\n        P, B = self.tensors()\n        S = self.saved = {}\n");
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) out += expected_shape(graph, program, i);
-  if (program.streams > 0) out += "        seed = S[\"seed\"] = self.draw_seed()\n";
-  if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"] = dict(self.bits)\n";
+  if (program.streams > 0) out += "        seed = S[\":seed\"] = self.draw_seed()\n";
+  if (!program.adaptive_bits.empty()) out += "        bits = S[\":bits\"] = dict(self.bits)\n";
   const std::set<std::string> here = names_read_by(program.forward);
   const std::set<std::string> later = names_read_by(program.backward);
   for (const std::string& symbol : graph.symbols) {
@@ -250,12 +251,13 @@ std::string backward_method(const Graph& graph, const Program& program, const st
         "        if not S:\n            raise RuntimeError(\"backward() follows one forward pass: "
         "call the step before it\")\n";
   }
-  if (!program.adaptive_bits.empty()) out += "        bits = S[\"bits\"]\n";
+  if (!program.adaptive_bits.empty()) out += "        bits = S[\":bits\"]\n";
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
   const std::set<std::string> here = names_read_by(program.backward);
   for (const std::string& symbol : graph.symbols) {
-    if (here.contains(symbol)) out += text("        ", symbol, " = ", stored_name(symbol), "\n");
+    if (!here.contains(symbol)) continue;
+    out += text("        ", symbol, " = ", stored_name(key_of_step(symbol)), "\n");
   }
   return out + lines;
 }

@@ -70,18 +70,33 @@ void Lowering::add_line(std::string code, std::int64_t scratch,
     const auto known = variables_.find(each.name);
     if (known != variables_.end() && program_.variables[known->second].memory == memory) continue;
     release(each.name);
-    program_.variables.push_back({each.name, memory});
+    program_.variables.push_back({each.name, memory, memories_besides(memory, each.holds)});
     variables_[each.name] = program_.variables.size() - 1;
     line.defines.push_back(program_.variables.size() - 1);
-    hold(each.name, memory);
+    hold(each.name);
   }
   (pass_ == Pass::forward ? program_.forward : program_.backward).push_back(std::move(line));
 }
 
-void Lowering::hold(const std::string& name, std::size_t memory) {
+std::vector<std::size_t> Lowering::memories_besides(std::size_t memory,
+                                                    const std::vector<std::string>& names) const {
+  std::set<std::size_t> held;  // once each: a concatenation may have the same part many times
+  for (const std::string& name : names) {
+    const auto found = variables_.find(name);
+    if (found == variables_.end()) continue;
+    const std::vector<std::size_t> all = program_.variables[found->second].memories();
+    held.insert(all.begin(), all.end());
+  }
+  held.erase(memory);
+  return {held.begin(), held.end()};
+}
+
+void Lowering::hold(const std::string& name) {
   const bool fresh = held_.insert(name).second && !let_go_.contains(name);
   if (fresh && pass_ == Pass::forward) newly_held_.push_back(name);
-  ++holders_[memory];
+  for (const std::size_t memory : program_.variables[variables_.at(name)].memories()) {
+    ++holders_[memory];
+  }
 }
 
 void Lowering::release(const std::string& name) {
@@ -90,7 +105,9 @@ void Lowering::release(const std::string& name) {
       std::find(newly_held_.begin(), newly_held_.end(), name) == newly_held_.end()) {
     let_go_.insert(name);
   }
-  --holders_[memory_of(name)];
+  for (const std::size_t memory : program_.variables[variables_.at(name)].memories()) {
+    --holders_[memory];
+  }
 }
 
 void Lowering::protect(const std::string& name) {
@@ -100,7 +117,7 @@ void Lowering::protect(const std::string& name) {
 std::string Lowering::seed_of(Draw purpose, std::size_t id, bool later) {
   program_.streams = kDraws * graph_.values.size();  // there are at most as many nodes
   const std::size_t stream = kDraws * id + static_cast<std::size_t>(purpose);
-  return text(later ? "S[\"seed\"]" : "seed", " + ", stream);
+  return text(later ? stored_name(key_of_step("seed")) : "seed", " + ", stream);
 }
 
 // --- Forward -------------------------------------------------------------------------------------
@@ -199,7 +216,7 @@ void Lowering::keep(const std::string& key, const std::string& variable, std::in
   program_.variables.push_back({name, memory});
   variables_[name] = program_.variables.size() - 1;
   line.defines.push_back(program_.variables.size() - 1);
-  hold(name, memory);
+  hold(name);
   program_.stored[key] = program_.memories[memory].bytes;
   program_.forward.push_back(std::move(line));
 }
@@ -210,7 +227,7 @@ void Lowering::store(ValueId id) {
   const std::string& variable = name_of_value(id);
   if (stash.stores_values()) store_values(id, variable);
   if (stash.stores_signs()) {
-    keep(value.name + ".signs", {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
+    keep(key_of_part(value.name, "signs"), {}, (elements(value.type.shape, options_.sizes) + 7) / 8,
          graph_.nodes[value.producer].op->packed_signs({graph_, graph_.nodes[value.producer]},
                                                        variable));
   }

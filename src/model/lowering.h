@@ -33,13 +33,17 @@ class Lowering {
   void add_line(std::string code, std::int64_t scratch, const std::vector<Definition>& defines,
                 Memory::Kind kind);
   std::size_t add_memory(std::int64_t bytes, Memory::Kind kind);
-  void hold(const std::string& name, std::size_t memory);
+  /// Those that the variables of these names are in or hold, but for one.
+  std::vector<std::size_t> memories_besides(std::size_t memory,
+                                            const std::vector<std::string>& names) const;
+  void hold(const std::string& name);
   void release(const std::string& name);
   /// The memory of a variable may never be written to.
   void protect(const std::string& name);
 
-  /// `seed + 3` while forward runs, `S["seed"] + 3` later: another number for every purpose and id,
-  /// and the same for these with every plan, so that plans can be compared with the same dropout.
+  /// `seed + 3` while forward runs, `S[":seed"] + 3` later: another number for every purpose and
+  /// id, and the same for these with every plan, so that plans can be compared with the same
+  /// dropout.
   std::string seed_of(Draw purpose, std::size_t id, bool later);
 
   // --- forward ---

@@ -79,8 +79,11 @@ std::string Lowering::decode_slices(ValueId id) {
         unpack_slices_expression(stash.how, bits_of(id), stored_name(value.name), value.type);
   }
   // It holds what it decodes: the stored bytes live as long as the slices.
-  const std::string& holds = stash.rebuilt ? sliced_.begin()->second : stored_name(value.name);
-  add_line(text(name, " = ", expression), 0, {{name, value.type, holds}}, Memory::Kind::activation);
+  Definition slices{name, value.type, {}, names_in(expression)};
+  const auto first = std::find_if(slices.holds.begin(), slices.holds.end(),
+                                  [&](const auto& read) { return variables_.contains(read); });
+  if (first != slices.holds.end()) slices.shares = *first;
+  add_line(text(name, " = ", expression), 0, {slices}, Memory::Kind::activation);
   sliced_[id] = name;
   return name;
 }

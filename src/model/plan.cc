@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::int64_t kGroup = 256;
 
+/// An estimate in whole bytes: at most those of the values as they are, however small the bound.
+std::int64_t at_most(std::int64_t plain, double estimate) {
+  return estimate < static_cast<double>(plain) ? static_cast<std::int64_t>(estimate) : plain;
+}
+
 }  // namespace
 
 bool is_lossy(const Storing& storing) {
@@ -74,12 +79,12 @@ std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const 
     case Storing::Kind::bounded: {
       const std::int64_t plain = count * bytes_of(type.element);
       if (storing.bound == "ratio") {
-        return static_cast<std::int64_t>(static_cast<double>(plain) / storing.bound_value);
+        return at_most(plain, static_cast<double>(plain) / storing.bound_value);
       }
       if (storing.bound != "relative") return plain / 4;
       // Steps of twice the bound, less what the entropy of a normal distribution is below them.
       const double bits = std::max(1.0, std::log2(0.5 / storing.bound_value) - 1.5);
-      return std::min(plain, static_cast<std::int64_t>(static_cast<double>(count) * bits / 8));
+      return at_most(plain, static_cast<double>(count) * bits / 8);
     }
     case Storing::Kind::rebuild:
     case Storing::Kind::offload:

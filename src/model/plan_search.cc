@@ -35,8 +35,9 @@ class Search {
   }
 
   std::int64_t most_saved() const {
-    return static_cast<std::int64_t>(
-        std::floor(static_cast<double>(plain_.saved_bytes) / budget_.ratio.value_or(1)));
+    constexpr double kMost = 0x1p60;  // what a ratio near 0 allows is any number of bytes
+    const double most = static_cast<double>(plain_.saved_bytes) / budget_.ratio.value_or(1);
+    return static_cast<std::int64_t>(std::floor(std::min(most, kMost)));
   }
 
   bool within_budget(const StepMemory& memory) const {
@@ -320,6 +321,11 @@ Result<PlannedStep> plan_step(const Graph& graph, const StepOptions& options, co
   if (budget.peak_bytes && *budget.peak_bytes <= 0) {
     return bad_argument("a peak of ", *budget.peak_bytes,
                         " bytes is not possible; it is above 0, as --peak 2GiB");
+  }
+  for (const auto& score : {budget.min_score, budget.mean_score}) {
+    if (score && !(*score >= 0 && *score <= 1)) {
+      return bad_argument("a score of ", *score, " does not exist; scores are 0...1");
+    }
   }
   return Search(graph, options, budget, statistics).run();
 }

@@ -35,8 +35,8 @@ std::string storing_text(const Stash& stash) {
 
 std::int64_t bytes_waiting(const Program& program, const Value& value) {
   std::int64_t sum = 0;
-  for (const char* suffix : {"", ".signs"}) {
-    const auto found = program.stored.find(value.name + suffix);
+  for (const std::string& key : {value.name, key_of_part(value.name, "signs")}) {
+    const auto found = program.stored.find(key);
     if (found != program.stored.end()) sum += found->second;
   }
   return sum;

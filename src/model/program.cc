@@ -21,8 +21,33 @@ std::size_t behind_targets(const std::string& code) {
   return names ? equals + 3 : 0;
 }
 
-/// The names that a line reads: identifiers that follow no dot, and S["..."] whole. Strings are
-/// skipped.
+/// S["x"] becomes S.pop("x") in its last line, where it is read once.
+void pop_last(std::string& code, const std::string& name) {
+  const std::size_t first = code.find(name);
+  if (first == std::string::npos || code.find(name, first + 1) != std::string::npos) return;
+  const std::string key = name.substr(2, name.size() - 3);
+  code.replace(first, name.size(), text("S.pop(", key, ")"));
+}
+
+}  // namespace
+
+std::string stored_name(const std::string& name) {
+  return text("S[\"", name, "\"]");
+}
+
+bool is_stored(const std::string& variable) {
+  return variable.starts_with("S[\"");
+}
+
+std::string key_of_part(const std::string& name, std::string_view suffix) {
+  return text(name, ":", suffix);
+}
+
+std::string key_of_step(std::string_view name) {
+  return text(":", name);
+}
+
+// Identifiers that follow no dot, and S["..."] whole. Strings are skipped.
 std::vector<std::string> names_in(const std::string& code) {
   std::vector<std::string> names;
   for (std::size_t i = behind_targets(code); i < code.size();) {
@@ -43,30 +68,18 @@ std::vector<std::string> names_in(const std::string& code) {
   return names;
 }
 
-/// S["x"] becomes S.pop("x") in its last line, where it is read once.
-void pop_last(std::string& code, const std::string& name) {
-  const std::size_t first = code.find(name);
-  if (first == std::string::npos || code.find(name, first + 1) != std::string::npos) return;
-  const std::string key = name.substr(2, name.size() - 3);
-  code.replace(first, name.size(), text("S.pop(", key, ")"));
-}
-
-}  // namespace
-
-std::string stored_name(const std::string& name) {
-  return text("S[\"", name, "\"]");
-}
-
-bool is_stored(const std::string& variable) {
-  return variable.starts_with("S[\"");
-}
-
 std::set<std::string> names_read_by(const std::vector<Line>& lines) {
   std::set<std::string> names;
   for (const Line& line : lines) {
     for (std::string& name : names_in(line.code)) names.insert(std::move(name));
   }
   return names;
+}
+
+std::vector<std::size_t> Variable::memories() const {
+  std::vector<std::size_t> all = {memory};
+  all.insert(all.end(), also.begin(), also.end());
+  return all;
 }
 
 void Program::find_lifetimes() {
@@ -116,12 +129,16 @@ std::vector<Moment> Program::moments() const {
   const auto hold = [&](std::size_t id) {
     if (alive[id]) return;
     alive[id] = true;
-    if (holders[variables[id].memory]++ == 0) add(variables[id].memory, 1);
+    for (const std::size_t memory : variables[id].memories()) {
+      if (holders[memory]++ == 0) add(memory, 1);
+    }
   };
   const auto release = [&](std::size_t id) {
     if (!alive[id]) return;
     alive[id] = false;
-    if (--holders[variables[id].memory] == 0) add(variables[id].memory, -1);
+    for (const std::size_t memory : variables[id].memories()) {
+      if (--holders[memory] == 0) add(memory, -1);
+    }
   };
   // Inputs are the caller's, weight gradients stay: they are held by nobody and never released.
   for (std::size_t m = 0; m < memories.size(); ++m) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/graph.h"
@@ -22,11 +23,20 @@ struct Memory {
 struct Variable {
   std::string name;  // of Python, or S["..."] for what is kept between the passes
   std::size_t memory = 0;
+  /// Others that live as long as it does: an object that decodes several stored values when it is
+  /// read holds them all.
+  std::vector<std::size_t> also = {};
+
+  std::vector<std::size_t> memories() const;
 };
 
-/// S["name"], and whether a variable is such.
+/// S["name"], and whether a variable is such. Activations have their own names as keys. Colons,
+/// which no path has, keep others apart from them: NODE:suffix is what a node keeps besides, and
+/// :seed, :bits and :N are the step's.
 std::string stored_name(const std::string& name);
 bool is_stored(const std::string& variable);
+std::string key_of_part(const std::string& name, std::string_view suffix);
+std::string key_of_step(std::string_view name);
 
 struct Line {
   std::string code;
@@ -51,7 +61,9 @@ struct Fetch {
   NodeId during = kNone;
 };
 
-/// Names that some line reads, S["..."] whole.
+/// Names that code reads, S["..."] whole.
+std::vector<std::string> names_in(const std::string& code);
+/// Names that some line reads.
 std::set<std::string> names_read_by(const std::vector<Line>& lines);
 
 struct Program {

@@ -159,12 +159,12 @@ std::int64_t Site::largest_piece_bytes() const {
 }
 
 void Site::save(std::string_view suffix, const std::string& variable) {
-  lowering_.keep(text(view().node.name, ".", suffix), variable, 8, variable);
+  lowering_.keep(key_of_part(view().node.name, suffix), variable, 8, variable);
 }
 
 void Site::save_packed(std::string_view suffix, const std::string& expression,
                        std::int64_t packed_bytes) {
-  lowering_.keep(text(view().node.name, ".", suffix), {}, packed_bytes, expression);
+  lowering_.keep(key_of_part(view().node.name, suffix), {}, packed_bytes, expression);
 }
 
 bool Site::split() const {
@@ -182,7 +182,7 @@ bool Site::store_hidden() {
 }
 
 std::string Site::saved(std::string_view suffix) const {
-  return stored_name(text(view().node.name, ".", suffix));
+  return stored_name(key_of_part(view().node.name, suffix));
 }
 
 bool Site::only_signs(std::size_t j) const {
@@ -190,7 +190,7 @@ bool Site::only_signs(std::size_t j) const {
 }
 
 std::string Site::signs(std::size_t j) const {
-  return stored_name(view().output(j).name + ".signs");
+  return stored_name(key_of_part(view().output(j).name, "signs"));
 }
 
 std::string Site::by_signs(const std::string& x, double slope) const {

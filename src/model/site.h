@@ -28,7 +28,8 @@ class Lowering;
 struct Definition {
   std::string name;
   TensorType type;
-  std::string shares = {};  // a variable: no memory of its own
+  std::string shares = {};              // a variable: no memory of its own
+  std::vector<std::string> holds = {};  // variables whose memory lives as long as it does
 };
 
 class Site {
@@ -92,7 +93,7 @@ class Site {
   std::string place_for_output() const;
   /// Bytes of input 0, or of the largest of the values that are put side by side in it.
   std::int64_t largest_piece_bytes() const;
-  /// Keeps a small variable for backward, exactly, under NODE.suffix.
+  /// Keeps a small variable for backward, exactly, under NODE:suffix.
   void save(std::string_view suffix, const std::string& variable);
   /// The same for an expression that makes something of `packed_bytes`.
   void save_packed(std::string_view suffix, const std::string& expression,

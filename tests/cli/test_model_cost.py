@@ -71,6 +71,21 @@ def test_impossible_splits_are_refused(tensorpress, cost, tmp_path):
     assert "did you mean 'ipu'" in refuse("--device", "ipv")
 
 
+def test_samples_are_those_of_the_batch(tensorpress, cost, tmp_path):
+    path = tmp_path / "small.tpm"
+    said = tensorpress.refuses("model", "cost", path, "--size", "N=8")
+    assert "--size N=8 is the batch" in said and "--batch is 100; give --batch 8" in said
+    assert cost("--batch", "8", "--size", "N=8") == cost("--batch", "8")
+    assert tensorpress("model", "check", path, "--size", "N=8").out.endswith(b"flops at N = 8\n")
+
+
+def test_options_that_would_change_nothing_are_refused(tensorpress, cost, tmp_path):
+    path = tmp_path / "small.tpm"
+    said = tensorpress.refuses("model", "cost", path, "--statistics", "nowhere.json")
+    assert "--statistics" in said
+    assert "--micro-batches" in tensorpress.refuses("model", "cost", path, "--micro-batches", "0")
+
+
 def test_what_fits_only_packed_is_told_so(tensorpress, tmp_path):
     (tmp_path / "small.tpm").write_text(TEXT)
     ipu = tensorpress("device", "show", "ipu", "--toml").out.decode()

@@ -80,6 +80,11 @@ def test_a_ratio_and_a_score_are_kept(tensorpress, model):
     assert all(rule.get("bits", 8) >= 4 for rule in plan["by_name"].values())
 
 
+def test_a_ratio_near_0_asks_for_nothing(tensorpress, model):
+    plan = tensorpress("model", "plan", model, "--ratio", "1e-300").json
+    assert plan["level"] == "lossless" and plan["by_name"] == {}
+
+
 def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, tmp_path):
     plan = tmp_path / "plan.json"
     # Beyond what codecs reach with this score.
@@ -126,7 +131,11 @@ def test_impossible_budgets_say_what_is_possible(tensorpress, model, tmp_path):
         (["--peak", "1e30GB"], "--peak is"),
         (["--ratio", "-1"], "a ratio of -1"),
         (["--ratio", "nan"], "a ratio of"),
+        (["--peak", "1GB", "--ratio", "0"], "a ratio of 0"),
         (["--min-score", "2"], "scores are 0...1"),
+        (["--min-score", "-1"], "a score of -1"),
+        (["--peak", "100GB", "--mean-score", "-1"], "a score of -1"),
+        (["--peak", "1GB", "--json", "-o", "-"], "--json and -o - both print the plan"),
         (["--peak", "1GB", "--statistics", "nowhere.json"], "nowhere.json"),
         (["--peak", "1GB", "--batch", "0"], "--batch is 0"),
         (["--peak", "1GB", "--offload", "0"], "--offload is '0'"),

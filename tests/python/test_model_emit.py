@@ -1,6 +1,8 @@
 """What `model emit` writes beside a plain step: checks, differences, updates, casts, pure steps."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 
@@ -26,6 +28,47 @@ def test_the_check_script_finds_the_numerical_gradients_of_a_graph_network(tmp_p
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "conv3.lin_neighbour.weight" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("step.py", ["--optimizer", "sgd"], "a step with --optimizer sgd keeps none"),
+        ("my-step.py", [], "Python cannot import 'my-step'"),
+        ("class.py", [], "Python cannot import 'class'"),
+        ("torch.py", [], "Python cannot import 'torch'"),
+        ("1st.py", [], "Python cannot import '1st'"),
+    ],
+)
+def test_checks_that_could_not_run_are_refused_before_anything_is_written(
+    tmp_path, name, options, words
+):
+    model = ROOT / "models" / "graphsage.tpm"
+    command = [PROGRAM, "model", "emit", model, "-o", tmp_path / name, "--check", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--batch", "8"],
+        ["--size", "V=50", "--size", "E=400"],
+        ["--optimizer", "adam", "--plan", "balanced"],
+        ["--portable", "--plan", "lossless"],
+        ["--adaptive", "--plan", "safe"],
+    ],
+    ids=" ".join,
+)
+def test_the_command_in_a_file_writes_that_file(options):
+    written = emitted_text(ROOT / "models" / "graphsage.tpm", *options)
+    command = re.search("Written by: tensorpress (.*)", written).group(1)
+    again = subprocess.run(
+        [PROGRAM, *shlex.split(command)], cwd=ROOT / "models", capture_output=True
+    )
+    assert again.stdout.decode() == written
 
 
 def test_diff_shows_the_lines_that_store_a_value_otherwise(tmp_path):

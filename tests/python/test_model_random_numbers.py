@@ -68,7 +68,7 @@ def test_a_waiting_gradient_is_not_rounded_as_its_value_was(tmp_path):
         "repeat i in 0..5\n  h = gelu(b.{i}: linear(h, 64))\nend\nloss mse_loss(h + s, t)\n"
     )
     source = emit(tmp_path, text, "--plan", "max", "--batch", "128").source
-    seeds = re.findall(r'"stochastic", (?:seed|S\["seed"\]) \+ (\d+)\)', source)
+    seeds = re.findall(r'"stochastic", (?:seed|S\[":seed"\]) \+ (\d+)\)', source)
     assert "_waiting = pack_bits(" in source
     assert len(seeds) >= 3 and len(set(seeds)) == len(seeds), seeds
 

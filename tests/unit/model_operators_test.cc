@@ -165,21 +165,21 @@ TEST(ModelOperators, CompactPlansStoreBitsAndSeedsInsteadOfMasks) {
   const std::string tail = "\nloss mean(flatten(b: linear(y, 8), 0), 0)\n";
   for (const char* const name : {"relu", "leaky_relu", "relu6", "hardtanh"}) {
     const auto bytes = stored(head + "y = " + name + "(h)" + tail, "balanced");
-    EXPECT_EQ(bytes.at(text(name, ".signs")), 8 * 4 * 1024 / 8) << name;
+    EXPECT_EQ(bytes.at(text(name, ":signs")), 8 * 4 * 1024 / 8) << name;
     EXPECT_EQ(bytes.at(name), 8 * 4 * 1024 / 256 * (4 + 128)) << name;
   }
   EXPECT_EQ(
-      stored(head + "y = where(h > 0, h, otherwise = 1)" + tail, "balanced").at("where.condition"),
+      stored(head + "y = where(h > 0, h, otherwise = 1)" + tail, "balanced").at("where:condition"),
       8 * 4 * 1024 / 8);
   const std::string attention = "q, k, v = chunk(h, 4)\ny = attention(q, k, v, 4, dropout = 0.1)";
   const std::string three =
       "input x: f32[N, 4, 1024]\nh = a: linear(x, 3072)\n"
       "q, k, v = chunk(h, 3)\ny = attention(q, k, v, 4, dropout = 0.1)" +
       tail;
-  EXPECT_EQ(stored(three, "off").at("attention.noise"), 8 * 4 * 4 * 4 * 4);
+  EXPECT_EQ(stored(three, "off").at("attention:noise"), 8 * 4 * 4 * 4 * 4);
   const auto compact = stored(three, "lossless");
-  EXPECT_FALSE(compact.contains("attention.noise"));
-  EXPECT_FALSE(compact.contains("attention.probabilities"));
+  EXPECT_FALSE(compact.contains("attention:noise"));
+  EXPECT_FALSE(compact.contains("attention:probabilities"));
 }
 
 TEST(ModelOperators, APartIsStoredWithoutTheRestUnlessAllOfItIs) {

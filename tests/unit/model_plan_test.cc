@@ -36,16 +36,16 @@ TEST(ModelPlan, OffKeepsWhatAutogradKeepsOnce) {
   EXPECT_EQ(program.stored.at("a"), kMap);
   EXPECT_EQ(program.stored.at("relu"), kMap);
   EXPECT_FALSE(program.stored.contains("n"));
-  EXPECT_EQ(program.stored.at("n.mean"), 16 * 4);
+  EXPECT_EQ(program.stored.at("n:mean"), 16 * 4);
 }
 
 TEST(ModelPlan, NormalizedValuesAndSignsReplaceTwoMaps) {
   const Program program = program_of(kConvNormConv, named_plan("balanced").value());
   EXPECT_EQ(program.stored.at("n.normalized"), kMap / 8 + kMap / 4 / 256 * 4);
-  EXPECT_EQ(program.stored.at("relu.signs"), kMap / 4 / 8);
+  EXPECT_EQ(program.stored.at("relu:signs"), kMap / 4 / 8);
   EXPECT_FALSE(program.stored.contains("a"));
   EXPECT_FALSE(program.stored.contains("relu"));
-  EXPECT_FALSE(program.stored.contains("n.mean"));
+  EXPECT_FALSE(program.stored.contains("n:mean"));
 }
 
 TEST(ModelPlan, ViewsAndSumsStoreNothing) {
@@ -63,8 +63,8 @@ TEST(ModelPlan, DropoutKeepsASeedOnly) {
   const std::string text =
       "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
       "h = dropout(h)\nloss mse_loss(h, y)\n";
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout.noise"), 10 * 2048 * 4);
-  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout.noise"));
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout:noise"), 10 * 2048 * 4);
+  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout:noise"));
 }
 
 TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
@@ -72,8 +72,8 @@ TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
       "input x: f32[N, 16, 16, 16]\ntarget y: f32[N, 16, 8, 8]\n"
       "h = max_pool2d(a: conv2d(x, 16, 3, padding = 1), 2)\nloss mse_loss(h, y)\n";
   const std::int64_t outputs = 10 * 16 * 8 * 8;
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d.index"), outputs * 8);
-  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d.index"),
+  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d:index"), outputs * 8);
+  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d:index"),
             outputs / 4);
 }
 
@@ -90,6 +90,31 @@ TEST(ModelPlan, PredictedPeakOfALinearChainIsCountedByHand) {
   for (const Moment& moment : program.moments()) peak = std::max(peak, moment.total);
   // At a: both weight gradients, x and y (the caller's), d_a.
   EXPECT_EQ(peak, 2 * weight + 3 * row);
+}
+
+TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
+  const auto graph = elaborate(
+      SourceText("m.tpm",
+                 "input x: f32[N, 16, 32, 32]\ntarget y: f32[N, 16, 32, 32]\n"
+                 "skip = first: relu(a: conv2d(x, 16, 3, padding = 1))\n"
+                 "up = second: relu(b: conv2d(skip, 16, 3, padding = 1))\n"
+                 "h = c: conv2d(cat([skip, up]), 16, 3, padding = 1)\nloss mse_loss(h, y)\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto program = lower(*graph, *named_plan("balanced"), {.sizes = {{"N", 64}}});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const auto line = std::find_if(
+      program->backward.begin(), program->backward.end(),
+      [](const Line& each) { return each.code.find("CatSink(") != std::string::npos; });
+  ASSERT_NE(line, program->backward.end());
+  const auto at =
+      program->forward.size() + static_cast<std::size_t>(line - program->backward.begin());
+  // 4 bits a value with 4 bytes for 256 of them, and a sign: of both relus, until the line is over.
+  constexpr std::int64_t kValues = 64 * 16 * 32 * 32;
+  const auto stored = [&](std::size_t moment) {
+    return program->moments()[moment].by_kind[static_cast<std::size_t>(Memory::Kind::stored)];
+  };
+  EXPECT_EQ(stored(at), 2 * (kValues / 2 + kValues / 256 * 4 + kValues / 8));
+  EXPECT_EQ(stored(at + 1), stored(at) - (kValues / 2 + kValues / 256 * 4));
 }
 
 TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
@@ -187,6 +212,18 @@ TEST(ModelPlan, ABoundedCodecNeedsOneBound) {
   EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dense", "relative": 1, "psnr": 50}}})")
                 .find("one of them"),
             std::string::npos);
+}
+
+TEST(ModelPlan, BoundsNearZeroKeepNoMoreThanTheValuesThemselves) {
+  const TensorType type{.element = Element::f32, .shape = {dim(10), dim(1000)}};
+  constexpr std::int64_t kPlain = 10 * 1000 * 4;
+  for (const char* const rule :
+       {R"("ratio": 1e-300)", R"("ratio": 0.5)", R"("relative": 1e-320)", R"("relative": 1e-12)"}) {
+    const auto plan =
+        parse_plan(text(R"({"by_name": {"relu": {"codec": "dense", )", rule, "}}}"), "model");
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(stored_bytes(plan->by_name.at("relu"), type, {}), kPlain) << rule;
+  }
 }
 
 TEST(ModelPlan, CastsNameTheirType) {

@@ -136,6 +136,27 @@ TEST(ModelText, EveryKindOfMistakeIsNamed) {
   contains(kInputs + "h = relu(x, kernel = 3)\n", "relu has no argument 'kernel'");
   contains(kInputs + "h = c: conv2d(x, kernel = 3)\n", "conv2d needs 'channels'");
   contains(kInputs + "n = 9223372036854775807 + 1\n", "does not fit in 64 bits");
+  contains("input x: f32[N, 4]\nh = y: relu(x)\ntarget y: f32[N, 4]\n",
+           "there is already an activation 'y'; declare inputs and targets before the calls");
+}
+
+TEST(ModelText, WordsInPathsAreWhatNamesAreMadeOf) {
+  const auto said = [](const std::string& word) {
+    return mistake(kInputs + "h = a: conv2d(x, 4, 1)\nh = {\"" + word + "\"}: gelu(h)\n" +
+                   "loss cross_entropy(fc: linear(flatten(h), 10), y)\n");
+  };
+  EXPECT_EQ(said("a\r        print(1)#"),
+            "m.tpm:4:30: {\"a?        print(1)#\"} is \"a?        print(1)#\"; a path has letters, "
+            "digits and underscores, and dots between them\n"
+            "  4 | h = {\"a?        print(1)#\"}: gelu(h)\n"
+            "    |                              ^");
+  for (const char* const word :
+       {"a\\", "a]", "a:b", "a b", "", ".", "a.", ".a", "a..b", "\xc3\xa4"}) {
+    EXPECT_NE(said(word).find("a path has letters"), std::string::npos) << word << said(word);
+  }
+  for (const char* const word : {"a1", "_", "1", "layers.0.Gelu_2"}) {
+    EXPECT_EQ(said(word), "no mistake") << word;
+  }
 }
 
 TEST(ModelText, HostileTextIsAnErrorAndNotACrash) {
