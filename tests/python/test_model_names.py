@@ -61,7 +61,7 @@ model between
 input x: f32[M, 3, 8, 8]
 target y: i64[M]
 h = bn: batch_norm(first: conv2d(x, 8, 3, padding = 1))
-h = {module}: gelu(r: relu(h))
+h = {module}: max_pool2d(gelu(r: relu(h)), 2)
 h = mean(second: conv2d(h, 8, 3), [2, 3])
 loss cross_entropy(last: linear(dropout(h), 4), y)
 """
