@@ -1,4 +1,5 @@
-"""The performance ledger: figures as ratios to memcpy in the same run, beside the committed ones.
+"""The performance ledger: figures as ratios to memcpy, or to SZ3 and ZFP, in the same run, beside
+the committed ones.
 
     ./dev bench --ledger            measure, compare with bench/ledger.json, status 1 if one lost
     ./dev bench --ledger --update   ... and write it as the new ledger
@@ -8,7 +9,8 @@ measured in alternation, says less about them. What noise is left goes one way: 
 cases are measured in several rounds, one after the other, the best of a figure's rounds is
 compared, and a figure that seems to have lost is measured again before it is called lost. What
 --update writes is the median of the rounds, so that a lucky round does not become the measure of
-all others. A case is one line in CASES.
+all others. Shares depend on the instruction set, so each has a ledger of its own in the file. A
+case is one line in CASES.
 """
 
 import argparse
@@ -49,6 +51,10 @@ CASES["dct-chop, two threads"] = (
     "--planes 256 --cfs 4 --threads 2 --no-matmul --megabytes 64".split()
 )
 CASES["pack"] = ["--study", "pack", "--megabytes", "16"]
+#: Other compressors: what stands in a case with them is a ratio to theirs.
+PEERS = ("sz3", "zfp")
+CASES["beside peers"] = ["FIELD", "--peers", "--codec", "dense,dense-fast,ceresz,sz3,zfp"]
+CASES["beside peers"] += ["--rel", "1e-3", "--threads", "1"]
 
 
 def make_field(path: pathlib.Path, planes: int):
@@ -71,8 +77,19 @@ def rows_of(
 
 
 def figures_of(name: str, rows: list[dict]) -> dict[str, float]:
-    """Ratios only: speeds over memcpy's, sizes over the original's."""
+    """Ratios only: speeds over memcpy's, sizes over the original's; all of it over a peer's."""
     figures = {}
+    peers = {row["codec"]: row for row in rows if row.get("codec") in PEERS}
+    if peers:
+        ours = [row for row in rows if row["codec"] not in PEERS]
+        return {
+            f"{name}: {row['codec']}, {key.removesuffix('_gb_per_s')} / {peer}": (
+                row[key] / peers[peer][key]
+            )
+            for row in ours
+            for peer in peers
+            for key in ("compress_gb_per_s", "decompress_gb_per_s", "ratio")
+        }
     for row in rows:
         inner = [str(row[key]) for key in ("what", "dtype") if key in row]
         inner += [f"{key} {row[key]}" for key in ("plane", "cf") if key in row]
@@ -142,14 +159,13 @@ def main() -> int:
     parser.add_argument("--planes", type=int, default=24, help="size of the field, in MiB")
     options = parser.parse_args()
     program = os.environ.get("TENSORPRESS", str(ROOT / "build" / "bin" / "tensorpress"))
-    committed = (
-        json.loads(options.ledger.read_text()) if options.ledger.exists() else {"figures": {}}
-    )
+    ledgers = json.loads(options.ledger.read_text()) if options.ledger.exists() else {}
     isa = json.loads(
         subprocess.run([program, "info", "--json"], check=True, capture_output=True).stdout
     )["isa"]
-    # Shares of memcpy depend on the instruction set: another one begins a ledger of its own.
-    before = committed["figures"] if committed.get("isa", isa) == isa else {}
+    if isa not in ledgers:
+        print(f"the ledger has no figures of {isa} yet: nothing is compared; --update adds them")
+    before = ledgers[isa]["figures"] if isa in ledgers else {}
     with tempfile.TemporaryDirectory() as folder:
         field = pathlib.Path(folder) / "field.npy"
         make_field(field, options.planes)
@@ -164,13 +180,12 @@ def main() -> int:
     for name in missing:
         print(f"  missing          {name}")
     if options.update:
-        ledger = {
-            "isa": isa,
+        ledgers[isa] = {
             "machine": platform.machine(),
             "cpu": cpu_name(),
             "figures": {name: round(value, 5) for name, value in measurement.median().items()},
         }
-        options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
+        options.ledger.write_text(json.dumps(ledgers, indent=1) + "\n")
     if losses or missing:
         print(
             f"{len(losses)} of {len(figures)} figures lost more than {LOSS:.0%}, "

@@ -25,6 +25,11 @@ Result<ModelCheck> ModelCheck::open(const ModelCheckOptions& options, const std:
   made.step_ = options.step;
   made.step_.file = file;
   TRY(made.graph_, made.step_.graph());
+  // The search for a batch that fits sets it by --batch alone.
+  RETURN_IF_ERROR(made.step_.samples(made.graph_));
+  std::erase_if(made.step_.sizes, [&, symbol = batch_symbol(made.graph_)](const std::string& size) {
+    return size.starts_with(symbol + "=");
+  });
   TRY(made.plan_, model::read_plan(options.plan.empty() ? "off" : options.plan, made.graph_.name));
   return made;
 }

@@ -44,22 +44,6 @@ Result<TrainingCost> wanted_cost(const TrainOptions& options, const devices::Dev
   return devices::training_cost(device, workload, setup);
 }
 
-/// No split of the devices fits: an answer, as it is for one setup.
-ExitStatus print_no_split(const TrainOptions& options, const devices::Device& device,
-                          const Workload& workload, const std::string& reason) {
-  if (options.json) {
-    print_json({{"model", workload.name},
-                {"device", device.name},
-                {"batch", to_json(workload.batch)},
-                {"fits", false},
-                {"reasons", {reason}}},
-               stdout);
-  } else {
-    std::printf("%s\n", reason.c_str());
-  }
-  return ExitStatus::check_failed;
-}
-
 }  // namespace
 
 Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& options) {
@@ -86,7 +70,8 @@ Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& opt
   devices::plan_chop(workload, options.cf);
   const auto found = wanted_cost(options, device, workload, stash);
   if (!found.ok() && found.error().code == ErrorCode::too_large) {
-    return print_no_split(options, device, workload, found.error().message);
+    print_no_split(device, workload, found.error().message, options.json);
+    return ExitStatus::check_failed;
   }
   TRY(const TrainingCost cost, found);
   if (options.json) {

@@ -56,14 +56,17 @@ Result<ExitStatus> run(const Options& options) {
                                options.micro_batches);
   };
   const auto found = split(planned, plan.name != "off");
-  if (!found.ok()) {
-    Error error = found.error();
+  if (!found.ok() && found.error().code == ErrorCode::too_large) {
     TRY(const model::Plan strongest, model::read_plan("max", graph->name));
     TRY(const devices::Workload packed, workload(strongest));
-    if (split(packed, true).ok()) error.message += "; with --plan max this batch would fit";
-    return error;
+    const bool packed_fits = split(packed, true).ok();
+    print_no_split(
+        device, planned,
+        found.error().message + (packed_fits ? "; with --plan max this batch would fit" : ""),
+        options.json);
+    return ExitStatus::check_failed;
   }
-  const devices::TrainingCost& cost = *found;
+  TRY(const devices::TrainingCost cost, found);
   if (options.json) {
     Json json = training_to_json(device, planned, cost, baseline);
     json["plan"] = plan.name;

@@ -41,16 +41,20 @@ Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
   return model::complete_sizes(graph, given, batch);
 }
 
-Result<std::int64_t> ModelArguments::samples(const model::Graph& graph) const {
-  TRY(const model::Sizes all, numbers(graph));
-  if (graph.inputs.empty()) return batch;
+std::string batch_symbol(const model::Graph& graph) {
+  if (graph.inputs.empty()) return {};
   const auto target = std::ranges::find_if(graph.inputs, [&](model::ValueId id) {
     return graph.values[id].role == model::Role::target;
   });
   const model::ValueId id = target == graph.inputs.end() ? graph.inputs[0] : *target;
   const model::Shape& shape = graph.values[id].type.shape;
-  if (shape.empty() || shape[0].known()) return batch;
-  const std::string& symbol = shape[0].symbol;
+  return shape.empty() || shape[0].known() ? std::string() : shape[0].symbol;
+}
+
+Result<std::int64_t> ModelArguments::samples(const model::Graph& graph) const {
+  TRY(const model::Sizes all, numbers(graph));
+  const std::string symbol = batch_symbol(graph);
+  if (symbol.empty()) return batch;
   const std::int64_t given = all.at(symbol);
   if (given != batch) {
     return bad_argument("--size ", symbol, "=", given, " is the batch, whose samples are counted, ",

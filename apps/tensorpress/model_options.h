@@ -19,6 +19,10 @@ ModelVerb declare_model_cost(CLI::App& app);
 ModelVerb declare_model_plan(CLI::App& app);
 ModelVerb declare_model_profile(CLI::App& app);
 
+/// The open dimension that the target begins with, or the first input: its size is the batch. "" if
+/// that is a number.
+std::string batch_symbol(const model::Graph& graph);
+
 /// A model and its open dimensions: what every verb takes.
 struct ModelArguments {
   std::string file;
@@ -28,8 +32,7 @@ struct ModelArguments {
   void declare(CLI::App& app);
   /// A number for every open dimension.
   Result<model::Sizes> numbers(const model::Graph& graph) const;
-  /// Samples of a step: the batch. An error if --size says otherwise of the dimension that the
-  /// target begins with.
+  /// Samples of a step: the batch. An error if --size says otherwise of it.
   Result<std::int64_t> samples(const model::Graph& graph) const;
 };
 

@@ -76,4 +76,18 @@ void print_training(const Device& device, const Workload& workload, const Traini
     std::printf("  does not fit: %s\n", reason.c_str());
 }
 
+void print_no_split(const Device& device, const Workload& workload, const std::string& reason,
+                    bool json) {
+  if (!json) {
+    std::printf("%s\n", reason.c_str());
+    return;
+  }
+  print_json({{"model", workload.name},
+              {"device", device.name},
+              {"batch", to_json(workload.batch)},
+              {"fits", false},
+              {"reasons", {reason}}},
+             stdout);
+}
+
 }  // namespace tensorpress::cli

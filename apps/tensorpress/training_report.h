@@ -17,4 +17,8 @@ Json training_to_json(const devices::Device& device, const devices::Workload& wo
 void print_training(const devices::Device& device, const devices::Workload& workload,
                     const devices::TrainingCost& cost, const devices::TrainingCost& baseline);
 
+/// That no split of the devices fits is an answer too.
+void print_no_split(const devices::Device& device, const devices::Workload& workload,
+                    const std::string& reason, bool json);
+
 }  // namespace tensorpress::cli

@@ -61,7 +61,7 @@ Result<void> judge(Contender& contender, const LoadedField& field, std::span<std
   const auto copy = TensorView::contiguous(output.data(), field.view.dtype, field.view.shape);
   TRY(const auto errors, metrics::compare(field.view, copy));
   const double range = field.value_range();
-  const double rmse = std::sqrt(errors.mse());
+  const double rmse = errors.rmse();
   row.ratio = static_cast<double>(row.bytes_in) / static_cast<double>(row.bytes_out);
   row.bits_per_value =
       8 * static_cast<double>(row.bytes_out) / static_cast<double>(field.view.element_count());

@@ -107,7 +107,7 @@ void take_out_nonfinite(Block& block, const std::byte* original, const std::byte
       }
       statistics.max_abs_error = kInfinity;
       statistics.max_pointwise_error = kInfinity;
-      statistics.squared_error = kInfinity;
+      statistics.squared_error.sum = kInfinity;
       other = value;
     }
     block.original[kept] = value;
@@ -116,6 +116,22 @@ void take_out_nonfinite(Block& block, const std::byte* original, const std::byte
   }
   block.count = kept;
   block.pad();
+}
+
+// The squares of a block whose largest error is known: `plain` where they are doubles, and again
+// with scaled errors where they are not.
+SumOfSquares squares_of(const Block& block, double largest, std::array<double, kLanes> plain) {
+  SumOfSquares squares{.exponent = SumOfSquares::exponent_for(largest)};
+  if (squares.exponent != 0) {
+    const double scale = std::ldexp(1.0, -squares.exponent);
+    plain.fill(0);
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const double error = (block.original[i] - block.copy[i]) * scale;
+      plain[i % kLanes] += error * error;
+    }
+  }
+  for (const double lane : plain) squares.sum += lane;
+  return squares;
 }
 
 // Range and errors of a padded block of finite values.
@@ -139,10 +155,11 @@ void add_finite(const Block& block, ErrorStatistics& statistics) {
       squares[lane] += error * error;
     }
   }
-  for (const double lane : squares) statistics.squared_error += lane;
   statistics.minimum = *std::ranges::min_element(lowest);
   statistics.maximum = *std::ranges::max_element(highest);
-  statistics.max_abs_error = std::max(statistics.max_abs_error, *std::ranges::max_element(worst));
+  const double largest = *std::ranges::max_element(worst);
+  statistics.squared_error.add(squares_of(block, largest, squares));
+  statistics.max_abs_error = std::max(statistics.max_abs_error, largest);
   statistics.max_pointwise_error =
       std::max(statistics.max_pointwise_error, *std::ranges::max_element(worst_share));
 }
@@ -187,16 +204,16 @@ double ErrorStatistics::max_rel_error() const {
 }
 
 double ErrorStatistics::l2_error() const {
-  return std::sqrt(squared_error);
+  return squared_error.root_of_mean(1);
 }
 
-double ErrorStatistics::mse() const {
+double ErrorStatistics::rmse() const {
   const std::uint64_t finite = finite_count(*this);
-  return finite == 0 ? 0 : squared_error / static_cast<double>(finite);
+  return finite == 0 ? 0 : squared_error.root_of_mean(static_cast<double>(finite));
 }
 
 double ErrorStatistics::nrmse() const {
-  return relative(std::sqrt(mse()), value_range());
+  return relative(rmse(), value_range());
 }
 
 double ErrorStatistics::psnr_db() const {
@@ -214,7 +231,7 @@ void ErrorStatistics::merge(const ErrorStatistics& other) {
   mismatched_nonfinite += other.mismatched_nonfinite;
   max_abs_error = std::max(max_abs_error, other.max_abs_error);
   max_pointwise_error = std::max(max_pointwise_error, other.max_pointwise_error);
-  squared_error += other.squared_error;
+  squared_error.add(other.squared_error);
 }
 
 Result<ErrorStatistics> compare(const TensorView& original, const TensorView& copy,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "metrics/sum_of_squares.h"
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
 
@@ -21,15 +22,15 @@ struct ErrorStatistics {
   double maximum = 0;
   double max_abs_error = 0;
   double max_pointwise_error =
-      0;                     // |error| / |value|; infinite where 0 came back as something else
-  double squared_error = 0;  // sum
+      0;  // |error| / |value|; infinite where 0 came back as something else
+  SumOfSquares squared_error;
 
   double value_range() const { return maximum - minimum; }
   double max_rel_error() const;  // of the value range; 0 when both are 0
   double l2_error() const;       // square root of squared_error
-  double mse() const;
-  double nrmse() const;    // root mean square error over the value range
-  double psnr_db() const;  // 20 log10(range / rmse); +inf for a perfect copy
+  double rmse() const;           // root mean square error
+  double nrmse() const;          // the same over the value range
+  double psnr_db() const;        // 20 log10(range / rmse); +inf for a perfect copy
 
   void merge(const ErrorStatistics& other);
 };

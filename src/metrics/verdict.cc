@@ -1,5 +1,7 @@
 #include "metrics/verdict.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "codecs/bounded/parameters.h"
 
@@ -17,7 +19,8 @@ std::string broken_bound(const ErrorStatistics& measured, const Codec& codec) {
     return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
                 value);
   }
-  const double limit = promised->limit.value_or(0);
+  double limit = promised->limit.value_or(0);
+  if (promised->bound->kind() == Bound::Kind::absolute) limit = std::min(limit, value);
   if (!(measured.max_abs_error <= limit)) {
     return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
   }

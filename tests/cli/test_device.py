@@ -299,6 +299,15 @@ def test_a_model_s_training_step_is_checked_and_the_largest_batch_told(tensorpre
     assert "missing.tpm" in tensorpress.refuses("device", "check", "--device", "ipu", "missing.tpm")
 
 
+def test_the_batch_of_a_model_has_one_size(tensorpress):
+    command = ["--device", "ipu", ROOT / "models" / "resnet18.tpm"]
+    said = tensorpress.refuses("device", "check", *command, "--size", "N=8")
+    assert "--size N=8 is the batch" in said and "give --batch 8" in said
+    named = check(tensorpress, *command, "--size", "N=1000", "--batch", "1000", status=1)
+    assert named == check(tensorpress, *command, "--batch", "1000", status=1)
+    assert named["way_out"].startswith("a batch of ")
+
+
 def test_a_model_lacks_an_operator_where_the_stack_does(tensorpress):
     outcome = check(tensorpress, "--device", "cs2", ROOT / "models" / "gcn.tpm", status=1)
     assert outcome["reasons"] == ["operator sparse_mm is not in the pytorch stack of cs2"]

@@ -65,10 +65,16 @@ def test_impossible_splits_are_refused(tensorpress, cost, tmp_path):
     assert "operators to put into them" in refuse("--ipus", "64", "--parallel", "pipeline")
     assert "none of pipeline" in refuse("--parallel", "tensor")
     assert "several replicas" in refuse("--ipus", "3", "--parallel", "mixed")
-    assert "does not fit" in refuse(
-        "--batch", "100000", "--micro-batches", "1"
-    ) and "would fit" in refuse("--batch", "100000", "--micro-batches", "1")
     assert "did you mean 'ipu'" in refuse("--device", "ipv")
+
+
+def test_that_nothing_fits_is_an_answer_with_status_1(tensorpress, cost, tmp_path):
+    options = ["model", "cost", tmp_path / "small.tpm", "--batch", "100000", "--micro-batches", "1"]
+    words = tensorpress(*options, status=1).out.decode()
+    assert "does not fit" in words and "would fit" in words and words.count("\n") == 1
+    told = tensorpress(*options, "--json", status=1).json
+    assert told["fits"] is False and told["batch"] == 100000
+    assert told["reasons"] == [words.strip()]
 
 
 def test_samples_are_those_of_the_batch(tensorpress, cost, tmp_path):
@@ -95,6 +101,6 @@ def test_what_fits_only_packed_is_told_so(tensorpress, tmp_path):
         ipu.replace("value = 64e9, origin", "value = 1e6, origin", 1)
     )
     options = ["--device", tmp_path / "alone.toml", "--micro-batches", "1", "--batch", "2000"]
-    sentence = tensorpress.refuses("model", "cost", tmp_path / "small.tpm", *options)
+    sentence = tensorpress("model", "cost", tmp_path / "small.tpm", *options, status=1).out.decode()
     assert "would fit; with --plan max this batch would fit" in sentence
     tensorpress("model", "cost", tmp_path / "small.tpm", *options, "--plan", "max")

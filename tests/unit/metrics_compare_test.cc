@@ -1,6 +1,7 @@
 // Error statistics against their definitions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -34,10 +35,10 @@ TEST(Compare, SmallExampleByHand) {
   EXPECT_EQ(statistics.maximum, 5);
   EXPECT_EQ(statistics.value_range(), 4);
   EXPECT_EQ(statistics.max_abs_error, 1);
-  EXPECT_EQ(statistics.squared_error, 1.25);
+  EXPECT_EQ(statistics.squared_error.sum, 1.25);
   EXPECT_EQ(statistics.max_rel_error(), 0.25);
   EXPECT_DOUBLE_EQ(statistics.l2_error(), std::sqrt(1.25));
-  EXPECT_EQ(statistics.mse(), 0.3125);
+  EXPECT_EQ(statistics.rmse(), std::sqrt(0.3125));
   EXPECT_DOUBLE_EQ(statistics.nrmse(), std::sqrt(0.3125) / 4);
   EXPECT_DOUBLE_EQ(statistics.psnr_db(), 20 * std::log10(4 / std::sqrt(0.3125)));
 }
@@ -47,6 +48,33 @@ TEST(Compare, ErrorsOfARangeWiderThanAnyDoubleAreNotNothing) {
   const auto result = compare(view(original, DType::f64, {2}), view(copy, DType::f64, {2}));
   ASSERT_TRUE(result.ok());
   EXPECT_NEAR(result->max_rel_error(), 1e307 / 1.797e308, 1e-3);
+}
+
+// Each error is an eighth of the range in every second of 3000 elements, in whatever unit.
+TEST(Compare, ErrorsWhoseSquaresAreNoDoublesAreMeasured) {
+  for (const double unit : {1e-300, 1e-160, 1e-130, 1.0, 1e130, 1e160, 1e300}) {
+    std::vector<double> original(3000), copy(3000);
+    for (std::size_t i = 0; i < original.size(); ++i) {
+      original[i] = i % 4 == 0 ? 8 * unit : 0;
+      copy[i] = original[i] + (i % 2 == 0 ? unit : 0);
+    }
+    const auto result = compare(view(original, DType::f64, {3000}), view(copy, DType::f64, {3000}));
+    ASSERT_TRUE(result.ok());
+    EXPECT_NEAR(result->nrmse(), std::sqrt(0.5) / 8, 1e-12) << unit;
+    EXPECT_NEAR(result->psnr_db(), 20 * std::log10(8 / std::sqrt(0.5)), 1e-9) << unit;
+    EXPECT_NEAR(result->l2_error() / unit, std::sqrt(1500), 1e-9) << unit;
+  }
+}
+
+TEST(Compare, LargeErrorsCountBesideVanishingOnes) {
+  std::vector<double> original(4096), copy(4096);
+  for (std::size_t i = 0; i < copy.size(); ++i) copy[i] = i < 2048 ? 1e-200 : 3;
+  for (const bool reversed : {false, true}) {
+    if (reversed) std::ranges::reverse(copy);
+    const auto result = compare(view(original, DType::f64, {4096}), view(copy, DType::f64, {4096}));
+    ASSERT_TRUE(result.ok());
+    EXPECT_NEAR(result->rmse(), 3 * std::sqrt(0.5), 1e-12);
+  }
 }
 
 TEST(Compare, FillValuesAreMissingAndMustComeBackBitForBit) {
@@ -59,7 +87,7 @@ TEST(Compare, FillValuesAreMissingAndMustComeBackBitForBit) {
   EXPECT_EQ(seen(good).nonfinite, 2u);
   EXPECT_EQ(seen(good).value_range(), 2);
   EXPECT_EQ(seen(good).max_abs_error, 0.5);
-  EXPECT_EQ(seen(good).mse(), 0.125);
+  EXPECT_EQ(seen(good).rmse(), std::sqrt(0.125));
   EXPECT_EQ(seen(good).mismatched_nonfinite, 0u);
   EXPECT_EQ(seen(bad).mismatched_nonfinite, 1u);
 }
@@ -99,7 +127,7 @@ TEST(Compare, EmptyAndScalarTensors) {
   const auto empty = compare_f32({}, {});
   EXPECT_EQ(empty.count, 0u);
   EXPECT_EQ(empty.value_range(), 0);
-  EXPECT_EQ(empty.mse(), 0);
+  EXPECT_EQ(empty.rmse(), 0);
   const std::vector<float> one = {-3};
   const auto scalar = compare(view(one, DType::f32, {}), view(one, DType::f32, {}));
   ASSERT_TRUE(scalar.ok());
@@ -117,8 +145,8 @@ TEST(Compare, NonfiniteOriginalsAreCountedAndLeftOut) {
   EXPECT_EQ(statistics.minimum, 1);
   EXPECT_EQ(statistics.maximum, 3);
   EXPECT_EQ(statistics.max_abs_error, 1);
-  EXPECT_EQ(statistics.squared_error, 1);
-  EXPECT_EQ(statistics.mse(), 0.5);  // two finite elements
+  EXPECT_EQ(statistics.squared_error.sum, 1);
+  EXPECT_EQ(statistics.rmse(), std::sqrt(0.5));  // two finite elements
 }
 
 TEST(Compare, NansAreTheSameOnlyBitForBit) {
@@ -144,7 +172,7 @@ TEST(Compare, OnlyNonfiniteValuesHaveNoRange) {
   const auto statistics = compare_f32({kNan, kNan}, {kNan, kNan});
   EXPECT_EQ(statistics.minimum, 0);
   EXPECT_EQ(statistics.maximum, 0);
-  EXPECT_EQ(statistics.mse(), 0);
+  EXPECT_EQ(statistics.rmse(), 0);
 }
 
 // Around the block of 1024 and the lanes of 8: i against i + 1/4 at every third element, NaN in
@@ -170,7 +198,7 @@ TEST(Compare, EveryLengthAroundBlocksAndLanes) {
     EXPECT_EQ(statistics.minimum, 0) << count;
     EXPECT_EQ(statistics.maximum, static_cast<double>(count == 6 ? 4 : count - 1)) << count;
     EXPECT_EQ(statistics.max_abs_error, 0.25) << count;
-    EXPECT_EQ(statistics.squared_error, squared) << count;
+    EXPECT_EQ(statistics.squared_error.sum, squared) << count;
   }
 }
 
@@ -235,7 +263,7 @@ TEST(Compare, PartsMergeToTheWhole) {
   EXPECT_EQ(merged.minimum, 1);
   EXPECT_EQ(merged.maximum, 9);
   EXPECT_EQ(merged.max_abs_error, 1);
-  EXPECT_EQ(merged.squared_error, 1.25);
+  EXPECT_EQ(merged.squared_error.sum, 1.25);
 }
 
 TEST(Compare, DifferentShapesOrTypesAreAnError) {
