@@ -15,16 +15,14 @@ one network and seed, for several processes with the same RUNS. Writes OUTPUT.js
 
 from __future__ import annotations
 
-import argparse
 import functools
-import pathlib
 import statistics
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from cifar_training import LAST_STEPS, accuracy, train
-from paired_runs import Run, command, difference, finished, machines, means, write
+from paired_runs import Run, arguments, command, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -103,12 +101,8 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
-    parser.add_argument("--output", type=pathlib.Path)
+    parser = arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
     parser.add_argument("--only", help="such as resnet-3: run this seed and write no output")
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()

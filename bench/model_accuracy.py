@@ -20,7 +20,6 @@ OUTPUT.md and, where matplotlib is, OUTPUT.svg.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import importlib.util
 import json
@@ -42,7 +41,7 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import Run, command, difference, finished, kept, machines, means, write
+from paired_runs import Run, arguments, command, difference, finished, kept, machines, means, write
 from torch import nn
 
 import tensorpress.torch
@@ -266,13 +265,9 @@ def seed_range(text: str) -> range:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
-    parser.add_argument("--output", type=pathlib.Path)
+    parser = arguments(__doc__)
     parser.add_argument("--seeds", type=seed_range, default=range(5), metavar="FIRST:END")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
     options = parser.parse_args()
     torch.set_num_threads(1)
     data = cifar10.load(options.data)

@@ -15,7 +15,6 @@ Each run leaves RUNS/<model>-<plan>-<seed>.json; what is there is not run again.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import pathlib
@@ -28,9 +27,9 @@ from typing import Any
 import torch
 from cifar_training import normalized as normalized_image
 from compiled_steps import ROOT, begin_as_he_did, emitted
-from graph_forms import labels_of, published, twenty_of_each_class
+from graph_networks import labels_of, published, twenty_of_each_class
 from model_steps import BATCHES, sizes
-from paired_runs import Run, command, difference, finished, machines, means, write
+from paired_runs import Run, arguments, command, difference, finished, machines, means, write
 from torch import nn
 
 import tensorpress
@@ -270,13 +269,9 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=pathlib.Path)
+    parser = arguments(__doc__)
     parser.add_argument("models", nargs="*", choices=[*TASKS, []])
-    parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
-    parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
     options = parser.parse_args()
     torch.set_num_threads(1)
     runs = []

@@ -111,6 +111,16 @@ def machines(runs: Iterable[Run]) -> str:
     return "; ".join(f"{where} ({count} of {counts.total()})" for where, count in counts.items())
 
 
+def arguments(page: str) -> argparse.ArgumentParser:
+    """Of a script whose docstring is `page`: where data, finished runs and the result are."""
+    parser = argparse.ArgumentParser(description=page.splitlines()[0])
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--runs", type=pathlib.Path, required=True, help="folder of finished runs")
+    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--collect", action="store_true", help="run nothing, summarize RUNS")
+    return parser
+
+
 def command(options: argparse.Namespace) -> str:
     """The command line of this program, with names for the folders of this machine."""
     names = {

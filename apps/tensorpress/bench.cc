@@ -1,17 +1,13 @@
 // tensorpress bench: speed beside memcpy in the same run, and studies.
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "base/errors.h"
 #include "bench_pack.h"
 #include "bench_peers.h"
+#include "bench_speed.h"
 #include "benchmark/dct_energy_study.h"
-#include "benchmark/raw_name.h"
-#include "benchmark/speed.h"
 #include "codec_options.h"
-#include "files/tensor_files.h"
 #include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
@@ -62,12 +58,13 @@ struct Options {
     for (const double value : absolute) all.push_back(Bound::absolute(value));
     return all;
   }
+  SpeedBenchOptions speed() const {
+    return {.threads = threads, .repetitions = repetitions, .json = json};
+  }
 };
 
 constexpr int kPeersRepetitions = 7;  // unless told: some peers are slow
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMatmulBytes =
-    16 * kMegabyte;  // the matrix form is slow; a part of the batch will do
 
 bool has_parameter(const Codec& codec, std::string_view name) {
   return std::ranges::find(codec.parameters(), name, &Parameter::name) != codec.parameters().end();
@@ -96,71 +93,21 @@ Result<Codec> codec_of(const Options& options) {
   return codec;
 }
 
-/// One case for each bound of an error-bounded codec; one without a bound for the others.
-std::vector<std::optional<Bound>> cases_of(const Options& options) {
-  const auto bounds = options.bounds();
-  if (bounds.empty()) return {std::nullopt};
-  return {bounds.begin(), bounds.end()};
+Result<ImageCase> image_case(const Options& options, Codec codec, std::optional<int> chop_factor) {
+  std::optional<Codec> matmul;
+  if (has_parameter(codec, "form") && !options.no_matmul) {
+    TRY(matmul, with_parameter(codec, {"form", "matmul"}));
+  }
+  return ImageCase{std::move(codec), chop_factor, std::move(matmul)};
 }
-
-/// "cf 4", "bits 2", "rel 0.001".
-std::string setting_of(const Codec& codec, const std::optional<Bound>& bound) {
-  if (bound) return bound->to_string();
-  if (codec.parameters().empty()) return {codec.name()};
-  // The first parameter is what tells a codec's settings apart.
-  const Parameter& first = codec.parameters().front();
-  return text(first.name, " ", first.value);
-}
-
-Json to_json(const benchmark::Speed& speed) {
-  Json row;
-  row["compress_gb_per_s"] = speed.compress_gb_per_s;
-  row["decompress_gb_per_s"] = speed.decompress_gb_per_s;
-  row["memcpy_gb_per_s"] = speed.memcpy_gb_per_s;
-  row["ratio"] = speed.ratio;
-  row["payload_ratio"] = speed.payload_ratio;
-  return row;
-}
-
-void print_heading() {
-  std::puts(
-      "data         setting    threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  "
-      "payload ratio");
-}
-
-void print_row(const std::string& data, const std::string& setting, std::size_t threads,
-               const benchmark::Speed& speed) {
-  std::printf("%-12s %-10s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
-              setting.c_str(), threads, speed.memcpy_gb_per_s, speed.compress_gb_per_s,
-              speed.compress_gb_per_s / speed.memcpy_gb_per_s, speed.decompress_gb_per_s,
-              speed.decompress_gb_per_s / speed.memcpy_gb_per_s, speed.payload_ratio);
-  std::fflush(stdout);
-}
-
-/// The paper's form on the same arrays, one thread.
-Result<double> matmul_speed(const Codec& codec, const TensorView& batch,
-                            benchmark::SpeedBuffers& buffers) {
-  TRY(const Codec matmul, with_parameter(codec, {"form", "matmul"}));
-  const Shape part = benchmark::image_batch_shape(batch.shape[2], batch.shape[1],
-                                                  std::min(kMatmulBytes, batch.byte_count()));
-  TRY(const auto speed,
-      benchmark::measure_speed(TensorView::contiguous(batch.data, DType::f32, part), matmul,
-                               {.bound = {}, .fill_values = {}, .threads = 1, .repetitions = 2},
-                               buffers));
-  return speed.compress_gb_per_s;
-}
-
-struct PlaneCase {
-  Codec codec;
-  std::optional<int> chop_factor;
-};
 
 /// One case for each chop factor of a codec that has them; one of its own for the others.
-Result<std::vector<PlaneCase>> plane_cases(const Options& options, const Codec& base) {
-  std::vector<PlaneCase> cases;
+Result<std::vector<ImageCase>> image_cases(const Options& options, const Codec& base) {
+  std::vector<ImageCase> cases;
   if (!has_parameter(base, "cf")) {
     if (options.given("--cfs")) return bad_argument("--cfs: codec ", base.name(), " has no cf");
-    cases.push_back({base, std::nullopt});
+    TRY(auto only, image_case(options, base, std::nullopt));
+    cases.push_back(std::move(only));
     return cases;
   }
   if (options.given("--cf")) {
@@ -169,7 +116,8 @@ Result<std::vector<PlaneCase>> plane_cases(const Options& options, const Codec& 
   }
   for (const int cf : options.chop_factors) {
     TRY(Codec codec, with_parameter(base, {"cf", text(cf)}));
-    cases.push_back({std::move(codec), cf});
+    TRY(auto next, image_case(options, std::move(codec), cf));
+    cases.push_back(std::move(next));
   }
   return cases;
 }
@@ -188,101 +136,28 @@ Result<void> check_sizes(const Options& options) {
   return {};
 }
 
-Result<ExitStatus> run_planes(const Options& options) {
+Result<ExitStatus> run_images(const Options& options) {
   RETURN_IF_ERROR(check_sizes(options));
   TRY(const Codec base, codec_of(options));
   if (is_error_bounded(base)) {
     return bad_argument("codec ", base.name(), " depends on the data; name files to measure it on");
   }
-  TRY(const auto cases, plane_cases(options, base));
-  const bool matmul = has_parameter(base, "form") && !options.no_matmul;
-  benchmark::SpeedBuffers buffers, matmul_buffers;
-  AlignedBuffer batch;
-  Json rows = Json::array();
-  if (!options.json) print_heading();
-  for (const std::uint64_t plane : options.planes) {
-    const Shape shape = benchmark::image_batch_shape(plane, 3, options.megabytes * kMegabyte);
-    const auto values = batch.reserve_as<float>(static_cast<std::size_t>(shape.element_count()));
-    benchmark::fill_image_batch(shape, values.data());
-    const TensorView input = view_of(std::span<const float>(values), shape);
-    for (const auto& [codec, chop_factor] : cases) {
-      double matmul_gb_per_s = 0;
-      if (matmul) {
-        TRY(matmul_gb_per_s, matmul_speed(codec, input, matmul_buffers));
-      }
-      for (const std::size_t threads : options.threads) {
-        TRY(const auto speed, benchmark::measure_speed(input, codec,
-                                                       {.bound = {},
-                                                        .fill_values = {},
-                                                        .threads = threads,
-                                                        .repetitions = options.repetitions},
-                                                       buffers));
-        if (!options.json) {
-          print_row(text(shape.to_string().substr(shape.to_string().find('x') + 1)),
-                    setting_of(codec, std::nullopt), threads, speed);
-          continue;
-        }
-        Json row = {{"plane", plane},
-                    {"threads", threads},
-                    {"codec", codec.name()},
-                    {"parameters", parameters_to_json(codec)},
-                    {"bytes_in", input.byte_count()}};
-        if (chop_factor) row["cf"] = *chop_factor;
-        row.update(to_json(speed));
-        if (matmul) row["matmul_gb_per_s"] = matmul_gb_per_s;
-        rows.push_back(row);
-      }
-    }
-  }
-  if (options.json) print_json(rows, stdout);
-  return ExitStatus::fine;
-}
-
-/// The shape and type of a raw file: from the command line, or from its name.
-Result<std::optional<files::RawFormat>> format_of(const std::string& file, const Options& options) {
-  TRY(const auto given, options.raw.format());
-  return given ? given : benchmark::raw_format_of_name(file);
+  TRY(auto cases, image_cases(options, base));
+  return run_image_bench({.cases = std::move(cases),
+                          .planes = options.planes,
+                          .least_bytes = options.megabytes * kMegabyte},
+                         options.speed());
 }
 
 Result<ExitStatus> run_files(const Options& options) {
-  TRY(const Codec codec, codec_of(options));
-  benchmark::SpeedBuffers buffers;
-  Json rows = Json::array();
-  if (!options.json) print_heading();
-  for (const std::string& file : options.files) {
-    TRY(const auto raw, format_of(file, options));
-    TRY(const auto source, about(file, files::open_tensor(file, raw)));
-    AlignedBuffer scratch;
-    TRY(const TensorView view, source->read(Region::whole(source->shape()), scratch));
-    AlignedBuffer copy;
-    const auto elements = MutableTensorView::contiguous(
-        copy.reserve(static_cast<std::size_t>(view.byte_count())).data(), view.dtype, view.shape);
-    copy_elements(view, elements);
-    for (const auto& bound : cases_of(options)) {
-      for (const std::size_t threads : options.threads) {
-        TRY(const auto speed, benchmark::measure_speed(elements, codec,
-                                                       {.bound = bound,
-                                                        .fill_values = options.fill_values,
-                                                        .threads = threads,
-                                                        .repetitions = options.repetitions},
-                                                       buffers));
-        if (!options.json) {
-          print_row(file, setting_of(codec, bound), threads, speed);
-          continue;
-        }
-        Json row = {{"field", file},
-                    {"threads", threads},
-                    {"codec", codec.name()},
-                    {"parameters", parameters_to_json(codec)},
-                    {"bytes_in", view.byte_count()}};
-        if (bound) row["bound"] = bound->to_string();
-        row.update(to_json(speed));
-        rows.push_back(row);
-      }
-    }
-  }
-  if (options.json) print_json(rows, stdout);
-  return ExitStatus::fine;
+  TRY(Codec codec, codec_of(options));
+  TRY(const auto raw, options.raw.format());
+  return run_file_bench({.codec = std::move(codec),
+                         .files = options.files,
+                         .raw = raw,
+                         .bounds = options.bounds(),
+                         .fill_values = options.fill_values},
+                        options.speed());
 }
 
 Result<ExitStatus> run_study(const Options& options) {
@@ -348,7 +223,7 @@ Result<ExitStatus> run(const Options& options) {
   RETURN_IF_ERROR(check_not_input(options.files, options.html, "--html"));
   if (options.peers) return run_comparison(options);
   if (!options.html.empty()) return bad_argument("--html is a page of --peers");
-  return options.files.empty() ? run_planes(options) : run_files(options);
+  return options.files.empty() ? run_images(options) : run_files(options);
 }
 
 void declare_bounds(CLI::App& app, Options& options) {

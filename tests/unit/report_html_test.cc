@@ -15,14 +15,6 @@
 namespace tensorpress::report {
 namespace {
 
-std::size_t occurrences(std::string_view of, std::string_view in) {
-  std::size_t count = 0;
-  for (std::size_t at = in.find(of); at != std::string_view::npos; at = in.find(of, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 std::string base64_of(std::string_view text) {
   return base64({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }

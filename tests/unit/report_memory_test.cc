@@ -8,14 +8,6 @@
 namespace tensorpress::report {
 namespace {
 
-std::size_t occurrences(std::string_view of, std::string_view in) {
-  std::size_t count = 0;
-  for (std::size_t at = in.find(of); at != std::string_view::npos; at = in.find(of, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 MemoryTimeline three_layers(std::size_t positions) {
   MemoryTimeline timeline{.title = "ResNet <18>", .layers = {"weights", "saved", "scratch"}};
   for (std::size_t t = 0; t < positions; ++t) {

@@ -1,5 +1,6 @@
-// A small check that markup is well formed: tags nest, attribute values are quoted, and <, > and &
-// stand for themselves nowhere. Enough for what our reports write (void elements close themselves).
+// Small checks of markup: how often a word is in it, and that it is well formed: tags nest,
+// attribute values are quoted, and <, > and & stand for themselves nowhere. Enough for what our
+// reports write (void elements close themselves).
 #pragma once
 
 #include <optional>
@@ -70,6 +71,15 @@ inline std::optional<std::string> unbalanced(std::string_view markup) {
   }
   if (!open.empty()) return "<" + open.back() + "> is never closed";
   return std::nullopt;
+}
+
+/// How often a word stands in the markup.
+inline std::size_t occurrences(std::string_view of, std::string_view in) {
+  std::size_t count = 0;
+  for (std::size_t at = in.find(of); at != std::string_view::npos; at = in.find(of, at + 1)) {
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace tensorpress::report

@@ -2,8 +2,8 @@
 
 torch.export runs the module once and gives its operators in order, with the module and the source
 line that each came from. An operator becomes one line of text through the functions of
-`text_operators` and `text_shapes`; parameters keep their names, so the emitted step takes the
-module's state_dict.
+`text_operators`, `text_elementwise` and `text_shapes`; parameters keep their names, so the emitted
+step takes the module's state_dict.
 
 That has three exceptions. Convolutions, norms and embeddings that torch.nn.functional runs on
 parameters that are not `weight` and `bias` of one module have these names besides the module's;
@@ -40,7 +40,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import text_operators, text_shapes, text_writing  # noqa: F401  (the first two register operators)
+from . import text_elementwise, text_operators, text_shapes, text_writing  # noqa: F401  (the first three register operators)
 from .text_export import exported
 from .text_names import ELEMENTS, Free, Names, running_module, word
 from .text_writing import Call, Expression, Unsupported

@@ -1,7 +1,7 @@
-"""What text_operators.py and text_shapes.py are written with: arguments of a call by the names of
-PyTorch's own schema, complete with defaults; the result as a `Call` or an expression; and WRITERS,
-where each operator's function is registered. What model text cannot say raises `Unsupported` with
-the reason; `model_text` adds the source line.
+"""What text_operators.py, text_elementwise.py and text_shapes.py are written with: arguments of a
+call by the names of PyTorch's own schema, complete with defaults; the result as a `Call` or an
+expression; and WRITERS, where each operator's function is registered. What model text cannot say
+raises `Unsupported` with the reason; `model_text` adds the source line.
 """
 
 from __future__ import annotations
