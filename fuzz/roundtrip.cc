@@ -31,7 +31,7 @@ bool is_fill(const TensorCase& made, double value) {
   });
 }
 
-/// What the bound means for these elements; rounding twice may add two units in the last place.
+/// What the bound means for these elements, up to the rounding of long doubles.
 template <class T>
 struct Promise {
   Promise(const TensorCase& made, double stored_limit) : bound(made.options.bound) {
@@ -46,7 +46,7 @@ struct Promise {
     limit = stored_limit;
     if (!bound) return;
     if (bound->kind() == Bound::Kind::absolute) limit = bound->value();
-    if (bound->kind() == Bound::Kind::relative) limit = bound->value() * range * (1 + 0x1p-51L);
+    if (bound->kind() == Bound::Kind::relative) limit = bound->value() * range * (1 + 0x1p-61L);
   }
 
   long double allowed(double x) const {

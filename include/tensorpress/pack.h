@@ -36,10 +36,11 @@ enum class Rounding : std::uint8_t {
 /// value: the value is minimum + code * scale. Takes f32, f16 and bf16.
 ///
 /// - The error is at most scale / 2 (nearest) or below scale (stochastic), and scale is at most
-///   1.04 (max - min + 2^-10 |min|) / (2^bits - 1), or 2^-112 if that is more.
+///   1.04 (max - min + 2^-10 |min|) / (2^bits - 1), or 2^-112 if that is more. In f16 and bf16 the
+///   rounding of the result to its type comes on top.
 /// - In a group whose minimum is 0, such as one of a ReLU's output, zeros stay zero; a group in
-///   which all values are equal comes back within 2^-10 of it, exactly if the value has at most 11
-///   significant bits. (1 bit nearest promises neither.)
+///   which all values are equal comes back within 2^-10 of it, or 2^-112 if that is more, exactly
+///   if the value has at most 11 significant bits. (1 bit nearest promises neither.)
 /// - 1 bit, nearest: the group's two conditional means, of the values above its mean and of the
 ///   others, so that its sum is about kept (the lower mean to 2^-11 of itself, the distance to
 ///   2^-6). The bound above does not hold. 1 bit, stochastic: minimum and maximum.

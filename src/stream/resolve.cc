@@ -45,13 +45,26 @@ double pointwise_limit(double share, DType dtype) {
   return left > 0 ? portable_log2(1 + left) : 0;
 }
 
-// Never above the true product: among subnormals a rounded one could be, by much of it.
+// Never above the true product, which fma knows; among subnormals it is told from larger numbers.
 double share_of(double width, double share) {
   constexpr double kUp = 0x1p200, kTiny = 0x1p-900;
-  if (width * share > kTiny || width > 1) return width * share;
-  const double exact = width * kUp * share;
-  const double product = exact / kUp;
-  return product * kUp > exact ? std::nextafter(product, 0.0) : product;
+  if (width * share < kTiny && width <= 1) {
+    const double larger = share_of(width * kUp, share);
+    const double product = larger / kUp;
+    return product * kUp > larger ? std::nextafter(product, 0.0) : product;
+  }
+  const double product = width * share;
+  return std::fma(width, share, -product) < 0 ? std::nextafter(product, 0.0) : product;
+}
+
+// Never above the true distance: the difference's rounding error is itself a double (Knuth's
+// two-sum). A range that no double holds is the largest double.
+double width_of(const ValueRange& range) {
+  const double width = range.high - range.low;
+  if (!std::isfinite(width)) return std::numeric_limits<double>::max();
+  const double low_part = range.high - width;
+  const double error = (range.high - (width + low_part)) + (low_part - range.low);
+  return error < 0 ? std::nextafter(width, 0.0) : width;
 }
 
 Result<void> check_request(const Codec& codec, const TensorSource& source,
@@ -151,8 +164,7 @@ class Resolution {
 
   Result<double> width_of_range() {
     if (options_.bound.value_range) {
-      return std::min(options_.bound.value_range->high - options_.bound.value_range->low,
-                      std::numeric_limits<double>::max());
+      return width_of(*options_.bound.value_range);
     }
     TRY(const auto plan, plan_for_looking());
     TRY(Survey survey, look_.survey(plan.grid, options_.bound.fill_values));
@@ -160,7 +172,7 @@ class Resolution {
       options_.bound.on_likely_fill(survey.likely_fill->value, survey.likely_fill->without_it);
     }
     hints_ = std::move(survey.chunks);
-    return std::min(survey.range.high - survey.range.low, std::numeric_limits<double>::max());
+    return width_of(survey.range);
   }
 
   Result<StreamPlan> plan_for_looking() {
@@ -189,7 +201,8 @@ class Resolution {
 
   Result<Trial> try_limit(double limit, const ChunkGrid& grid,
                           std::span<const std::uint64_t> chunks) {
-    TRY(const Codec codec, with_limit(limit));
+    TRY(const Codec unlearned, with_limit(limit));
+    TRY(const Codec codec, learn(unlearned));
     TRY(const auto chunk_codec, create_chunk_codec(codec));
     return look_.trial(*chunk_codec, grid, chunks);
   }
@@ -227,12 +240,21 @@ class Resolution {
     if (width == 0) return 0.0;
     TRY(const auto plan, plan_for_looking());
     const auto samples = sample_chunks(plan.grid, source_.dtype());
-    double low = std::max(width * 1e-12, std::numeric_limits<double>::denorm_min()), high = width;
+    const double smallest =
+        source_.dtype() == DType::f64 ? std::numeric_limits<double>::denorm_min() : 0x1p-150;
+    double low = std::max(width * 1e-12, smallest), high = width;
     TRY(const Trial loosest, try_limit(high, plan.grid, samples));
     if (loosest.ratio() < ratio) {
       return bad_argument("a ratio of ", ratio,
                           " is out of reach: even a bound of the whole range, ", width, ", gives ",
                           rounded(loosest.ratio()), " on samples");
+    }
+    // A few outliers, and the range says little of the values: on to smaller bounds while those do.
+    while (low > smallest) {
+      TRY(const Trial trial, try_limit(low, plan.grid, samples));
+      if (trial.ratio() < ratio) break;
+      high = low;
+      low = std::max(low * 1e-12, smallest);
     }
     for (int step = 0; step < 24 && high > low * 1.002; ++step) {
       const double middle = geometric_mean(low, high);
@@ -282,7 +304,8 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& sour
   if (!registered->info.error_bounded) {
     if (options.bound.bound) {
       return bad_argument("codec ", codec.name(),
-                          " has a fixed rate and takes no bound; its error is measured and stored");
+                          " has a fixed rate and takes no bound; its error is measured and stored. "
+                          "Codecs dense, ceresz and ceresz2 keep bounds");
     }
     return ResolvedCodec{codec};
   }

@@ -237,6 +237,12 @@ TEST(CApi, EmptyAndZeroDimensionalTensorsAreOrdinary) {
             TENSORPRESS_OK);
   EXPECT_EQ(output, nullptr);
   EXPECT_EQ(bytes, 0u);
+  const std::int64_t numpys_strides[] = {0, 0};
+  const tensorpress_mutable_view nothing = {nullptr, TENSORPRESS_F64, 2, empty_shape,
+                                            numpys_strides};
+  EXPECT_EQ(
+      tensorpress_decompress(empty_stream.data(), empty_stream.size(), &nothing, nullptr, nullptr),
+      TENSORPRESS_OK);
 
   const float scalar = 4.5F;
   const tensorpress_view one = {&scalar, TENSORPRESS_F32, 0, nullptr, nullptr};

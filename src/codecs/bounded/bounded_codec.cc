@@ -28,11 +28,12 @@ class BoundedCodec final : public ChunkCodec {
   Result<CompressedChunk> compress(const TensorView& chunk, std::span<std::byte> output,
                                    ChunkWorkspace& workspace) const override {
     if (!parameters_.limit) return internal_error("the bound has not been resolved");
-    if (const auto coded =
-            compress_chunk(*coder_, parameters_, with_an_axis(chunk), output, workspace)) {
-      return *coded;
-    }
-    return compress_raw(chunk, output, workspace);
+    const auto attempt =
+        compress_chunk(*coder_, parameters_, with_an_axis(chunk), output, workspace);
+    if (attempt.coded) return *attempt.coded;
+    CompressedChunk raw = compress_raw(chunk, output, workspace);
+    raw.special_elements = attempt.special_elements;
+    return raw;
   }
 
   Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,

@@ -8,11 +8,15 @@
 
 namespace tensorpress::bounded {
 
-/// Nothing when the chunk is better stored raw. The chunk has at least one element and one axis;
-/// `parameters.limit` is set.
-std::optional<CompressedChunk> compress_chunk(const FieldCoder& coder, const Parameters& parameters,
-                                              const TensorView& chunk, std::span<std::byte> output,
-                                              ChunkWorkspace& workspace);
+struct ChunkAttempt {
+  std::optional<CompressedChunk> coded = {};  // absent when the chunk is better stored raw
+  std::uint64_t special_elements = 0;         // NaN, infinite and fill values, either way
+};
+
+/// The chunk has at least one element and one axis; `parameters.limit` is set.
+ChunkAttempt compress_chunk(const FieldCoder& coder, const Parameters& parameters,
+                            const TensorView& chunk, std::span<std::byte> output,
+                            ChunkWorkspace& workspace);
 
 /// `chunk` is contiguous.
 Result<void> decompress_chunk(const FieldCoder& coder, const Parameters& parameters,

@@ -1,4 +1,5 @@
 // One chunk with a bound into bytes; the layout is in bounded_codec.h.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -64,6 +65,8 @@ class ChunkCompression {
     }
     return parameters_.pointwise() ? code_logarithms(output) : code_values(output);
   }
+  // Once it has been compressed.
+  std::uint64_t special_elements() const { return scan_.specials; }
 
  private:
   void load(const TensorView& chunk) {
@@ -93,6 +96,9 @@ class ChunkCompression {
     return load_bits<Element>(elements_ + i * sizeof(Element));
   }
 
+  // Point-wise bounds store zeros bit for bit, and a limit of 0 everything.
+  bool keeps_signs_of_zeros() const { return parameters_.pointwise() || *parameters_.limit == 0; }
+
   // Where one value serves for all, within the bound and with zeros kept.
   bool try_constant() {
     if (special_count_ == 0 && scan_.specials > 0) return false;
@@ -100,6 +106,13 @@ class ChunkCompression {
     if (!(low <= high)) return false;
     Element element;
     to_element(low, element);
+    if (low == 0 && high == 0 && keeps_signs_of_zeros()) {
+      const bool negative = std::signbit(values_[0]);
+      if (std::ranges::any_of(values_, [&](Value v) { return std::signbit(v) != negative; })) {
+        return false;
+      }
+      to_element(negative ? -0.0 : 0.0, element);
+    }
     if (low != high) {
       if (parameters_.pointwise()) return false;
       const double middle = scan_.zeros ? 0 : low + (high - low) / 2;
@@ -169,6 +182,7 @@ class ChunkCompression {
     if (measured_error_) return *measured_error_;
     if ((flags_ & kConstant) != 0 && scan_.min == scan_.max) return 0;
     const double limit = *parameters_.limit, count = static_cast<double>(count_ - special_count_);
+    if (count == 0) return 0;
     const double squared = count * limit * limit;
     return squared > 0x1p-900 ? squared : count * square_at_least(limit);
   }
@@ -323,12 +337,13 @@ class ChunkCompression {
 
 }  // namespace
 
-std::optional<CompressedChunk> compress_chunk(const FieldCoder& coder, const Parameters& parameters,
-                                              const TensorView& chunk, std::span<std::byte> output,
-                                              ChunkWorkspace& workspace) {
+ChunkAttempt compress_chunk(const FieldCoder& coder, const Parameters& parameters,
+                            const TensorView& chunk, std::span<std::byte> output,
+                            ChunkWorkspace& workspace) {
   const auto compress = [&](auto element) {
-    return ChunkCompression<decltype(element)>(coder, parameters, chunk, workspace)
-        .compress(output);
+    ChunkCompression<decltype(element)> compression(coder, parameters, chunk, workspace);
+    const auto coded = compression.compress(output);
+    return ChunkAttempt{coded, compression.special_elements()};
   };
   switch (chunk.dtype) {
     case DType::f32:
@@ -343,7 +358,7 @@ std::optional<CompressedChunk> compress_chunk(const FieldCoder& coder, const Par
     case DType::i16:
       break;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace tensorpress::bounded

@@ -5,6 +5,7 @@
 
 #include "base/elements.h"
 #include "base/planes.h"
+#include "base/squares.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::dct_chop {
@@ -154,8 +155,7 @@ double slab_squared_error(const TensorView& chunk, const Geometry& geometry, con
                     original.data());
       store_elements(chunk.dtype, row + start, stored.data(), element_bytes, length);
       load_elements(chunk.dtype, stored.data(), element_bytes, length, copy.data());
-      for (std::size_t i = 0; i < length; ++i)
-        sum += (original[i] - copy[i]) * (original[i] - copy[i]);
+      for (std::size_t i = 0; i < length; ++i) sum += square_at_least(original[i] - copy[i]);
     }
   };
   if (geometry.linear()) {

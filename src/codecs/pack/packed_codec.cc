@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/elements.h"
+#include "base/squares.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::packing {
@@ -91,7 +92,7 @@ double squared_difference(DType dtype, std::span<const std::byte> a, std::span<c
     const std::size_t size = std::min(kPiece, count - i);
     load_elements(dtype, a.data() + i * size_of(dtype), stride, size, left.data());
     load_elements(dtype, b.data() + i * size_of(dtype), stride, size, right.data());
-    for (std::size_t j = 0; j < size; ++j) sum += (left[j] - right[j]) * (left[j] - right[j]);
+    for (std::size_t j = 0; j < size; ++j) sum += square_at_least(left[j] - right[j]);
   }
   return sum * (1 + kSummationShare);
 }
