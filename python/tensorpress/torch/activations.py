@@ -74,7 +74,8 @@ def compress_activations(
 
 
 class Handle:
-    """What autograd holds instead of a tensor. A weight is held itself."""
+    """What autograd holds instead of a tensor. A weight, and what has no plain memory, is held
+    itself."""
 
     __slots__ = ("shape", "start", "strides", "value", "version", "weight", "wish")
 
@@ -185,7 +186,7 @@ class CompressedActivations:
     def _pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
         if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
             return tensor
-        if tensor.layout is not torch.strided or tensor.is_meta or self._is_weight(tensor):
+        if _is_unusual(tensor) or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
         call, running = self._functions.call, self._modules.running
         name = self._modules.name_for(call.name or "value")
@@ -342,6 +343,13 @@ class CompressedActivations:
 
 def _fidelity(codec: TensorCodec) -> float:
     return codec.fidelity
+
+
+def _is_unusual(tensor: torch.Tensor) -> bool:
+    """Whether memory alone does not say the values: sparse tensors, those without any, and those
+    that are to be read as conjugates or with the other sign."""
+    strided = tensor.layout is torch.strided
+    return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()
 
 
 def _overlap(one: StoredValue, other: StoredValue) -> bool:

@@ -44,7 +44,8 @@ class VersionCounter:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._alias = tensor.detach()
-        self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        if tensor.layout is torch.strided:  # others have no empty alias, and are held anyway
+            self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         self.saved = self._alias._version
 
     @property
