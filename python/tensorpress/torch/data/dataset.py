@@ -6,6 +6,7 @@ import bisect
 import itertools
 import json
 import math
+import operator
 import os
 import pathlib
 import time
@@ -17,6 +18,7 @@ from torch.utils.data import Dataset, default_collate
 
 from ..._codec import Codec, Parameter, codec_from
 from ..._reader import checked_threads
+from .labels import check_labels, load_labels, save_labels
 from .samples import Normalization, Normalizer, as_tensor, check_like, check_planes
 from .shards import Shard
 
@@ -62,6 +64,8 @@ class CompressedDataset(Dataset[Any]):
         samples = _samples(source, rows, normalizer, self.codec.name)
         first, self.original_bytes, self.normalization = next(samples)
         self.sample_shape, self.dtype = tuple(first.shape), first.dtype
+        if home is not None and rows:
+            check_labels(rows[0], home)
         per_shard = max(1, shard_bytes // (first.numel() * first.element_size()))
         for batch in _batched(itertools.chain([first], samples), per_shard):
             path = None if home is None else home / f"{len(self._shards):06}.tpz"
@@ -94,7 +98,7 @@ class CompressedDataset(Dataset[Any]):
         self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
         self.compression_seconds = 0.0
         self.labelled = fields["labelled"]
-        self._columns = torch.load(home / LABELS, weights_only=True)
+        self._columns = load_labels(home / LABELS)
         self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
         for shard in self._shards:
             shape = shard.info()["shape"]
@@ -110,7 +114,7 @@ class CompressedDataset(Dataset[Any]):
 
     def _describe(self, home: pathlib.Path) -> None:
         """The description comes last and at once: a folder without one is not finished."""
-        torch.save(self._columns, home / LABELS)
+        save_labels(self._columns, home / LABELS)
         fields = {
             "codec": self.codec.to_dict(),
             "shape": list(self.sample_shape),
@@ -144,6 +148,7 @@ class CompressedDataset(Dataset[Any]):
 
     def inputs(self, indices: Sequence[int]) -> torch.Tensor:
         """These samples, decompressed into one tensor; neighbours in one call."""
+        indices = [_checked_index(index, len(self)) for index in indices]
         out = torch.empty((len(indices), *self.sample_shape), dtype=self.dtype)
         for place, shard, first, count in self._runs(indices):
             shard.read(first, out[place : place + count])
@@ -151,11 +156,12 @@ class CompressedDataset(Dataset[Any]):
 
     def coefficients(self, indices: Sequence[int]) -> torch.Tensor:
         """What is stored of these samples, one row each, for a ChopDecompressor to bring back."""
+        indices = [_checked_index(index, len(self)) for index in indices]
         rows = [
             shard.coefficients()[first : first + count]
             for _, shard, first, count in self._runs(indices)
         ]
-        return torch.cat(rows)
+        return torch.cat(rows) if rows else self._shards[0].coefficients()[:0]
 
     def labels(self, indices: Sequence[int]) -> list[Any]:
         """What follows the samples, collated as PyTorch's own loader does."""
@@ -274,6 +280,7 @@ def _new_folder(home: pathlib.Path) -> pathlib.Path:
 
 
 def _checked_index(index: int, length: int) -> int:
-    if not -length <= index < length:
+    place = operator.index(index)
+    if not -length <= place < length:
         raise IndexError(f"index {index} is out of range for {length} samples")
-    return int(index) % length
+    return place % length
