@@ -81,8 +81,8 @@ def restore_signs(values: torch.Tensor, signs: torch.Tensor) -> torch.Tensor:
 
 
 def _flat(values: torch.Tensor) -> torch.Tensor:
-    # DLPack refuses tensors that require gradients.
-    return values.detach().view(-1)
+    # DLPack refuses tensors that require gradients, and loses the sign of lazily negated ones.
+    return values.detach().resolve_neg().view(-1)
 
 
 def _as_numbers(values: torch.Tensor) -> torch.Tensor:
