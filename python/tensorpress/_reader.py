@@ -44,7 +44,9 @@ class Reader:
     """
 
     def __init__(self, source: Source, *, threads: int = 1) -> None:
-        self._source = source
+        # A pickle may be read in another folder.
+        is_path = isinstance(source, (str, os.PathLike))
+        self._source = os.path.abspath(os.fsdecode(source)) if is_path else source
         self._threads = checked_threads(threads)
         self._core = open_core(source)
         fields = self._core.info()

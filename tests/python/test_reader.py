@@ -133,6 +133,15 @@ def test_a_pickled_reader_opens_its_file_again(tpz):
         assert np.array_equal(again[3], reader[3])
 
 
+def test_a_pickled_reader_finds_its_file_from_another_folder(tpz, monkeypatch):
+    monkeypatch.chdir(tpz.parent)
+    with tensorpress.open(tpz.name) as reader:
+        pickled, expected = pickle.dumps(reader), reader[3]
+    monkeypatch.chdir("/")
+    with pickle.loads(pickled) as copy:
+        assert np.array_equal(copy[3], expected)
+
+
 def test_a_buffer_is_read_like_a_file(tpz):
     stream = bytearray(tpz.read_bytes())
     with tensorpress.open(stream) as reader, tensorpress.open(tpz) as from_file:

@@ -167,6 +167,15 @@ def test_a_dataset_in_memory_outlives_being_sent_to_workers():
     assert torch.equal(data[7], sample) and len(others) == 8
 
 
+def test_a_folder_named_from_here_is_found_from_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = CompressedDataset(list(pictures(3)), cf=4, folder="data")
+    opened = CompressedDataset.open("data")
+    opened.close()
+    monkeypatch.chdir("/")
+    assert torch.equal(opened[2], written[2])
+
+
 def test_indices_count_from_either_end_or_are_refused():
     data = CompressedDataset(list(pictures(9)), cf=4, shard_bytes=40_000)
     assert torch.equal(data.inputs([-1, 0, -9]), data.inputs([8, 0, 0]))

@@ -57,7 +57,7 @@ class CompressedDataset(Dataset[Any]):
         self.codec = codec_from(codec, parameters)
         threads = checked_threads(threads)
         normalizer = Normalizer(normalize)
-        home = None if folder is None else _new_folder(pathlib.Path(folder))
+        home = None if folder is None else _new_folder(pathlib.Path(folder).absolute())
         self._shards: list[Shard] = []
         rows: list[tuple[Any, ...]] = []
         began = time.perf_counter()
@@ -85,7 +85,7 @@ class CompressedDataset(Dataset[Any]):
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> CompressedDataset:
         """What was written with folder=, from any process."""
-        home = pathlib.Path(folder)
+        home = pathlib.Path(folder).absolute()  # files are opened later, and again by workers
         if not (home / DESCRIPTION).is_file():
             raise FileNotFoundError(
                 f"{home} holds no {DESCRIPTION}: nothing was written there, or writing was "
