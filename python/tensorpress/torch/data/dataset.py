@@ -32,7 +32,8 @@ class CompressedDataset(Dataset[Any]):
     source:    a map-style dataset of tensors or NumPy arrays, or of tuples that begin with one;
                what follows (labels, targets) is not touched
     codec:     as for tensorpress.compress, with its parameters as keywords
-    folder:    writes .tpz files there instead of keeping the samples in memory
+    folder:    writes .tpz files there instead of keeping the samples in memory; labels are then
+               tensors, arrays, numbers, texts, and lists and dicts of them
     normalize: (means, standard deviations) a channel, applied before compression. Samples of
                uint8 become float32 and are divided by 255 first, also without normalize.
 
