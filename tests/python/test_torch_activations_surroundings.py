@@ -198,6 +198,43 @@ def test_a_copy_that_is_made_inside_is_not_watched(copied):
     assert torch.equal(average(x), model(x))
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_pass_as_they_are():
+    linear = nn.Linear(64, 64)
+    rows = [torch.randn(30, 64), torch.randn(50, 64)]
+
+    def loss():
+        nested = torch.nested.nested_tensor(rows)
+        return torch.nested.to_padded_tensor(linear(nested).relu(), 0.0).square().sum()
+
+    loss().backward()
+    expected = gradients(linear)
+    linear.zero_grad()
+    with compress_activations(linear, "lossless"):
+        loss().backward()
+    assert near(gradients(linear), expected, 1e-7)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize(
+    "layer", [lambda: nn.Conv2d(16, 64, 3), lambda: nn.ConvTranspose2d(16, 64, 3)]
+)
+def test_weights_that_are_computed_stay_exact(layer, autocast):
+    """The gradient of a layer's input depends on nothing else that is saved."""
+    model = nn.utils.parametrizations.weight_norm(layer())
+    x = torch.randn(4, 16, 32, 32, requires_grad=True)
+
+    def gradient():
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            result = model(x * 1).float().sum()
+        return torch.autograd.grad(result, x)[0]
+
+    expected = gradient()
+    with compress_activations(model, "max") as run:
+        assert torch.equal(gradient(), expected)
+    assert any("quantize" in each.codec for each in run.report().activations)
+
+
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 def test_sparse_tensors_pass_as_they_are():
     class Neighbours(nn.Module):

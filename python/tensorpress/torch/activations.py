@@ -37,9 +37,6 @@ from .tensor_codecs import Quantize, TensorCodec
 from .value_coder import ValueCoder
 from .wishes import EXACTLY, Wish, Wishes
 
-# What only gives parameters another shape or type, such as autocast does.
-OF_PARAMETERS = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
-
 
 def compress_activations(
     model: torch.nn.Module,
@@ -218,12 +215,11 @@ class CompressedActivations:
             return True
         if tensor.untyped_storage()._cdata in self._weights:
             return True
-        node = tensor.grad_fn
-        while node is not None and node.name().removesuffix("Backward0") in OF_PARAMETERS:
-            node = node.next_functions[0][0]
-            if node is not None and node.name() == "torch::autograd::AccumulateGrad":
-                return isinstance(node.variable, torch.nn.Parameter)
-        return False
+        return any(
+            node.name() == "torch::autograd::AccumulateGrad"
+            and isinstance(node.variable, torch.nn.Parameter)
+            for node in saved_by.origins(tensor)
+        )
 
     def _new_value(self, tensor: torch.Tensor, span: Span, name: str) -> StoredValue:
         value = StoredValue(tensor, span, self._freed)
@@ -346,9 +342,9 @@ def _fidelity(codec: TensorCodec) -> float:
 
 
 def _is_unusual(tensor: torch.Tensor) -> bool:
-    """Whether memory alone does not say the values: sparse tensors, those without any, and those
-    that are to be read as conjugates or with the other sign."""
-    strided = tensor.layout is torch.strided
+    """Whether memory alone does not say the values: sparse and nested tensors, those without any,
+    and those that are to be read as conjugates or with the other sign."""
+    strided = tensor.layout is torch.strided and not tensor.is_nested
     return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()
 
 
