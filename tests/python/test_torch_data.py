@@ -3,6 +3,7 @@
 import datetime
 import os
 import pickle
+import shutil
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
@@ -165,6 +166,34 @@ def test_a_dataset_in_memory_outlives_being_sent_to_workers():
     others = [torch.full((data.stored_bytes,), 255, dtype=torch.uint8) for _ in range(8)]
     assert torch.equal(data.coefficients([7]), stored)
     assert torch.equal(data[7], sample) and len(others) == 8
+
+
+def test_a_folder_that_was_damaged_says_which_file_it_is(tmp_path):
+    CompressedDataset(TensorDataset(pictures(3), torch.arange(3)), cf=4, folder=tmp_path / "good")
+    for name, content in (
+        ("dataset.json", b"{"),
+        ("dataset.json", b"[]"),
+        ("dataset.json", b'{"codec": {"codec": "dct-chop"}}'),
+        ("labels.pt", b"no labels"),
+        ("labels.pt", pickle.dumps([os.getcwd], protocol=2)),
+    ):
+        folder = tmp_path / "damaged"
+        shutil.copytree(tmp_path / "good", folder)
+        (folder / name).write_bytes(content)
+        with pytest.raises(tensorpress.CorruptError, match=name):
+            CompressedDataset.open(folder)
+        shutil.rmtree(folder)
+    torch.save([torch.arange(2)], tmp_path / "good" / "labels.pt")
+    with pytest.raises(tensorpress.CorruptError, match="one label for each"):
+        CompressedDataset.open(tmp_path / "good")
+
+
+def test_samples_of_the_other_byte_order_are_swapped_and_masked_ones_refused():
+    samples = pictures(2).numpy()
+    swapped = CompressedDataset(list(samples.astype(">f4")), cf=4)
+    assert torch.equal(swapped[1], CompressedDataset(list(samples), cf=4)[1])
+    with pytest.raises(TypeError, match="sample 0 is a masked array"):
+        CompressedDataset(list(np.ma.masked_greater(samples, 1)), cf=4)
 
 
 def test_a_folder_named_from_here_is_found_from_elsewhere(tmp_path, monkeypatch):

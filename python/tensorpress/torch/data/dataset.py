@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, default_collate
 
+from ... import _core
 from ..._codec import Codec, Parameter, codec_from
 from ..._reader import checked_threads
 from .labels import check_labels, load_labels, save_labels
@@ -92,21 +93,28 @@ class CompressedDataset(Dataset[Any]):
                 f"{home} holds no {DESCRIPTION}: nothing was written there, or writing was "
                 "interrupted; write it with CompressedDataset(source, folder=...)"
             )
-        fields = json.loads((home / DESCRIPTION).read_text())
         self = cls.__new__(cls)
-        self.codec = Codec.from_dict(fields["codec"])
-        self.sample_shape, self.dtype = tuple(fields["shape"]), getattr(torch, fields["dtype"])
-        self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
-        self.compression_seconds = 0.0
-        self.labelled = fields["labelled"]
+        try:
+            self._take(json.loads((home / DESCRIPTION).read_text()), home)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _core.CorruptError(f"{home / DESCRIPTION} is damaged: {error!r}") from error
         self._columns = load_labels(home / LABELS)
-        self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
         for shard in self._shards:
             shape = shard.info()["shape"]
             if shape != (shard.count, *self.sample_shape):
                 raise ValueError(f"{shard.source} holds {shape}, which {DESCRIPTION} does not say")
         self._index()
+        if any(len(column) != len(self) for column in self._columns):
+            raise _core.CorruptError(f"{home / LABELS} has not one label for each sample")
         return self
+
+    def _take(self, fields: dict[str, Any], home: pathlib.Path) -> None:
+        self.codec = Codec.from_dict(fields["codec"])
+        self.sample_shape, self.dtype = tuple(fields["shape"]), getattr(torch, fields["dtype"])
+        self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
+        self.compression_seconds = 0.0
+        self.labelled = fields["labelled"]
+        self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
 
     def _index(self) -> None:
         counts = [shard.count for shard in self._shards]

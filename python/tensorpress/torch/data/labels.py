@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ... import _core
+
 _NUMBERS = "?bhilqBHILQefdgFDSU"  # NumPy's characters for its types of numbers and texts
 
 
@@ -34,8 +36,11 @@ def save_labels(columns: list[Any], path: str | os.PathLike[str]) -> None:
 
 
 def load_labels(path: str | os.PathLike[str] | io.BytesIO) -> list[Any]:
-    with torch.serialization.safe_globals(_numpys_own()):
-        columns: list[Any] = torch.load(path, weights_only=True)
+    try:
+        with torch.serialization.safe_globals(_numpys_own()):
+            columns: list[Any] = torch.load(path, weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        raise _core.CorruptError(f"{path} is damaged, or holds more than data") from error
     return columns
 
 
@@ -47,7 +52,7 @@ def check_labels(row: tuple[Any, ...], folder: pathlib.Path) -> None:
             torch.save([label], draft)
             draft.seek(0)
             load_labels(draft)
-        except (pickle.PickleError, AttributeError, TypeError) as error:
+        except (pickle.PickleError, AttributeError, TypeError, _core.CorruptError) as error:
             raise TypeError(
                 f"a label is or holds a {type(label).__name__} that {folder} could not give back; "
                 "labels in a folder are tensors, arrays, numbers, texts, and lists and dicts of "
