@@ -190,3 +190,10 @@ def test_the_library_packs_what_pytorch_has_yet_to_negate_as_it_reads():
         native_packing.sign_pack,
     ):
         assert torch.equal(pack(negated), pack(plain))
+
+
+def test_any_seed_of_pytorch_is_one():
+    packed = [
+        ops.quantize_pack(X, 4, 256, "stochastic", seed) for seed in (-1, 2**63 - 1, -(2**63))
+    ]
+    assert len({bytes(each.numpy()) for each in packed}) == 3

@@ -21,6 +21,7 @@ def quantize_pack(
     values: torch.Tensor, bits: int, group: int, rounding: str, seed: int
 ) -> torch.Tensor | None:
     packed = _bytes(_core.quantize_size(values.numel(), bits, group))
+    seed %= 2**64  # operators of PyTorch have signed numbers
     fits = _core.quantize_pack(_flat(values), packed, bits, group, rounding, seed, _threads())
     return packed if fits else None
 
