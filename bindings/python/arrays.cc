@@ -79,7 +79,13 @@ TensorView view_of(const ReadOnlyArray& array, bool bits_of_bf16) {
 }
 
 MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16) {
-  return make_view<std::byte*>(array, bits_of_bf16);
+  const auto view = make_view<std::byte*>(array, bits_of_bf16);
+  for (std::size_t axis = 0; axis < view.shape.rank(); ++axis) {
+    if (view.strides[axis] == 0 && view.shape[axis] > 1 && view.element_count() > 0) {
+      throw nb::value_error("the elements of the output share memory; pass a copy of it");
+    }
+  }
+  return view;
 }
 
 void refuse_overlap(const TensorView& tensor, std::span<const std::byte> stream) {

@@ -66,6 +66,8 @@ nb::dict config() {
 }  // namespace tensorpress::python
 
 NB_MODULE(_core, module) {
+  // What is still alive when Python ends, such as a dataset in a worker, is no reason to print.
+  nb::set_leak_warnings(false);
   module.attr("__version__") = TENSORPRESS_VERSION_STRING;
   module.def("codecs", &tensorpress::python::list_codecs);
   module.def("config", &tensorpress::python::config);

@@ -34,12 +34,15 @@ def as_input(array: Any) -> tuple[Any, bool]:
     if isinstance(array, (np.ndarray, np.generic)):
         return _as_native(np.asarray(array))
     if hasattr(array, "__dlpack__"):
-        return _detached(array), False
+        # A tensor that is to be read with the other sign would come through DLPack without it.
+        return _detached(array.resolve_neg() if _is_negated(array) else array), False
     return _as_native(_as_numpy(array))
 
 
 def as_output(out: Any) -> tuple[Any, bool]:
     """The same for `out`, which must be written to as it is."""
+    if isinstance(out, np.ma.MaskedArray):
+        raise TypeError("a masked array would hide what is written; pass out=array.data")
     if isinstance(out, np.ndarray):
         if not out.flags.writeable:
             raise ValueError("out is read-only")
@@ -50,6 +53,8 @@ def as_output(out: Any) -> tuple[Any, bool]:
             raise ValueError("out must have native byte order and aligned elements")
         return out, False
     if hasattr(out, "__dlpack__"):
+        if _is_negated(out):
+            raise ValueError("out is a view that turns signs around; pass out.resolve_neg()")
         return _detached(out), False
     try:
         view = memoryview(out)
@@ -115,3 +120,8 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
 def _detached(tensor: Any) -> Any:
     """PyTorch exports no tensor that records its gradient."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
+
+
+def _is_negated(tensor: Any) -> bool:
+    """PyTorch's lazy minus, which the imaginary part of a conjugate has."""
+    return bool(getattr(tensor, "is_neg", bool)())

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._arrays import as_input, as_output, dtype_of
 from ._codec import Codec, Parameter, codec_from
-from ._reader import MAX_BYTES, checked_threads, open_core
+from ._reader import MAX_BYTES, checked_max_bytes, checked_threads, open_core
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # every type checker knows it
@@ -76,7 +76,7 @@ def compress(
         ratio=ratio,
     )
     chosen = codec_from(codec, {**bounds, **parameters})
-    fills = _numbers(fill_values)
+    fills = fill_numbers(fill_values)
     data, bits_of_bf16 = as_input(array)
     result = _core.compress(
         data,
@@ -108,7 +108,7 @@ def decompress(
     >>> copy.shape == field.shape
     True
     """
-    threads = checked_threads(threads)
+    threads, max_bytes = checked_threads(threads), checked_max_bytes(max_bytes)
     result = out
     if out is None:
         fields = _core.Reader.of_buffer(data).info()
@@ -118,7 +118,7 @@ def decompress(
             )
         result = np.empty(fields["shape"], dtype_of(fields["dtype"]))
     target, bits_of_bf16 = as_output(result)
-    _core.decompress(data, target, bits_of_bf16, threads, operator.index(max_bytes))
+    _core.decompress(data, target, bits_of_bf16, threads, max_bytes)
     return result
 
 
@@ -183,13 +183,13 @@ def show_config() -> dict[str, Any]:
     return _core.config()
 
 
-def _numbers(values: float | Iterable[float]) -> list[float]:
+def fill_numbers(values: float | Iterable[float]) -> list[float]:
+    """One fill value or several, without those that come back exactly anyway and that a list of
+    fill values cannot hold: NaN and infinities."""
     if isinstance(values, (str, bytes)):
         raise TypeError(f"fill_values are numbers, and {values!r} is not")
-    if isinstance(values, (int, float, np.number)):
-        return [float(values)]
-    # NaN comes back exactly anyway, and a list of fill values cannot hold it.
-    numbers = [float(value) for value in values]
+    several = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
+    numbers = [float(value) for value in (values if several else [values])]
     return [number for number in numbers if math.isfinite(number)]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 import operator
 import os
+from collections.abc import Iterator
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ class Reader:
     """
 
     def __init__(self, source: Source, *, threads: int = 1) -> None:
-        self._source = source
+        # A pickle may be read in another folder.
+        is_path = isinstance(source, (str, os.PathLike))
+        self._source = os.path.abspath(os.fsdecode(source)) if is_path else source
         self._threads = checked_threads(threads)
         self._core = open_core(source)
         fields = self._core.info()
@@ -77,21 +81,21 @@ class Reader:
 
     def read(self, out: Any = None, *, threads: int | None = None) -> Any:
         """All of it, as a new array or into `out`."""
-        if out is not None and tuple(out.shape) != self.shape:
-            raise ValueError(f"out has shape {tuple(out.shape)}, the stream {self.shape}")
         result = np.empty(self.shape, self.dtype) if out is None else out
+        shape = tuple(as_output(result)[0].shape)
+        if shape != self.shape:
+            raise ValueError(f"out has shape {shape}, the stream {self.shape}")
         self._read([0] * self.ndim, result, threads)
         return result
 
     def __getitem__(self, index: Index) -> Any:
         wanted = _positions(index, self.shape)
-        begins = [min(each[0], each[-1]) if each else 0 for each in wanted]
-        ends = [max(each[0], each[-1]) + 1 if each else 0 for each in wanted]
-        region = np.empty(
-            [end - begin for begin, end in zip(begins, ends, strict=True)], self.dtype
-        )
-        self._read(begins, region)
-        return region[_inside(index, wanted)]
+        result = np.empty([len(each) for each in wanted], self.dtype)
+        for places in _without_skipped_chunks(wanted, self.chunk_shape):
+            some = [each[place] for each, place in zip(wanted, places, strict=True)]
+            self._read_positions(some, result[places])
+        entries = _entries(index, self.ndim)
+        return result[tuple(slice(None) if isinstance(each, slice) else 0 for each in entries)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
@@ -127,6 +131,16 @@ class Reader:
         state = "closed" if self.closed else "open"
         return f"<{state} tensorpress.Reader of {self._dtype_name} {self.shape}>"
 
+    def _read_positions(self, wanted: list[range], out: np.ndarray[Any, Any]) -> None:
+        begins = [min(each[0], each[-1]) if each else 0 for each in wanted]
+        if all(len(each) <= 1 or abs(each.step) == 1 for each in wanted):
+            self._read(begins, out[tuple(slice(None, None, each.step) for each in wanted)])
+            return
+        extents = [abs(each[-1] - each[0]) + 1 if each else 0 for each in wanted]
+        region = np.empty(extents, self.dtype)
+        self._read(begins, region)
+        out[...] = region[tuple(slice(None, None, each.step) for each in wanted)]
+
     def _read(self, origin: list[int], out: Any, threads: int | None = None) -> None:
         target, bits_of_bf16 = as_output(out)
         chosen = self._threads if threads is None else checked_threads(threads)
@@ -147,6 +161,13 @@ def checked_threads(threads: int) -> int:
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"threads={threads} is not in 1..{MAX_THREADS}")
     return count
+
+
+def checked_max_bytes(max_bytes: int) -> int:
+    count = operator.index(max_bytes)
+    if count < 0:
+        raise ValueError(f"max_bytes={max_bytes} is below 0")
+    return min(count, (1 << 64) - 1)
 
 
 def _reopen(source: Source, threads: int) -> Reader:
@@ -173,22 +194,30 @@ def _positions(index: Index, shape: tuple[int, ...]) -> list[range]:
         if isinstance(entry, slice):
             positions.append(range(*entry.indices(extent)))
             continue
-        if isinstance(entry, (bool, np.bool_)) or not hasattr(entry, "__index__"):
+        try:
+            at = operator.index(entry)
+        except TypeError:  # arrays have __index__ too
+            at = None
+        if at is None or isinstance(entry, (bool, np.bool_)):
             raise TypeError(
                 f"a reader takes integers, slices and an ellipsis, not {entry!r}; "
                 "read a slice and index that"
             )
-        at = operator.index(entry)
         if not -extent <= at < extent:
             raise IndexError(f"index {at} is out of bounds for axis {axis} with size {extent}")
         positions.append(range(at % extent, at % extent + 1))
     return positions
 
 
-def _inside(index: Index, positions: list[range]) -> tuple[int | slice, ...]:
-    """Picks the positions out of the region from the lowest to the highest of them."""
-    entries = _entries(index, len(positions))
-    return tuple(
-        slice(None, None, each.step) if isinstance(entry, slice) else 0
-        for entry, each in zip(entries, positions, strict=True)
-    )
+def _without_skipped_chunks(
+    wanted: list[range], chunk_shape: tuple[int, ...]
+) -> Iterator[tuple[slice, ...]]:
+    """Parts of the result that are read at once: all of an axis, or one place after the other where
+    the steps are as long as chunks, so that those in between are left alone."""
+    parts = [
+        [slice(place, place + 1) for place in range(len(each))]
+        if abs(each.step) > 1 and abs(each.step) >= extent
+        else [slice(None)]
+        for each, extent in zip(wanted, chunk_shape, strict=True)
+    ]
+    return itertools.product(*parts)

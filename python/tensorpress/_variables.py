@@ -13,6 +13,7 @@ out, so that the data can be read in any case.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -66,13 +67,16 @@ def describe(reader: Reader, stem: str) -> Description:
     anything else     an attribute of the variable, a number or a list where it is one in JSON
     """
     described = _from_notes(reader) or _from_plain_attributes(reader, stem)
+    for key in ("scale_factor", "add_offset"):
+        if isinstance(described.attributes.get(key), str):
+            del described.attributes[key]
     if len(described.dims) != reader.ndim or len(set(described.dims)) != reader.ndim:
         described.dims = tuple(f"dim_{axis}" for axis in range(reader.ndim))
     extents = dict(zip(described.dims, reader.shape, strict=True))
     described.coordinates = {
         dim: coordinate
         for dim, coordinate in described.coordinates.items()
-        if coordinate.values.shape == (extents.get(dim, -1),)
+        if coordinate.values.shape == (extents.get(dim, -1),) and dim != described.name
     }
     return described
 
@@ -114,7 +118,8 @@ def _from_plain_attributes(reader: Reader, stem: str) -> Description:
         if key.startswith("coord:"):
             described.coordinates[key.removeprefix("coord:")] = Coordinate(np.asarray(value))
         elif key in NUMBERS and not isinstance(value, str):
-            described.attributes[key] = np.asarray(value, reader.dtype)[()]
+            with contextlib.suppress(ValueError, OverflowError):  # -1 in a variable of uint8
+                described.attributes[key] = np.asarray(value, reader.dtype)[()]
         else:
             described.attributes[key] = value
     return described

@@ -17,7 +17,7 @@ import itertools
 import os
 import pathlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import h5py
@@ -25,6 +25,7 @@ import numpy as np
 
 from . import _core
 from ._codec import Codec
+from ._compression import fill_numbers
 
 __all__ = ["FILTER_ID", "Filter", "plugin_path", "read_parallel", "register", "write_parallel"]
 
@@ -67,7 +68,7 @@ class Filter(h5py.filters.FilterRefBase):
         layout: str | None = None,
         transform: str | None = None,
         coefficients: str | None = None,
-        fill_values: Sequence[float] = (),
+        fill_values: float | Iterable[float] = (),
         threads: int = 0,
     ) -> None:
         chop = {"cf": cf, "layout": layout, "transform": transform, "coefficients": coefficients}
@@ -85,7 +86,7 @@ class Filter(h5py.filters.FilterRefBase):
                 chosen.name,
                 chosen.pairs,
                 chosen.bound_text,
-                [float(value) for value in fill_values],
+                fill_numbers(fill_values),
                 int(threads),
             )
         )

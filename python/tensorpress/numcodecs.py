@@ -24,7 +24,7 @@ from numcodecs.compat import (
 
 from ._arrays import dtype_of
 from ._codec import Codec, Parameter, codec_from
-from ._compression import compress, decompress, info
+from ._compression import compress, decompress, fill_numbers, info
 
 
 class Tensorpress(NumcodecsCodec):
@@ -44,13 +44,12 @@ class Tensorpress(NumcodecsCodec):
         self,
         codec: str | Codec = "dense",
         *,
-        fill_values: Iterable[float] = (),
+        fill_values: float | Iterable[float] = (),
         dtype: Any = None,
         **keywords: Parameter,
     ) -> None:
         self._codec = codec_from(codec, keywords)
-        # NaN is exact anyway, and JSON cannot hold it.
-        self._fill_values = [float(value) for value in fill_values if math.isfinite(value)]
+        self._fill_values = fill_numbers(fill_values)
         self._dtype = None if dtype is None else np.dtype(dtype)
 
     def encode(self, buf: Any) -> bytes:
@@ -95,6 +94,8 @@ class Tensorpress(NumcodecsCodec):
         return f"Tensorpress({', '.join(f'{key}={value!r}' for key, value in config.items())})"
 
     def _as_array(self, buf: Any) -> np.ndarray[Any, Any]:
+        if isinstance(buf, np.ma.MaskedArray):
+            raise TypeError("a masked array has values that its mask hides: pass array.filled(...)")
         array: np.ndarray[Any, Any] = ensure_ndarray(buf)
         if array.dtype.itemsize == 1 and self._dtype is not None:
             array = ensure_contiguous_ndarray(array).view(self._dtype)

@@ -13,6 +13,7 @@ Inside this package `import onnx` is the onnx package; importing tensorpress doe
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Sequence
 
@@ -110,11 +111,7 @@ class _Model:
         if dtype not in TYPES:
             raise TypeError(f"dtype is {dtype!r}; it is one of {', '.join(TYPES)}")
         self.dtype = dtype
-        self.batch = tuple(shape[:-2])
-        for extent in self.batch:
-            whole = isinstance(extent, int) and not isinstance(extent, bool) and extent >= 0
-            if not whole and not (isinstance(extent, str) and extent):
-                raise ValueError(f"{extent!r} in shape is neither a length nor the name of an axis")
+        self.batch = tuple(_extent(each) for each in shape[:-2])
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
@@ -160,3 +157,12 @@ class _Model:
         onnx.checker.check_model(model, full_check=True)
         onnx.save_model(model, os.fspath(path))
         return shape
+
+
+def _extent(given: Extent) -> Extent:
+    """A length, also one of NumPy's, or a name."""
+    if isinstance(given, str) and given:
+        return given
+    if hasattr(given, "__index__") and not isinstance(given, bool) and given >= 0:
+        return operator.index(given)
+    raise ValueError(f"{given!r} in shape is neither a length nor the name of an axis")

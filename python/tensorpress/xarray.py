@@ -28,6 +28,10 @@ class TensorpressBackend(BackendEntrypoint):
         "drop_variables",
         "mask_and_scale",
         "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "use_cftime",
+        "decode_timedelta",
         "threads",
     )
 
@@ -37,7 +41,11 @@ class TensorpressBackend(BackendEntrypoint):
         *,
         drop_variables: str | Iterable[str] | None = None,
         mask_and_scale: bool = True,
-        decode_times: bool = True,
+        decode_times: Any = True,
+        concat_characters: bool = True,
+        decode_coords: Any = True,
+        use_cftime: bool | None = None,
+        decode_timedelta: Any = None,
         threads: int = 1,
     ) -> xarray.Dataset:
         path = os.fspath(filename_or_obj)
@@ -47,7 +55,13 @@ class TensorpressBackend(BackendEntrypoint):
             if drop_variables is not None:
                 dataset = dataset.drop_vars(drop_variables, errors="ignore")
             dataset = xarray.decode_cf(
-                dataset, mask_and_scale=mask_and_scale, decode_times=decode_times
+                dataset,
+                mask_and_scale=mask_and_scale,
+                decode_times=decode_times,
+                concat_characters=concat_characters,
+                decode_coords=decode_coords,
+                use_cftime=use_cftime,
+                decode_timedelta=decode_timedelta,
             )
         except BaseException:
             reader.close()
@@ -93,7 +107,8 @@ def attributes_of(array: xarray.DataArray) -> dict[str, str]:
 
     tensorpress.compress(array, relative=1e-4, attributes=attributes_of(array))
 
-    Coordinates of one axis are kept, times as CF conventions write them.
+    Coordinates of one axis are kept, times as CF conventions write them, and attributes that are
+    numbers, texts and lists of them.
     """
     coordinates = {}
     for dim in array.dims:
@@ -101,8 +116,16 @@ def attributes_of(array: xarray.DataArray) -> dict[str, str]:
             encoded = xarray.conventions.encode_cf_variable(array.coords[dim].variable)
             if encoded.dtype.kind in "fiuU":
                 coordinates[str(dim)] = Coordinate(np.asarray(encoded.values), dict(encoded.attrs))
-    simple = (str, int, float, np.number, np.ndarray, list, tuple)
-    kept = {str(key): value for key, value in array.attrs.items() if isinstance(value, simple)}
+    kept = {str(key): value for key, value in array.attrs.items() if _is_simple(value)}
     name = str(array.name) if array.name is not None else "variable"
     dims = tuple(str(dim) for dim in array.dims)
     return to_notes(name, array.dtype, dims, kept, coordinates)
+
+
+def _is_simple(value: Any) -> bool:
+    if not isinstance(value, (str, int, float, np.number, np.ndarray, list, tuple)):
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "biufSU"
+    except ValueError:  # lists of different lengths
+        return False

@@ -52,3 +52,8 @@ def test_python_gives_the_words_that_the_program_prints(settings):
         [PROGRAM, "hdf5", "args", "--json", *options], capture_output=True, check=True, text=True
     )
     assert list(Filter(**settings).filter_options) == json.loads(printed.stdout)["values"]
+
+
+def test_one_fill_value_need_not_be_a_list():
+    one, several = (Filter(absolute=1, fill_values=fill) for fill in (-999, [-999]))
+    assert one.filter_options == several.filter_options

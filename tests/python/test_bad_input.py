@@ -141,6 +141,9 @@ def test_a_stream_in_pieces_is_refused():
         (bytearray(10), ValueError, "shape"),
         (torch.empty(16, 15), ValueError, "shape"),
         (torch.empty(16, 16, dtype=torch.int32), TypeError, "element type"),
+        (torch.empty(16, 1).expand(16, 16), ValueError, "share memory"),
+        (torch.empty(16, 16, dtype=torch.complex64).conj().imag, ValueError, "signs"),
+        (np.ma.masked_all((16, 16), "f4"), TypeError, "masked"),
         ("text", TypeError, "cannot decompress into a str"),
     ],
 )
@@ -156,6 +159,9 @@ def test_max_bytes_refuses_before_anything_is_allocated():
     assert len(huge) < 1 << 22
     with pytest.raises(tensorpress.TooLargeError, match="max_bytes"):
         tensorpress.decompress(huge, max_bytes=1 << 20)
+    with pytest.raises(ValueError, match="max_bytes=-1 is below 0"):
+        tensorpress.decompress(PACKED, np.empty((16, 16), "f4"), max_bytes=-1)
+    assert tensorpress.decompress(PACKED, max_bytes=1 << 80).shape == (16, 16)
 
 
 def test_bfloat16_without_ml_dtypes_says_what_to_do(monkeypatch):

@@ -60,3 +60,14 @@ def test_room_for_the_worst_case_takes_no_memory_while_it_is_not_used():
     compressing, stream, _ = measure("'dct-chop', cf=1")
     assert stream < (MEGABYTES << 20) / 32
     assert compressing < (MEGABYTES << 20) / 4
+
+
+def test_a_reader_that_outlives_python_is_nothing_to_print_about():
+    """Datasets in worker processes end so."""
+    program = """
+import ctypes, numpy, tensorpress
+reader = tensorpress.open(tensorpress.compress(numpy.zeros(9, "f4"), absolute=1))
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(reader._core))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -75,6 +75,15 @@ def test_what_is_no_floating_point_number_is_a_type_error_that_says_how(buffer):
         Tensorpress(absolute=1).encode(buffer)
 
 
+def test_a_masked_array_is_refused_because_its_mask_would_be_lost():
+    with pytest.raises(TypeError, match="masked array"):
+        Tensorpress(absolute=1).encode(np.ma.masked_array(waves((10,)), True))
+
+
+def test_one_fill_value_need_not_be_a_list():
+    assert Tensorpress(absolute=1, fill_values=-999) == Tensorpress(absolute=1, fill_values=[-999])
+
+
 @pytest.mark.parametrize("size", [0, 4, 39, 41, 80])
 def test_an_out_of_another_size_is_a_value_error(size):
     packed = Tensorpress(absolute=1).encode(waves((10,)))

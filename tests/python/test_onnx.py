@@ -62,6 +62,11 @@ def test_a_named_axis_takes_any_length(tmp_path, layout):
         np.testing.assert_allclose(found, field, rtol=0, atol=1e-6)
 
 
+def test_a_shape_may_be_of_numpys_numbers(tmp_path):
+    shape = write_compressor(tmp_path / "x.onnx", np.array([2, 3, 16, 16]), cf=4)
+    assert shape == (2, 3, 8, 8) and {type(extent) for extent in shape} == {int}
+
+
 def test_a_single_plane_is_enough(tmp_path):
     compressor, decompressor, stated = models(tmp_path, (7, 9), cf=2, layout="triangle")
     assert stated == (2, 3)

@@ -87,6 +87,21 @@ def test_only_the_chunks_of_a_slice_are_read(tpz):
             reader[19, 29, 39]
 
 
+def test_long_steps_leave_the_chunks_between_them_alone(field):
+    """And what they give holds no more memory than it shows."""
+    stream = bytearray(tensorpress.compress(field, absolute=1e-3, chunk_shape=(1, 30, 40)))
+    whole = tensorpress.decompress(stream)
+    frames = [at for at in range(len(stream)) if stream[at : at + 4] == b"CHNK"]
+    stream[frames[3] + 40] ^= 0xFF
+    with tensorpress.open(stream) as reader:
+        for index in (np.s_[::5], np.s_[18::-4, 1::2], np.s_[1:2:9, ..., ::-1]):
+            part = reader[index]
+            assert np.array_equal(part, whole[index])
+            assert (part if part.base is None else part.base).nbytes == part.nbytes
+        with pytest.raises(tensorpress.CorruptError):
+            reader[::3]
+
+
 def test_reading_into_out(tpz):
     with tensorpress.open(tpz, threads=2) as reader:
         whole = reader.read()
@@ -94,6 +109,10 @@ def test_reading_into_out(tpz):
         assert reader.read(out) is out and np.array_equal(out.numpy(), whole)
         with pytest.raises(ValueError, match="shape"):
             reader.read(np.empty((20, 30, 39), "f4"))
+        with pytest.raises(ValueError, match="shape"):
+            reader.read(bytearray(whole.nbytes))
+        with pytest.raises(TypeError, match="integers, slices and an ellipsis"):
+            reader[np.array([1, 2])]
 
 
 def test_a_closed_reader_is_a_value_error(tpz):
@@ -112,6 +131,15 @@ def test_a_pickled_reader_opens_its_file_again(tpz):
         pickle.loads(pickle.dumps(reader)) as again,
     ):
         assert np.array_equal(again[3], reader[3])
+
+
+def test_a_pickled_reader_finds_its_file_from_another_folder(tpz, monkeypatch):
+    monkeypatch.chdir(tpz.parent)
+    with tensorpress.open(tpz.name) as reader:
+        pickled, expected = pickle.dumps(reader), reader[3]
+    monkeypatch.chdir("/")
+    with pickle.loads(pickled) as copy:
+        assert np.array_equal(copy[3], expected)
 
 
 def test_a_buffer_is_read_like_a_file(tpz):

@@ -1,6 +1,7 @@
 """What goes in comes back within the bound, whatever holds it and however it lies in memory."""
 
 import array
+import math
 import mmap
 
 import ml_dtypes
@@ -54,6 +55,14 @@ def test_a_tensor_that_needs_its_gradient_is_welcome():
     tensor = torch.linspace(0, 1, 100, requires_grad=True)
     copy = tensorpress.decompress(tensorpress.compress(tensor * 2, absolute=0.01))
     assert error_of(copy, np.linspace(0, 2, 100, dtype="f4")) <= 0.01
+
+
+def test_a_tensor_that_pytorch_has_yet_to_negate_keeps_its_sign():
+    values = torch.randn(300, dtype=torch.complex64)
+    negated = values.conj().imag
+    assert negated.is_neg()
+    copy = tensorpress.decompress(tensorpress.compress(negated, absolute=1e-3))
+    assert error_of(copy, negated.resolve_neg()) <= 1e-3
 
 
 def test_bfloat16_is_an_array_of_ml_dtypes(field):
@@ -127,6 +136,13 @@ def test_nan_infinities_and_fill_values_come_back_bit_for_bit(field):
     assert copy[0, :5, 0].tobytes() == np.array(special, "float32").tobytes()
     ordinary = field[1:]
     assert error_of(copy[1:], ordinary) <= 1e-3 * 2  # 1e34 did not count in the range
+
+
+@pytest.mark.parametrize("fill", [np.nan, math.inf, np.float32("nan"), np.array(-999.0), [-999]])
+def test_one_fill_value_is_like_a_list_of_one(field, fill):
+    packed = tensorpress.compress(field, absolute=1e-3, fill_values=fill)
+    several = np.ravel(fill).tolist()
+    assert packed == tensorpress.compress(field, absolute=1e-3, fill_values=several)
 
 
 def test_out_may_have_any_strides_and_is_returned(field):

@@ -1,6 +1,7 @@
 """Compressed activations of every shape and type, inside everything that PyTorch puts around."""
 
 import copy
+import pickle
 
 import pytest
 
@@ -181,6 +182,79 @@ def test_an_exception_in_forward_leaves_no_hook_behind():
     with run:  # and may be entered again
         model[0](torch.randn(4, 3, 32, 32)).square().sum().backward()
     assert run.report().saved_bytes > 0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_copy_that_is_made_inside_is_not_watched(copied):
+    """Such as an average of the weights, which nobody takes the hooks off again."""
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3))
+    x = torch.randn(4, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        average = copied(model)
+        average(x).square().sum().backward()
+        assert not any(":" in each.name for each in run.report().activations)  # of no module
+        model(x).square().sum().backward()
+        assert any(":" in each.name for each in run.report().activations)
+    assert torch.equal(average(x), model(x))
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_pass_as_they_are():
+    linear = nn.Linear(64, 64)
+    rows = [torch.randn(30, 64), torch.randn(50, 64)]
+
+    def loss():
+        nested = torch.nested.nested_tensor(rows)
+        return torch.nested.to_padded_tensor(linear(nested).relu(), 0.0).square().sum()
+
+    loss().backward()
+    expected = gradients(linear)
+    linear.zero_grad()
+    with compress_activations(linear, "lossless"):
+        loss().backward()
+    assert near(gradients(linear), expected, 1e-7)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize(
+    "layer", [lambda: nn.Conv2d(16, 64, 3), lambda: nn.ConvTranspose2d(16, 64, 3)]
+)
+def test_weights_that_are_computed_stay_exact(layer, autocast):
+    """The gradient of a layer's input depends on nothing else that is saved."""
+    model = nn.utils.parametrizations.weight_norm(layer())
+    x = torch.randn(4, 16, 32, 32, requires_grad=True)
+
+    def gradient():
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            result = model(x * 1).float().sum()
+        return torch.autograd.grad(result, x)[0]
+
+    expected = gradient()
+    with compress_activations(model, "max") as run:
+        assert torch.equal(gradient(), expected)
+    assert any("quantize" in each.codec for each in run.report().activations)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_sparse_tensors_pass_as_they_are():
+    class Neighbours(nn.Module):
+        def __init__(self, layout):
+            super().__init__()
+            self.matrix = torch.eye(64).roll(1, 0).to_sparse(layout=layout)
+            self.linear = nn.Linear(64, 64)
+
+        def forward(self, x):
+            return (self.matrix @ self.linear(x)).relu().square().sum()
+
+    x = torch.randn(64, 64)
+    for layout in (torch.sparse_coo, torch.sparse_csr):
+        model = Neighbours(layout)
+        model(x).backward()
+        expected = model.linear.weight.grad.clone()
+        model.zero_grad()
+        with compress_activations(model, "lossless"):
+            model(x).backward()
+        assert torch.equal(model.linear.weight.grad, expected)
 
 
 def test_names_do_not_depend_on_what_runs_elsewhere():

@@ -111,6 +111,23 @@ def test_a_diverging_loss_makes_everything_exact(monkeypatch):
     assert set(adaptive.choice.values()) == {0}
 
 
+def test_a_batch_that_fails_leaves_the_weights_that_were_there():
+    """In the guard's steps a copy without codecs takes the model's place for a while."""
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    adaptive = Adaptive(model, target=0.5, every=9)
+    ((images, labels),) = batches(1)
+    adaptive.step(optimizer, lambda: F.cross_entropy(model(images), labels))
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+
+    def fails():
+        raise KeyError("a picture is missing")
+
+    with pytest.raises(KeyError):
+        adaptive.step(optimizer, fails)
+    assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+
+
 def test_senseless_settings_are_refused():
     for wrong in ({"target": 1.5}, {"least": -1}, {"every": 0}, {"tolerance": float("nan")}):
         with pytest.raises(ValueError):

@@ -99,6 +99,8 @@ class Odd:
         (lambda: {"m": torch.empty(3, device="meta")}, "m is on the device meta"),
         (lambda: {"d": collections.defaultdict(list)}, "d is a collections.defaultdict"),
         (lambda: {"o": np.array([object()])}, "o is a NumPy array of object"),
+        (lambda: {"b": np.zeros(3, ">f4")}, "b is a NumPy array of >f4"),
+        (lambda: {"h": np.ma.masked_array([1.0], [True])}, "h is a masked array"),
     ],
 )
 def test_what_is_no_data_is_refused_by_its_name(path, value, message):

@@ -1,7 +1,10 @@
 """Compressed training data: what comes out of the loader is what the codec makes of the samples."""
 
+import datetime
 import os
 import pickle
+import shutil
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -135,6 +138,83 @@ def test_labels_of_every_kind_stay_as_they_are(tmp_path):
         ((_, numbers, batch, names),) = CompressedLoader(each, 5)
         assert numbers.tolist() == [0, 1, 2, 3, 4] and torch.equal(batch, targets)
         assert list(names) == [f"name {i}" for i in range(5)]
+
+
+def test_labels_of_numpy_come_back_from_a_folder(tmp_path):
+    kinds = (np.int64, np.float32, np.bool_, str, lambda i: np.arange(i, i + 3), lambda i: {"n": i})
+    rows = [(sample, *(kind(i) for kind in kinds)) for i, sample in enumerate(pictures(5))]
+    CompressedDataset(rows, cf=4, folder=tmp_path / "data").close()
+    _, *labels = CompressedDataset.open(tmp_path / "data")[3]
+    assert labels[:4] == [3, 3.0, True, "3"] and labels[5] == {"n": 3}
+    assert [type(label) for label in labels] == [type(label) for label in rows[3][1:]]
+    assert labels[4].tolist() == [3, 4, 5]
+
+
+def test_labels_that_a_folder_could_not_give_back_are_refused_at_once(tmp_path):
+    rows = [(sample, datetime.date(2000, 1, 1)) for sample in pictures(3)]
+    with pytest.raises(TypeError, match="a label is or holds a date"):
+        CompressedDataset(rows, cf=4, folder=tmp_path / "data")
+    assert not list((tmp_path / "data").iterdir())
+    assert CompressedDataset(rows, cf=4)[1][1] == rows[1][1]  # memory holds anything
+
+
+def test_a_dataset_in_memory_outlives_being_sent_to_workers():
+    """PyTorch moves tensors into shared memory then, and frees what they were in."""
+    data = CompressedDataset(list(pictures(200)), cf=4)
+    sample, stored = data[7].clone(), data.coefficients([7]).clone()
+    ForkingPickler.dumps(data)
+    others = [torch.full((data.stored_bytes,), 255, dtype=torch.uint8) for _ in range(8)]
+    assert torch.equal(data.coefficients([7]), stored)
+    assert torch.equal(data[7], sample) and len(others) == 8
+
+
+def test_a_folder_that_was_damaged_says_which_file_it_is(tmp_path):
+    CompressedDataset(TensorDataset(pictures(3), torch.arange(3)), cf=4, folder=tmp_path / "good")
+    for name, content in (
+        ("dataset.json", b"{"),
+        ("dataset.json", b"[]"),
+        ("dataset.json", b'{"codec": {"codec": "dct-chop"}}'),
+        ("labels.pt", b"no labels"),
+        ("labels.pt", pickle.dumps([os.getcwd], protocol=2)),
+    ):
+        folder = tmp_path / "damaged"
+        shutil.copytree(tmp_path / "good", folder)
+        (folder / name).write_bytes(content)
+        with pytest.raises(tensorpress.CorruptError, match=name):
+            CompressedDataset.open(folder)
+        shutil.rmtree(folder)
+    torch.save([torch.arange(2)], tmp_path / "good" / "labels.pt")
+    with pytest.raises(tensorpress.CorruptError, match="one label for each"):
+        CompressedDataset.open(tmp_path / "good")
+
+
+def test_samples_of_the_other_byte_order_are_swapped_and_masked_ones_refused():
+    samples = pictures(2).numpy()
+    swapped = CompressedDataset(list(samples.astype(">f4")), cf=4)
+    assert torch.equal(swapped[1], CompressedDataset(list(samples), cf=4)[1])
+    with pytest.raises(TypeError, match="sample 0 is a masked array"):
+        CompressedDataset(list(np.ma.masked_greater(samples, 1)), cf=4)
+
+
+def test_a_folder_named_from_here_is_found_from_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = CompressedDataset(list(pictures(3)), cf=4, folder="data")
+    opened = CompressedDataset.open("data")
+    opened.close()
+    monkeypatch.chdir("/")
+    assert torch.equal(opened[2], written[2])
+
+
+def test_indices_count_from_either_end_or_are_refused():
+    data = CompressedDataset(list(pictures(9)), cf=4, shard_bytes=40_000)
+    assert torch.equal(data.inputs([-1, 0, -9]), data.inputs([8, 0, 0]))
+    assert torch.equal(data.coefficients([-2]), data.coefficients([7]))
+    assert len(data.inputs([])) == len(data.coefficients([])) == 0
+    for read in (data.inputs, data.coefficients, lambda indices: data[indices[0]]):
+        with pytest.raises(IndexError, match="9 samples"):
+            read([9])
+        with pytest.raises(TypeError):
+            read([1.5])
 
 
 def test_the_report_counts_the_bytes_that_are_there(tmp_path):

@@ -178,3 +178,22 @@ def test_threads_do_not_change_the_bytes(threads):
         results.append((packed, signs, back))
     assert all(torch.equal(one, other) for one, other in zip(*results, strict=True))
     assert torch.equal(results[0][2] > 0, values > 0)
+
+
+def test_the_library_packs_what_pytorch_has_yet_to_negate_as_it_reads():
+    negated = torch._neg_view(torch.randn(1000))  # as the imaginary part of a conjugate is
+    plain = negated.resolve_neg()
+    assert negated.is_neg() and negated.is_contiguous()
+    for pack in (
+        lambda x: native_packing.quantize_pack(x, 8, 256, "nearest", 0),
+        lambda x: native_packing.cast_pack(x, "bf16"),
+        native_packing.sign_pack,
+    ):
+        assert torch.equal(pack(negated), pack(plain))
+
+
+def test_any_seed_of_pytorch_is_one():
+    packed = [
+        ops.quantize_pack(X, 4, 256, "stochastic", seed) for seed in (-1, 2**63 - 1, -(2**63))
+    ]
+    assert len({bytes(each.numpy()) for each in packed}) == 3

@@ -61,11 +61,24 @@ def test_names_axes_coordinates_and_attributes_come_from_the_stream(tmp_path, na
         {"dims": "lat,lon", "coord:lat": "[1, 2]"},
         {"dims": "lat,lon", "coord:lat": "no list"},
         {"_FillValue": "many"},
+        {"_FillValue": '["a"]'},
+        {"scale_factor": "a half", "add_offset": "-"},
+        {"name": "x", "dims": "x,lon", "coord:x": "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"},
     ],
 )
 def test_attributes_that_make_no_sense_do_not_keep_the_data_from_being_read(tmp_path, attributes):
     with xarray.open_dataset(write(tmp_path / "x.tpz", waves((10, 40)), **attributes)) as dataset:
         assert dataset["x"].shape == (10, 40) and error_of(dataset["x"], waves((10, 40))) <= 1e-3
+
+
+@pytest.mark.parametrize("fill", ["300", "-1", "NaN", "[1, 999]"])
+def test_a_fill_value_that_the_type_cannot_hold_is_left_out(tmp_path, fill):
+    picture = (255 * abs(waves((16, 16)))).astype("uint8")
+    packed = tensorpress.compress(picture, "dct-chop", cf=8, attributes={"_FillValue": fill})
+    (tmp_path / "x.tpz").write_bytes(packed)
+    with xarray.open_dataset(tmp_path / "x.tpz") as dataset:
+        assert dataset["x"].dtype == "uint8" and "_FillValue" not in dataset["x"].encoding
+        assert np.array_equal(dataset["x"], tensorpress.decompress(packed))
 
 
 def test_fill_values_become_nan_unless_told_otherwise(tmp_path):
@@ -211,3 +224,32 @@ def test_dates_are_dates_again(tmp_path):
     with xarray.open_dataset(tmp_path / "x.tpz") as dataset:
         assert (dataset["T"].time.values == days).all()
         assert dataset["T"].sel(time="2020-02").shape == (1,)
+
+
+def test_attributes_that_a_stream_cannot_hold_are_left_out(tmp_path):
+    kept = {"units": "K", "levels": [1, 2], "flag": True, "scale": np.float16(0.5)}
+    others = {
+        "complex": np.complex64(1j),
+        "date": np.array(["2000-01-01"], "datetime64[D]"),
+        "ragged": [[1], [1, 2]],
+        "objects": np.array([None]),
+        "nothing": None,
+    }
+    array = xarray.DataArray(waves((10, 40)), dims=("y", "x"), name="T", attrs={**kept, **others})
+    write(tmp_path / "x.tpz", array.values, **attributes_of(array))
+    with xarray.open_dataset(tmp_path / "x.tpz") as dataset:
+        found = dataset["T"].attrs
+        assert set(found) == set(kept) and found["units"] == "K" and list(found["levels"]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "option", ["decode_timedelta", "decode_coords", "concat_characters", "mask_and_scale"]
+)
+def test_it_is_opened_with_the_options_of_every_backend(tmp_path, option):
+    array = xarray.DataArray(
+        waves((10, 40)), {"t": np.arange(10).astype("timedelta64[s]")}, ("t", "x"), "T"
+    )
+    write(tmp_path / "x.tpz", array.values, **attributes_of(array))
+    with xarray.open_dataset(tmp_path / "x.tpz", **{option: False}) as dataset:
+        decoded = dataset["t"].dtype.kind == "m"
+        assert dataset["T"].shape == (10, 40) and decoded == (option != "decode_timedelta")

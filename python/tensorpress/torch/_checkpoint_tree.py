@@ -160,9 +160,11 @@ def _join(path: str, key: Any) -> str:
 
 
 def _from_numpy(array: np.ndarray[Any, Any], path: str) -> torch.Tensor:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{path} is a masked array; pass its data and its mask as two arrays")
     try:
         return torch.from_numpy(np.array(array, order="C"))
-    except TypeError:
+    except (TypeError, ValueError):  # also of the other byte order
         raise TypeError(f"{path} is a NumPy array of {array.dtype}, which PyTorch lacks") from None
 
 

@@ -37,9 +37,6 @@ from .tensor_codecs import Quantize, TensorCodec
 from .value_coder import ValueCoder
 from .wishes import EXACTLY, Wish, Wishes
 
-# What only gives parameters another shape or type, such as autocast does.
-OF_PARAMETERS = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
-
 
 def compress_activations(
     model: torch.nn.Module,
@@ -74,7 +71,8 @@ def compress_activations(
 
 
 class Handle:
-    """What autograd holds instead of a tensor. A weight is held itself."""
+    """What autograd holds instead of a tensor. A weight, and what has no plain memory, is held
+    itself."""
 
     __slots__ = ("shape", "start", "strides", "value", "version", "weight", "wish")
 
@@ -185,7 +183,7 @@ class CompressedActivations:
     def _pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
         if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
             return tensor
-        if tensor.layout is not torch.strided or tensor.is_meta or self._is_weight(tensor):
+        if _is_unusual(tensor) or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
         call, running = self._functions.call, self._modules.running
         name = self._modules.name_for(call.name or "value")
@@ -217,12 +215,11 @@ class CompressedActivations:
             return True
         if tensor.untyped_storage()._cdata in self._weights:
             return True
-        node = tensor.grad_fn
-        while node is not None and node.name().removesuffix("Backward0") in OF_PARAMETERS:
-            node = node.next_functions[0][0]
-            if node is not None and node.name() == "torch::autograd::AccumulateGrad":
-                return isinstance(node.variable, torch.nn.Parameter)
-        return False
+        return any(
+            node.name() == "torch::autograd::AccumulateGrad"
+            and isinstance(node.variable, torch.nn.Parameter)
+            for node in saved_by.origins(tensor)
+        )
 
     def _new_value(self, tensor: torch.Tensor, span: Span, name: str) -> StoredValue:
         value = StoredValue(tensor, span, self._freed)
@@ -342,6 +339,13 @@ class CompressedActivations:
 
 def _fidelity(codec: TensorCodec) -> float:
     return codec.fidelity
+
+
+def _is_unusual(tensor: torch.Tensor) -> bool:
+    """Whether memory alone does not say the values: sparse and nested tensors, those without any,
+    and those that are to be read as conjugates or with the other sign."""
+    strided = tensor.layout is torch.strided and not tensor.is_nested
+    return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()
 
 
 def _overlap(one: StoredValue, other: StoredValue) -> bool:

@@ -120,10 +120,12 @@ class Adaptive:
         assert self._shadow is not None
         real, random = self._state(optimizer), torch.get_rng_state()
         self._load(optimizer, self._shadow)
-        loss = float(self._train(optimizer, closure, "off"))
-        self._shadow = self._state(optimizer)
-        self._load(optimizer, real)
-        torch.set_rng_state(random)
+        try:
+            loss = float(self._train(optimizer, closure, "off"))
+            self._shadow = self._state(optimizer)
+        finally:  # a batch that fails must not leave the copy in the model's place
+            self._load(optimizer, real)
+            torch.set_rng_state(random)
         return loss
 
     def _judge(self) -> None:

@@ -29,6 +29,26 @@ def without_wrapper(model: torch.nn.Module) -> torch.nn.Module:
             return model
 
 
+class Watch:
+    """The hooks of one module. Hooks are copied and pickled with their module, and nobody would
+    take them off the copy (an average of the weights, say): those do nothing."""
+
+    def __init__(self, names: ModuleNames | None = None, name: str = "") -> None:
+        self._names = names
+        self._name = name
+
+    def enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        if self._names is not None:
+            self._names.enter(module, self._name, args, kwargs)
+
+    def leave(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if self._names is not None:
+            self._names.leave()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Watch, ())
+
+
 class ModuleNames:
     """Follows the calls of a model's modules from `attach` to `detach`."""
 
@@ -44,20 +64,18 @@ class ModuleNames:
 
     def attach(self) -> None:
         for name, module in self.model.named_modules():
-            self._hooks.append(self._before(name, module))
-            after = module.register_forward_hook(self._after, always_call=True)
-            self._hooks.append(after)
+            watch = Watch(self, name)
+            before = module.register_forward_pre_hook(watch.enter, prepend=True, with_kwargs=True)
+            after = module.register_forward_hook(watch.leave, always_call=True)
+            self._hooks += before, after
 
-    def _before(self, name: str, module: torch.nn.Module) -> RemovableHandle:
-        def enter(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-            if module is self.model:
-                self._calls.clear()  # also what an interrupted forward has left
-                self._on_forward(args, kwargs)
-            self._calls.append(Running(name, type(module).__name__, {}))
+    def enter(self, module: torch.nn.Module, name: str, args: Any, kwargs: Any) -> None:
+        if module is self.model:
+            self._calls.clear()  # also what an interrupted forward has left
+            self._on_forward(args, kwargs)
+        self._calls.append(Running(name, type(module).__name__, {}))
 
-        return module.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
-
-    def _after(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+    def leave(self) -> None:
         if self._calls:
             self._calls.pop()
 

@@ -21,6 +21,7 @@ def quantize_pack(
     values: torch.Tensor, bits: int, group: int, rounding: str, seed: int
 ) -> torch.Tensor | None:
     packed = _bytes(_core.quantize_size(values.numel(), bits, group))
+    seed %= 2**64  # operators of PyTorch have signed numbers
     fits = _core.quantize_pack(_flat(values), packed, bits, group, rounding, seed, _threads())
     return packed if fits else None
 
@@ -81,8 +82,8 @@ def restore_signs(values: torch.Tensor, signs: torch.Tensor) -> torch.Tensor:
 
 
 def _flat(values: torch.Tensor) -> torch.Tensor:
-    # DLPack refuses tensors that require gradients.
-    return values.detach().view(-1)
+    # DLPack refuses tensors that require gradients, and loses the sign of lazily negated ones.
+    return values.detach().resolve_neg().view(-1)
 
 
 def _as_numbers(values: torch.Tensor) -> torch.Tensor:

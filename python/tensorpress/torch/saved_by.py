@@ -11,7 +11,7 @@ give a wrong gradient, not one that is nearly right.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -32,6 +32,14 @@ LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
     matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
 )
+# Where these take what they multiply with, which may be computed from parameters.
+WEIGHT_AT = {
+    **dict.fromkeys("conv1d conv2d conv3d linear".split(), 1),
+    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), 1),
+    "bilinear": 2,
+}
+# What only gives a tensor another shape or type, such as autocast does to parameters.
+RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
 # Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
 SMOOTH = frozenset(
     """layer_norm group_norm instance_norm rms_norm local_response_norm
@@ -97,6 +105,29 @@ def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
     if call.name == "multi_head_attention_forward":
         return tensor.dim() == 3 and tensor.shape[1] == call.argument(4, "num_heads", None)
     return False
+
+
+def origins(tensor: torch.Tensor) -> Iterator[Any]:
+    """The node that made a tensor, and as long as these only reshape, the node before it."""
+    node = tensor.grad_fn
+    while node is not None:
+        yield node
+        if node.name().removesuffix("Backward0") not in RESHAPING:
+            return
+        node = node.next_functions[0][0]
+
+
+def is_weight(call: Call, tensor: torch.Tensor) -> bool:
+    """The weight of a layer, also where it is no parameter itself: normalized, or with an adapter.
+    Its error would be the same for all of a batch, so it would not average out."""
+    if call.name not in WEIGHT_AT:
+        return False
+    weight = call.argument(WEIGHT_AT[call.name], "weight", None)
+    if not isinstance(weight, torch.Tensor):
+        return False
+    made_by = weight.grad_fn
+    same = weight.untyped_storage()._cdata == tensor.untyped_storage()._cdata
+    return same or (made_by is not None and any(node is made_by for node in origins(tensor)))
 
 
 def need_of(call: Call, tensor: torch.Tensor) -> Need:

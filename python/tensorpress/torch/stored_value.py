@@ -44,7 +44,9 @@ class VersionCounter:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._alias = tensor.detach()
-        self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        # Sparse and nested tensors have no empty alias; they are held anyway.
+        if tensor.layout is torch.strided and not tensor.is_nested:
+            self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         self.saved = self._alias._version
 
     @property

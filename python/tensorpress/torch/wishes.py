@@ -69,6 +69,8 @@ class Wishes:
         flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
         if flat and size <= self.plan.exact_2d_bytes:
             return KEEP
+        if saved_by.is_weight(call, tensor):
+            return KEEP
         # A copy of the batch would be on top of it.
         if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
             return KEEP

@@ -6,6 +6,7 @@ import bisect
 import itertools
 import json
 import math
+import operator
 import os
 import pathlib
 import time
@@ -15,8 +16,10 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, default_collate
 
+from ... import _core
 from ..._codec import Codec, Parameter, codec_from
 from ..._reader import checked_threads
+from .labels import check_labels, load_labels, save_labels
 from .samples import Normalization, Normalizer, as_tensor, check_like, check_planes
 from .shards import Shard
 
@@ -30,7 +33,8 @@ class CompressedDataset(Dataset[Any]):
     source:    a map-style dataset of tensors or NumPy arrays, or of tuples that begin with one;
                what follows (labels, targets) is not touched
     codec:     as for tensorpress.compress, with its parameters as keywords
-    folder:    writes .tpz files there instead of keeping the samples in memory
+    folder:    writes .tpz files there instead of keeping the samples in memory; labels are then
+               tensors, arrays, numbers, texts, and lists and dicts of them
     normalize: (means, standard deviations) a channel, applied before compression. Samples of
                uint8 become float32 and are divided by 255 first, also without normalize.
 
@@ -55,13 +59,15 @@ class CompressedDataset(Dataset[Any]):
         self.codec = codec_from(codec, parameters)
         threads = checked_threads(threads)
         normalizer = Normalizer(normalize)
-        home = None if folder is None else _new_folder(pathlib.Path(folder))
+        home = None if folder is None else _new_folder(pathlib.Path(folder).absolute())
         self._shards: list[Shard] = []
         rows: list[tuple[Any, ...]] = []
         began = time.perf_counter()
         samples = _samples(source, rows, normalizer, self.codec.name)
         first, self.original_bytes, self.normalization = next(samples)
         self.sample_shape, self.dtype = tuple(first.shape), first.dtype
+        if home is not None and rows:
+            check_labels(rows[0], home)
         per_shard = max(1, shard_bytes // (first.numel() * first.element_size()))
         for batch in _batched(itertools.chain([first], samples), per_shard):
             path = None if home is None else home / f"{len(self._shards):06}.tpz"
@@ -81,27 +87,34 @@ class CompressedDataset(Dataset[Any]):
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> CompressedDataset:
         """What was written with folder=, from any process."""
-        home = pathlib.Path(folder)
+        home = pathlib.Path(folder).absolute()  # files are opened later, and again by workers
         if not (home / DESCRIPTION).is_file():
             raise FileNotFoundError(
                 f"{home} holds no {DESCRIPTION}: nothing was written there, or writing was "
                 "interrupted; write it with CompressedDataset(source, folder=...)"
             )
-        fields = json.loads((home / DESCRIPTION).read_text())
         self = cls.__new__(cls)
-        self.codec = Codec.from_dict(fields["codec"])
-        self.sample_shape, self.dtype = tuple(fields["shape"]), getattr(torch, fields["dtype"])
-        self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
-        self.compression_seconds = 0.0
-        self.labelled = fields["labelled"]
-        self._columns = torch.load(home / LABELS, weights_only=True)
-        self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
+        try:
+            self._take(json.loads((home / DESCRIPTION).read_text()), home)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _core.CorruptError(f"{home / DESCRIPTION} is damaged: {error!r}") from error
+        self._columns = load_labels(home / LABELS)
         for shard in self._shards:
             shape = shard.info()["shape"]
             if shape != (shard.count, *self.sample_shape):
                 raise ValueError(f"{shard.source} holds {shape}, which {DESCRIPTION} does not say")
         self._index()
+        if any(len(column) != len(self) for column in self._columns):
+            raise _core.CorruptError(f"{home / LABELS} has not one label for each sample")
         return self
+
+    def _take(self, fields: dict[str, Any], home: pathlib.Path) -> None:
+        self.codec = Codec.from_dict(fields["codec"])
+        self.sample_shape, self.dtype = tuple(fields["shape"]), getattr(torch, fields["dtype"])
+        self.original_bytes, self.normalization = fields["original_bytes"], fields["normalization"]
+        self.compression_seconds = 0.0
+        self.labelled = fields["labelled"]
+        self._shards = [Shard(home / f"{i:06}.tpz", n) for i, n in enumerate(fields["counts"])]
 
     def _index(self) -> None:
         counts = [shard.count for shard in self._shards]
@@ -110,7 +123,7 @@ class CompressedDataset(Dataset[Any]):
 
     def _describe(self, home: pathlib.Path) -> None:
         """The description comes last and at once: a folder without one is not finished."""
-        torch.save(self._columns, home / LABELS)
+        save_labels(self._columns, home / LABELS)
         fields = {
             "codec": self.codec.to_dict(),
             "shape": list(self.sample_shape),
@@ -144,6 +157,7 @@ class CompressedDataset(Dataset[Any]):
 
     def inputs(self, indices: Sequence[int]) -> torch.Tensor:
         """These samples, decompressed into one tensor; neighbours in one call."""
+        indices = [_checked_index(index, len(self)) for index in indices]
         out = torch.empty((len(indices), *self.sample_shape), dtype=self.dtype)
         for place, shard, first, count in self._runs(indices):
             shard.read(first, out[place : place + count])
@@ -151,11 +165,12 @@ class CompressedDataset(Dataset[Any]):
 
     def coefficients(self, indices: Sequence[int]) -> torch.Tensor:
         """What is stored of these samples, one row each, for a ChopDecompressor to bring back."""
+        indices = [_checked_index(index, len(self)) for index in indices]
         rows = [
             shard.coefficients()[first : first + count]
             for _, shard, first, count in self._runs(indices)
         ]
-        return torch.cat(rows)
+        return torch.cat(rows) if rows else self._shards[0].coefficients()[:0]
 
     def labels(self, indices: Sequence[int]) -> list[Any]:
         """What follows the samples, collated as PyTorch's own loader does."""
@@ -274,6 +289,7 @@ def _new_folder(home: pathlib.Path) -> pathlib.Path:
 
 
 def _checked_index(index: int, length: int) -> int:
-    if not -length <= index < length:
+    place = operator.index(index)
+    if not -length <= place < length:
         raise IndexError(f"index {index} is out of range for {length} samples")
-    return int(index) % length
+    return place % length

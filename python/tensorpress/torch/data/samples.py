@@ -56,7 +56,12 @@ class Normalizer:
 
 def as_tensor(value: Any, place: int) -> torch.Tensor:
     """The sample at this place of the source, as a tensor on the CPU, or a message."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"sample {place} is a masked array, and a sample has no mask: pass array.filled(value)"
+        )
     if isinstance(value, np.ndarray):
+        value = value.astype(value.dtype.newbyteorder("="), copy=False)
         value = torch.from_numpy(np.ascontiguousarray(value))
     if not isinstance(value, torch.Tensor):
         raise TypeError(

@@ -66,6 +66,7 @@ class Shard:
     def coefficients(self) -> torch.Tensor:
         """The payloads of a dct-chop stream as they are, (count, values), without a copy: every
         one has the same size, so they lie in the stream at one distance."""
+        self._forget_what_moved()
         if self._payloads is None:
             self._payloads = self._find_payloads()
         return self._payloads
@@ -79,8 +80,18 @@ class Shard:
         self._reader: _core.Reader | None = None
         self._payloads: torch.Tensor | None = None
         self._process = 0
+        self._address = 0
+
+    def _forget_what_moved(self) -> None:
+        """Sending a tensor to another process moves it into shared memory and frees what it was
+        in, which an open reader would still look at."""
+        address = self.source.data_ptr() if isinstance(self.source, torch.Tensor) else 0
+        if address != self._address:
+            self._forget()
+            self._address = address
 
     def _opened(self) -> _core.Reader:
+        self._forget_what_moved()
         if self._reader is None or self._process != os.getpid():
             where = self.source.numpy() if isinstance(self.source, torch.Tensor) else self.source
             self._reader = open_core(memoryview(where) if where is not self.source else where)
