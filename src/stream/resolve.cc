@@ -48,6 +48,7 @@ double pointwise_limit(double share, DType dtype) {
 // Never above the true product, which fma knows; among subnormals it is told from larger numbers.
 double share_of(double width, double share) {
   constexpr double kUp = 0x1p200, kTiny = 0x1p-900;
+  if (width == 0 || share == 0) return 0;
   if (width * share < kTiny && width <= 1) {
     const double larger = share_of(width * kUp, share);
     const double product = larger / kUp;

@@ -31,7 +31,7 @@ std::vector<std::byte> stream_of(const TensorView& view, const Codec& codec,
 metrics::ErrorStatistics errors_of(const TensorView& view, std::span<const std::byte> stream) {
   const auto copy = decompress(stream);
   EXPECT_TRUE(copy.ok());
-  return metrics::compare(view, copy->view()).value();
+  return copy.ok() ? metrics::compare(view, copy->view()).value() : metrics::ErrorStatistics();
 }
 
 double limit_in(std::span<const std::byte> stream) {
@@ -148,8 +148,8 @@ TEST(FixedRates, TellNoSmallerErrorWhereSquaresAreTooSmall) {
       TensorView::contiguous(std::as_bytes(std::span(values)).data(), DType::f64, {64, 64});
   const std::vector<Parameter> chopped = {{"cf", "2"}};
   const auto dct = Codec::make("dct-chop", chopped);
-  const auto quantize = Codec::make("quantize"), cast = Codec::make("cast");
-  for (const auto* const codec : {&dct, &quantize, &cast}) {
+  const auto quantize = Codec::make("quantize");
+  for (const auto* const codec : {&dct, &quantize}) {
     ASSERT_TRUE(codec->ok());
     const auto stream = stream_of(view, **codec, {});
     EXPECT_GE(read_info(stream)->statistic("l2_error").value(), errors_of(view, stream).l2_error())
