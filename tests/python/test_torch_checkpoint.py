@@ -154,6 +154,16 @@ def test_values_that_were_not_negative_stay_so_and_zeros_stay_zeros(path):
         assert (copy - values).abs().max() <= 0.05
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_nan_keeps_its_bits_where_nothing_is_negative(path, dtype):
+    values = torch.rand(40, 50).to(dtype)
+    values[::3, ::7] = math.nan
+    save({"w": values}, path, relative=0.05)
+    copy = load(path)["w"]
+    assert bits(copy[::3, ::7]) == bits(values[::3, ::7])
+    assert not (copy < 0).any()
+
+
 @pytest.mark.parametrize("codec", ["dense", "ceresz", "ceresz2"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_bounds_hold_for_every_codec_and_type(path, codec, dtype):
