@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import waves
 
+from numpy.lib.stride_tricks import as_strided
 import tensorpress
 
 PACKED = tensorpress.compress(waves((16, 16)), absolute=1e-3)
@@ -167,6 +168,9 @@ def test_max_bytes_refuses_before_anything_is_allocated():
 def test_bfloat16_without_ml_dtypes_says_what_to_do(monkeypatch):
     packed = tensorpress.compress(torch.zeros(4, dtype=torch.bfloat16), absolute=1)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+        (torch.empty(31).as_strided((16, 16), (1, 1)), ValueError, "share memory"),
+        (as_strided(np.empty(143, "f4"), (16, 16), (32, 4)), ValueError, "share memory"),
+        (as_strided(np.empty(143, "f4")[127:], (16, 16), (-32, 4)), ValueError, "share memory"),
     with pytest.raises(TypeError, match="ml_dtypes.*torch.bfloat16"):
         tensorpress.decompress(packed)
 
