@@ -231,6 +231,8 @@ def test_bad_rules_say_what_is_wrong(path):
         ({"bounds": {"a": {"codec": "brotli"}}}, "there is no codec 'brotli'"),
         ({"relative": 1e-3, "absolute": 1e-3}, "one bound at a time"),
         ({"codec": "exact", "relative": 1e-3}, "takes no relative"),
+        ({"codec": "exac"}, "no codec 'exac'; use exact, dense, "),
+        ({"relatve": 1e-3}, "Did you mean relative"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             save(weights, path, **settings)
