@@ -1,7 +1,9 @@
 #include "arrays.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -64,6 +66,24 @@ Array import_array(nb::handle object, const char* expectation) {
   return array;
 }
 
+// Each axis steps over all that the axes with shorter strides reach. Strides whose elements lie
+// apart in another way exist, but nobody slices an array to them.
+bool elements_lie_apart(const MutableTensorView& view) {
+  if (view.element_count() == 0) return true;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> axes;  // stride, extent
+  for (std::size_t axis = 0; axis < view.shape.rank(); ++axis) {
+    const std::int64_t stride = view.strides[axis];
+    if (view.shape[axis] > 1) axes.emplace_back(stride < 0 ? -stride : stride, view.shape[axis]);
+  }
+  std::ranges::sort(axes);
+  std::uint64_t reach = size_of(view.dtype);
+  for (const auto& [stride, extent] : axes) {
+    if (stride < reach) return false;
+    reach += stride * (extent - 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 ReadOnlyArray import_input(nb::handle object) {
@@ -80,10 +100,8 @@ TensorView view_of(const ReadOnlyArray& array, bool bits_of_bf16) {
 
 MutableTensorView view_of(const WritableArray& array, bool bits_of_bf16) {
   const auto view = make_view<std::byte*>(array, bits_of_bf16);
-  for (std::size_t axis = 0; axis < view.shape.rank(); ++axis) {
-    if (view.strides[axis] == 0 && view.shape[axis] > 1 && view.element_count() > 0) {
-      throw nb::value_error("the elements of the output share memory; pass a copy of it");
-    }
+  if (!elements_lie_apart(view)) {
+    throw nb::value_error("the elements of the output share memory; pass a copy of it");
   }
   return view;
 }

@@ -151,7 +151,7 @@ void define_compression(nb::module_& module) {
   module.def("compress", &compress, "array"_a, "bits_of_bf16"_a, "codec"_a, "parameters"_a,
              "bound"_a.none(), "fill_values"_a, "value_range"_a.none(), "chunk_shape"_a.none(),
              "attributes"_a, "threads"_a, "out"_a.none());
-  module.def("decompress", &decompress, "stream"_a, "out"_a, "bits_of_bf16"_a, "threads"_a,
+  module.def("decompress", &decompress, "stream"_a.none(), "out"_a, "bits_of_bf16"_a, "threads"_a,
              "max_bytes"_a);
 }
 

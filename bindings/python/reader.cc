@@ -173,7 +173,7 @@ class Reader {
 void define_reader(nb::module_& module) {
   nb::class_<Reader>(module, "Reader")
       .def_static("of_file", &Reader::of_file, "path"_a)
-      .def_static("of_buffer", &Reader::of_buffer, "stream"_a)
+      .def_static("of_buffer", &Reader::of_buffer, "stream"_a.none())
       .def("info", &Reader::info)
       .def("read", &Reader::read, "origin"_a, "out"_a, "bits_of_bf16"_a, "threads"_a, "max_bytes"_a)
       .def("compare", &Reader::compare, "original"_a, "bits_of_bf16"_a, "threads"_a)

@@ -9,6 +9,7 @@ strides that are no multiple of the element size.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ SUPPORTED = frozenset(np.dtype(name) for name in NUMPY_NAMES.values())
 ALLOWED = "float32, float64, float16, bfloat16, uint8 or int16"
 
 
-def as_input(array: Any) -> tuple[Any, bool]:
-    """What the module takes for `array`, and whether it is the bits of bfloat16 as uint16."""
+def as_input(array: Any, use: str = "compress") -> tuple[Any, bool]:
+    """What the module takes for `array`, and whether it is the bits of bfloat16 as uint16. `use` is
+    the verb of errors."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             "a masked array has values that its mask hides: pass array.filled(value) and "
@@ -36,7 +38,7 @@ def as_input(array: Any) -> tuple[Any, bool]:
     if hasattr(array, "__dlpack__"):
         # A tensor that is to be read with the other sign would come through DLPack without it.
         return _detached(array.resolve_neg() if _is_negated(array) else array), False
-    return _as_native(_as_numpy(array))
+    return _as_native(_as_numpy(array, use))
 
 
 def as_output(out: Any) -> tuple[Any, bool]:
@@ -83,13 +85,18 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
     return dtype.name == "bfloat16" and dtype.itemsize == 2
 
 
-def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
+def _as_numpy(array: Any, use: str) -> np.ndarray[Any, Any]:
+    if isinstance(array, (str, os.PathLike)):
+        raise TypeError(
+            f"cannot {use} {os.fspath(array)!r}, which is no array: read the file first, for "
+            "instance with numpy.load"
+        )
     try:
         view = memoryview(array)
     except TypeError:
         if not hasattr(array, "__array__"):
             raise TypeError(
-                f"cannot compress a {type(array).__name__}; pass a NumPy array, a tensor on the "
+                f"cannot {use} a {type(array).__name__}; pass a NumPy array, a tensor on the "
                 "CPU or a buffer"
             ) from None
         return np.asarray(array)

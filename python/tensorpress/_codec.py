@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _core
@@ -18,6 +19,8 @@ BOUNDS = {
     "psnr": "psnr",
     "ratio": "ratio",
 }
+# The other keywords of compress(), for those who misspell one.
+OPTIONS = ("fill_values", "value_range", "chunk_shape", "attributes", "threads", "out")
 
 
 class Codec:
@@ -51,7 +54,13 @@ class Codec:
         self._name = name
         self._bound = _only_bound(bounds)
         self._given = {key: _checked(key, value) for key, value in parameters.items()}
-        self._complete = _core.check_codec(name, self.pairs, self.bound_text)
+        try:
+            self._complete = _core.check_codec(name, self.pairs, self.bound_text)
+        except ValueError as error:
+            advice = _advice(name, parameters)
+            if not advice:
+                raise
+            raise ValueError(f"{error}{advice}") from None
         _check_bound_is_wanted(name, self._bound)
 
     @property
@@ -141,6 +150,19 @@ def _checked(name: str, value: Any) -> Parameter:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
     raise TypeError(f"{name} must be a number or a string, not {value!r}")
+
+
+def _advice(name: str, parameters: Iterable[str]) -> str:
+    """What else might have been meant by the first keyword that is no parameter of the codec."""
+    about = next((codec for codec in _core.codecs() if codec["name"] == name), None)
+    unknown = next((key for key in parameters if about and key not in about["parameters"]), None)
+    if about is None or unknown is None:
+        return ""
+    bounds = list(BOUNDS) if about["error_bounded"] else []
+    near = [key for key in bounds if BOUNDS[key] == unknown.replace("_", "-")]
+    near += difflib.get_close_matches(unknown, [*about["parameters"], *bounds, *OPTIONS], 1)
+    told = f". Its bound is one of {', '.join(bounds)}" if bounds else ""
+    return told + (f". Did you mean {near[0]}?" if near else "")
 
 
 def _check_bound_is_wanted(name: str, bound: tuple[str, float] | None) -> None:

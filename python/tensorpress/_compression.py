@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._arrays import as_input, as_output, dtype_of
 from ._codec import Codec, Parameter, codec_from
-from ._reader import MAX_BYTES, checked_max_bytes, checked_threads, open_core
+from ._reader import MAX_BYTES, checked_max_bytes, checked_threads, open_core, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # every type checker knows it
@@ -87,7 +87,7 @@ def compress(
         fills,
         None if value_range is None else _range(value_range),
         None if chunk_shape is None else _extents(chunk_shape),
-        _texts(attributes or {}),
+        _texts({} if attributes is None else attributes),
         checked_threads(threads),
         out,
     )
@@ -109,6 +109,11 @@ def decompress(
     True
     """
     threads, max_bytes = checked_threads(threads), checked_max_bytes(max_bytes)
+    if isinstance(data, (str, os.PathLike)):
+        path = os.fspath(data)
+        raise TypeError(
+            f"decompress takes the bytes of a stream, not a path: use tensorpress.open({path!r})"
+        )
     result = out
     if out is None:
         fields = _core.Reader.of_buffer(data).info()
@@ -149,7 +154,7 @@ def verify(original: Any, source: Source, *, threads: int = 1) -> dict[str, Any]
     >>> tensorpress.verify(field, tensorpress.compress(field, absolute=0.01))["ok"]
     True
     """
-    data, bits_of_bf16 = as_input(original)
+    data, bits_of_bf16 = as_input(original, "compare the stream with")
     reader = open_core(source)
     measured = reader.compare(data, bits_of_bf16, checked_threads(threads))
     fields = reader.info()
@@ -186,22 +191,31 @@ def show_config() -> dict[str, Any]:
 def fill_numbers(values: float | Iterable[float]) -> list[float]:
     """One fill value or several, without those that come back exactly anyway and that a list of
     fill values cannot hold: NaN and infinities."""
-    if isinstance(values, (str, bytes)):
-        raise TypeError(f"fill_values are numbers, and {values!r} is not")
-    several = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
-    numbers = [float(value) for value in (values if several else [values])]
+    is_text = isinstance(values, (str, bytes))
+    several = isinstance(values, Iterable) and not is_text and getattr(values, "ndim", 1) > 0
+    numbers = [_number("fill_values", value) for value in (values if several else [values])]
     return [number for number in numbers if math.isfinite(number)]
 
 
+def _number(argument: str, value: Any) -> float:
+    if not isinstance(value, (str, bytes)):
+        with contextlib.suppress(TypeError, ValueError):
+            return float(value)
+    raise TypeError(f"{argument} takes numbers, and {value!r} is not one")
+
+
 def _range(value_range: tuple[float, float]) -> tuple[float, float]:
-    low, high = value_range
-    return float(low), float(high)
+    try:
+        low, high = value_range
+    except (TypeError, ValueError):
+        raise TypeError(f"value_range is (low, high), not {value_range!r}") from None
+    return _number("value_range", low), _number("value_range", high)
 
 
 def _extents(shape: Sequence[int]) -> list[int]:
-    if isinstance(shape, int):
-        raise TypeError(f"chunk_shape has one extent for each axis, as ({shape},)")
-    extents = [operator.index(extent) for extent in shape]
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise TypeError(f"chunk_shape has one extent for each axis, as (32, 32), not {shape!r}")
+    extents = [whole_number("chunk_shape", extent) for extent in shape]
     for extent in extents:
         if not 1 <= extent < 1 << 63:
             raise ValueError(f"chunk_shape {tuple(extents)} has an extent of {extent}")
@@ -209,6 +223,8 @@ def _extents(shape: Sequence[int]) -> list[int]:
 
 
 def _texts(attributes: Mapping[str, str]) -> list[tuple[str, str]]:
+    if not isinstance(attributes, Mapping):
+        raise TypeError(f"attributes is a dict of texts, not {attributes!r}")
     for name, value in attributes.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"attributes are texts, and {name!r}: {value!r} is not")

@@ -156,15 +156,22 @@ def open_core(source: Source) -> _core.Reader:
     return _core.Reader.of_buffer(source)
 
 
+def whole_number(argument: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} takes whole numbers, and {value!r} is not one") from None
+
+
 def checked_threads(threads: int) -> int:
-    count = operator.index(threads)
+    count = whole_number("threads", threads)
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"threads={threads} is not in 1..{MAX_THREADS}")
     return count
 
 
 def checked_max_bytes(max_bytes: int) -> int:
-    count = operator.index(max_bytes)
+    count = whole_number("max_bytes", max_bytes)
     if count < 0:
         raise ValueError(f"max_bytes={max_bytes} is below 0")
     return min(count, (1 << 64) - 1)
@@ -199,8 +206,11 @@ def _positions(index: Index, shape: tuple[int, ...]) -> list[range]:
         except TypeError:  # arrays have __index__ too
             at = None
         if at is None or isinstance(entry, (bool, np.bool_)):
+            shown = repr(entry)
+            if hasattr(entry, "shape"):
+                shown = f"an array of {entry.dtype} of shape {tuple(entry.shape)}"
             raise TypeError(
-                f"a reader takes integers, slices and an ellipsis, not {entry!r}; "
+                f"a reader's index has integers, slices and an ellipsis, not {shown}: "
                 "read a slice and index that"
             )
         if not -extent <= at < extent:

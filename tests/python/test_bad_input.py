@@ -1,12 +1,14 @@
 """Wrong arguments and hostile bytes are exceptions that callers expect, with the library's own
 words; the interpreter lives on."""
 
+import pathlib
 import sys
 
 import numpy as np
 import pytest
 import torch
 from conftest import waves
+from numpy.lib.stride_tricks import as_strided
 
 import tensorpress
 
@@ -27,7 +29,9 @@ ARRAY = waves((16, 16))
         (np.ma.masked_array([1.0], [True]), "filled"),
         (torch.zeros(3, dtype=torch.int64), "element type"),
         (torch.zeros(3, device="meta"), "torch.Tensor"),
-        ([1.0, 2.0], "list"),
+        ([1.0, 2.0], "cannot compress a list"),
+        ("wind.npy", "cannot compress 'wind.npy'.* numpy.load"),
+        (pathlib.Path("wind.npy"), "cannot compress 'wind.npy'.* numpy.load"),
         (1.5, "float"),
         (None, "NoneType"),
         (b"bytes are integers", "u8"),
@@ -52,6 +56,12 @@ def test_what_cannot_be_compressed_is_a_type_error(array, words):
         ({"codec": "dct-chop", "cf": 9}, "1 to 8"),
         ({"codec": "dct-chop", "absolute": 1}, "takes no bound such as absolute="),
         ({"absolute": 1, "cf": 4}, "codec dense has no parameter 'cf'; it takes effort"),
+        ({"relatve": 1e-3}, "bound is one of absolute, relative, .* Did you mean relative[?]"),
+        ({"abs": 1e-3}, "Did you mean absolute[?]"),
+        ({"pw_rel": 1e-3}, "Did you mean pointwise_relative[?]"),
+        ({"absolute": 1, "efort": "fast"}, "Did you mean effort[?]"),
+        ({"absolute": 1, "thread": 2}, "Did you mean threads[?]"),
+        ({"codec": "dct-chop", "chop": 2}, "it takes cf, [^.]*$"),
         ({"absolute": 1, "limit": 2}, "comes from the data"),
         ({"absolute": 1, "effort": "heroic"}, "heroic"),
         ({"absolute": 1, "threads": 0}, "threads=0"),
@@ -70,21 +80,28 @@ def test_a_bad_argument_is_a_value_error_that_names_it(arguments, words):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "arguments, words",
     [
-        {"absolute": "1e-3"},
-        {"absolute": True},
-        {"codec": 5, "absolute": 1},
-        {"absolute": 1, "effort": ["fast"]},
-        {"absolute": 1, "threads": 1.5},
-        {"absolute": 1, "attributes": {"units": 5}},
-        {"absolute": 1, "fill_values": ["x"]},
-        {"absolute": 1, "fill_values": "999"},
-        {"absolute": 1, "chunk_shape": 5},
+        ({"absolute": "1e-3"}, "absolute must be a number, not '1e-3'"),
+        ({"absolute": True}, "absolute must be a number, not True"),
+        ({"codec": 5, "absolute": 1}, "a codec is given by name"),
+        ({"absolute": 1, "effort": ["fast"]}, "effort must be"),
+        ({"absolute": 1, "threads": 1.5}, "threads takes whole numbers, and 1.5"),
+        ({"absolute": 1, "attributes": {"units": 5}}, "attributes are texts"),
+        ({"absolute": 1, "attributes": ["a"]}, "attributes is a dict of texts"),
+        ({"absolute": 1, "fill_values": ["x"]}, "fill_values takes numbers, and 'x'"),
+        ({"absolute": 1, "fill_values": ["5"]}, "fill_values takes numbers, and '5'"),
+        ({"absolute": 1, "fill_values": "999"}, "fill_values takes numbers, and '999'"),
+        ({"absolute": 1, "fill_values": [1j]}, "fill_values takes numbers, and 1j"),
+        ({"absolute": 1, "value_range": 5}, "value_range is .low, high., not 5"),
+        ({"absolute": 1, "value_range": (0, "1")}, "value_range takes numbers, and '1'"),
+        ({"absolute": 1, "chunk_shape": 5}, "chunk_shape has one extent for each axis"),
+        ({"absolute": 1, "chunk_shape": "ab"}, "chunk_shape has one extent for each axis"),
+        ({"absolute": 1, "chunk_shape": (4.5, 4)}, "chunk_shape takes whole numbers, and 4.5"),
     ],
 )
-def test_an_argument_of_a_wrong_type_is_a_type_or_value_error(arguments):
-    with pytest.raises((TypeError, ValueError)):
+def test_an_argument_of_a_wrong_type_is_a_type_error_that_names_it(arguments, words):
+    with pytest.raises(TypeError, match=words):
         tensorpress.compress(ARRAY, **arguments)
 
 
@@ -118,8 +135,17 @@ def test_no_flipped_bit_goes_unnoticed_or_ends_the_process():
 
 @pytest.mark.parametrize("stream", [5, None, 2.5, [1, 2]])
 def test_a_stream_that_is_no_buffer_is_a_type_error(stream):
-    with pytest.raises(TypeError, match="buffer"):
-        tensorpress.decompress(stream)
+    for use in (tensorpress.decompress, tensorpress.info, tensorpress.open):
+        with pytest.raises(TypeError, match=f"a stream is bytes .* not a {type(stream).__name__}"):
+            use(stream)
+    with pytest.raises(TypeError, match="a stream is bytes"):
+        tensorpress.decompress(stream, np.empty((16, 16), "f4"))
+
+
+@pytest.mark.parametrize("path", ["wind.tpz", pathlib.Path("wind.tpz")])
+def test_a_path_where_bytes_are_wanted_is_told_the_way(path):
+    with pytest.raises(TypeError, match=r"use tensorpress.open\('wind.tpz'\)"):
+        tensorpress.decompress(path)
 
 
 def test_a_stream_in_pieces_is_refused():
@@ -142,6 +168,9 @@ def test_a_stream_in_pieces_is_refused():
         (torch.empty(16, 15), ValueError, "shape"),
         (torch.empty(16, 16, dtype=torch.int32), TypeError, "element type"),
         (torch.empty(16, 1).expand(16, 16), ValueError, "share memory"),
+        (torch.empty(31).as_strided((16, 16), (1, 1)), ValueError, "share memory"),
+        (as_strided(np.empty(143, "f4"), (16, 16), (32, 4)), ValueError, "share memory"),
+        (as_strided(np.empty(143, "f4")[127:], (16, 16), (-32, 4)), ValueError, "share memory"),
         (torch.empty(16, 16, dtype=torch.complex64).conj().imag, ValueError, "signs"),
         (np.ma.masked_all((16, 16), "f4"), TypeError, "masked"),
         ("text", TypeError, "cannot decompress into a str"),
@@ -159,6 +188,8 @@ def test_max_bytes_refuses_before_anything_is_allocated():
     assert len(huge) < 1 << 22
     with pytest.raises(tensorpress.TooLargeError, match="max_bytes"):
         tensorpress.decompress(huge, max_bytes=1 << 20)
+    with pytest.raises(TypeError, match="max_bytes takes whole numbers, and '1e9'"):
+        tensorpress.decompress(PACKED, max_bytes="1e9")
     with pytest.raises(ValueError, match="max_bytes=-1 is below 0"):
         tensorpress.decompress(PACKED, np.empty((16, 16), "f4"), max_bytes=-1)
     assert tensorpress.decompress(PACKED, max_bytes=1 << 80).shape == (16, 16)
@@ -174,6 +205,9 @@ def test_bfloat16_without_ml_dtypes_says_what_to_do(monkeypatch):
 def test_a_verified_original_must_be_the_same_kind():
     with pytest.raises(ValueError, match="f64 16x16 but the stream holds f32"):
         tensorpress.verify(ARRAY.astype("f8"), PACKED)
+    for original, words in [("wind.npy", "'wind.npy'.* numpy.load"), ([1.0], "a list")]:
+        with pytest.raises(TypeError, match=f"cannot compare the stream with {words}"):
+            tensorpress.verify(original, PACKED)
 
 
 def test_files_that_cannot_be_read_are_os_errors(tmp_path):

@@ -1,6 +1,8 @@
 """What model text cannot say is refused with a reason, or said in a comment of the text."""
 
+import logging
 import math
+import sys
 
 import pytest
 import torch
@@ -113,6 +115,30 @@ def test_modules_that_change_what_a_step_keeps_are_named():
     named = nn.Sequential()
     named.add_module("größe", nn.Linear(4, 4))
     assert "a module called 'größe'" in refusal(named, torch.randn(6, 4))
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(
+    "module, inputs, words",
+    [
+        (nn.Linear(8, 4), torch.zeros(2, 9), "same reduction dim"),
+        (nn.Conv2d(3, 4, 3), torch.zeros(2, 4, 8, 8), "4 channels"),
+        (Branch(), torch.zeros(2, 8), "data-dependent"),
+    ],
+)
+def test_a_refusal_is_all_that_is_said(module, inputs, words, capsys, monkeypatch):
+    logs = [logging.getLogger(name) for name in logging.root.manager.loggerDict if "torch" in name]
+    for handler in {each for log in logs for each in log.handlers}:
+        if isinstance(handler, logging.StreamHandler):
+            monkeypatch.setattr(handler, "stream", sys.stderr)  # the one that is watched
+    with pytest.raises(ValueError, match=words):
+        to_text(module, inputs)
+    assert capsys.readouterr() == ("", "")
+    assert not any(log.disabled for log in logs)
 
 
 def test_a_module_that_cannot_be_exported_is_refused_with_the_reason():

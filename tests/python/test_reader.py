@@ -111,8 +111,25 @@ def test_reading_into_out(tpz):
             reader.read(np.empty((20, 30, 39), "f4"))
         with pytest.raises(ValueError, match="shape"):
             reader.read(bytearray(whole.nbytes))
-        with pytest.raises(TypeError, match="integers, slices and an ellipsis"):
-            reader[np.array([1, 2])]
+
+
+@pytest.mark.parametrize(
+    "index, words",
+    [
+        (np.array([1, 2]), r"an array of int64 of shape \(2,\)"),
+        (np.zeros((20, 30, 40), bool), r"an array of bool of shape \(20, 30, 40\)"),
+        (torch.zeros(20, dtype=torch.bool), r"an array of torch.bool of shape \(20,\)"),
+        ([0, 1], r"\[0, 1\]"),
+        (True, "True"),
+        (None, "None"),
+        (1.0, "1.0"),
+    ],
+)
+def test_what_is_no_slice_is_refused_in_one_sentence(tpz, index, words):
+    with tensorpress.open(tpz) as reader:
+        for entries in (index, (0, index)):
+            with pytest.raises(TypeError, match=f"integers, slices .* not {words}: read a slice"):
+                reader[entries]
 
 
 def test_a_closed_reader_is_a_value_error(tpz):

@@ -152,10 +152,27 @@ def test_out_may_have_any_strides_and_is_returned(field):
         np.empty_like(field),
         np.asfortranarray(field) * 0,
         np.zeros((40, 60, 40), "f4")[::2, ::-2],
+        np.zeros((30, 40, 20), "c8").imag.transpose(2, 0, 1),
     ):
         out = out[:20] if out.shape[0] == 20 else out
         assert tensorpress.decompress(packed, out=out) is out
         assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.empty((0, 2), "f4"),
+        np.lib.stride_tricks.as_strided(np.empty(1, "f4"), (0, 2), (0, 0)),
+        torch.empty(0, 2),
+        torch.empty(0, 1).expand(0, 2),
+    ],
+)
+def test_an_out_without_elements_may_have_strides_of_zero(out):
+    packed = tensorpress.compress(np.empty((0, 2), "f4"), absolute=1)
+    assert tensorpress.decompress(packed, out=out) is out
+    with tensorpress.open(packed) as reader:
+        assert reader.read(out) is out
 
 
 def test_attributes_chunks_and_value_range_reach_the_stream(field):

@@ -152,6 +152,16 @@ def test_values_that_were_not_negative_stay_so_and_zeros_stay_zeros(path):
         assert (copy - values).abs().max() <= 0.05
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_nan_keeps_its_bits_where_nothing_is_negative(path, dtype):
+    values = torch.rand(40, 50).to(dtype)
+    values[::3, ::7] = math.nan
+    save({"w": values}, path, relative=0.05)
+    copy = load(path)["w"]
+    assert bits(copy[::3, ::7]) == bits(values[::3, ::7])
+    assert not (copy < 0).any()
+
+
 @pytest.mark.parametrize("codec", ["dense", "ceresz", "ceresz2"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_bounds_hold_for_every_codec_and_type(path, codec, dtype):
@@ -229,6 +239,8 @@ def test_bad_rules_say_what_is_wrong(path):
         ({"bounds": {"a": {"codec": "brotli"}}}, "there is no codec 'brotli'"),
         ({"relative": 1e-3, "absolute": 1e-3}, "one bound at a time"),
         ({"codec": "exact", "relative": 1e-3}, "takes no relative"),
+        ({"codec": "exac"}, "no codec 'exac'; use exact, dense, "),
+        ({"relatve": 1e-3}, "Did you mean relative"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             save(weights, path, **settings)

@@ -105,8 +105,10 @@ def test_permissions_links_and_folders_are_respected(path, tmp_path):
     assert load(path) == {"kind": "new"}
     with pytest.raises(OSError, match="no file that could be replaced"):
         save({}, tmp_path, "exact")
-    with pytest.raises(FileNotFoundError):
-        save({}, tmp_path / "missing" / "run.tpck", "exact")
+    missing = tmp_path / "missing" / "run.tpck"
+    with pytest.raises(FileNotFoundError) as error:
+        save({}, missing, "exact")
+    assert error.value.filename == str(missing)  # and no temporary file
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.tpck")
 

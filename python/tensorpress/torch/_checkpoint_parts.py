@@ -178,7 +178,9 @@ class Parts:
                 raise ValueError(f"it holds {told['bytes_in']} bytes, not {storage['bytes']}")
             values = torch.empty(storage["bytes"] // dtype.itemsize, dtype=dtype)
             decompress(stream, values.view(told["shape"]), threads=self.threads)
-            return values.clamp_(min=0) if storage["nonnegative"] else values
+            if storage["nonnegative"]:
+                values.masked_fill_(values < 0, 0)  # clamp_ would change the bits of NaN
+            return values
 
     def _exact_bytes(self, part: str, offset: int, size: int) -> torch.Tensor:
         if self._exact[0] != part:  # tensors in one part are mostly read one after the other

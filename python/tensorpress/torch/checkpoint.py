@@ -192,6 +192,8 @@ def _default(codec: str | Codec, given: dict[str, Any], others: bool) -> Codec |
         return None
     if others and not wanted and all_codecs().get(codec, {}).get("error_bounded"):
         return None
+    if isinstance(codec, str) and codec not in all_codecs():
+        raise ValueError(f"there is no codec {codec!r}; use exact, {', '.join(all_codecs())}")
     return Codec(codec, **wanted)
 
 
@@ -358,7 +360,11 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise OSError(f"{os.fspath(path)} is no file that could be replaced")
     temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
     try:
-        with temporary.open("xb") as file:
+        created = temporary.open("xb")
+    except OSError as error:  # about a name that nobody gave
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+    try:
+        with created as file:
             if target.exists():
                 temporary.chmod(target.stat().st_mode & 0o777)
             yield file

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import io
+import logging
 import os
 import sys
 import types
@@ -18,6 +20,8 @@ from typing import Any
 import torch
 
 HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
+# Who writes stacks of hundreds of lines to the log about an error that is then raised.
+LOGS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.export")
 
 
 def exported(
@@ -30,11 +34,11 @@ def exported(
     shapes = _open_first(module, inputs)
     with _watched_backward(complaints):
         try:
-            program = torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False)
+            program = _export(module, inputs, shapes)
         except Exception:  # export raises whatever the module's own arithmetic on sizes raises
             complaints.clear()
             try:
-                program = torch.export.export(module, inputs, strict=False)
+                program = _export(module, inputs, None)
             except Exception as error:
                 reason = next((line for line in str(error).splitlines() if line.strip()), "")
                 raise ValueError(
@@ -42,6 +46,18 @@ def exported(
                     f"{type(error).__name__}: {reason.strip()}"
                 ) from error
     return program, list(dict.fromkeys(complaints))
+
+
+def _export(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> Any:
+    """What torch.export prints before it fails is dropped: the exception says it."""
+    printed = io.StringIO()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stderr(printed))
+        for name in LOGS:
+            stack.enter_context(_replaced(logging.getLogger(name), "disabled", True))
+        program = torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False)
+    print(printed.getvalue(), end="", file=sys.stderr)
+    return program
 
 
 def _open_first(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
