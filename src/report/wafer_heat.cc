@@ -22,15 +22,30 @@ std::uint32_t largest(const PeHeat& heat) {
   return heat.cycles.empty() ? 0 : std::ranges::max(heat.cycles);
 }
 
-/// "ceresz2: 31,000 to 40,000 cycles, the slowest PE takes 1.2 times the mean".
+/// "ceresz2: 31,000 to 40,000 cycles; the slowest PE takes 1.2 times the mean". PEs that a field
+/// leaves without a block are counted apart: their 0 is no time that coding takes.
 std::string caption_of(const PeHeat& heat) {
   double sum = 0;
-  for (const std::uint32_t cycles : heat.cycles) sum += cycles;
-  const double mean = heat.cycles.empty() ? 0 : sum / static_cast<double>(heat.cycles.size());
-  const std::uint32_t low = heat.cycles.empty() ? 0 : std::ranges::min(heat.cycles);
-  return text(heat.title, ": ", grouped(low), " to ", grouped(largest(heat)),
-              " cycles; the slowest PE takes ",
-              mean > 0 ? fixed(largest(heat) / mean, 2) : std::string("-"), " times the mean");
+  std::size_t busy = 0;
+  std::uint32_t low = largest(heat);
+  for (const std::uint32_t cycles : heat.cycles) {
+    if (cycles == 0) continue;
+    sum += cycles;
+    ++busy;
+    low = std::min(low, cycles);
+  }
+  const std::size_t idle = heat.cycles.size() - busy;
+  std::string caption =
+      text(heat.title, ": ", grouped(low), " to ", grouped(largest(heat)),
+           " cycles; the slowest PE takes ",
+           busy > 0 ? fixed(largest(heat) * static_cast<double>(busy) / sum, 2) : std::string("-"),
+           " times the mean");
+  if (idle > 0) {
+    caption +=
+        text("; ", grouped(idle), idle == 1 ? " PE is" : " PEs are",
+             " idle (0 cycles, dark): the field has no block left for ", idle == 1 ? "it" : "them");
+  }
+  return caption;
 }
 
 // The numbers travel with the page; the script only reads the one under the pointer.
@@ -98,8 +113,10 @@ Result<std::string> heat_svg(const PeHeat& heat) {
 Result<std::string> heat_page(const std::vector<PeHeat>& heats) {
   HtmlDocument page("Cycles of each processing element");
   page.paragraph(
-      "Each pixel is a PE, with one scale for all maps (CereSZ-II, Figure 8). Rest on a PE to see "
-      "its cycles. The whole wafer waits for the slowest.");
+      "Each pixel is a processing element (PE), a small processor with a memory of its own, with "
+      "one "
+      "scale for all maps (CereSZ-II, Figure 8). Rest on a PE to see its cycles. The whole wafer "
+      "waits for the slowest.");
   std::uint32_t high = 0;
   for (const PeHeat& heat : heats) high = std::max(high, largest(heat));
   std::vector<std::string> figures;
