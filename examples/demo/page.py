@@ -19,9 +19,14 @@ def text(words: object) -> str:
     return markup.escape(str(words))
 
 
+def running(words: object) -> str:
+    """Text that may break into lines, but not after the hyphens of an option."""
+    return re.sub(r"(?<![\w-])--?[a-z][\w-]*", r'<span class="whole">\g<0></span>', text(words))
+
+
 def paragraph(words: str, kind: str = "") -> str:
     """What stands between backticks is code."""
-    marked = re.sub("`([^`]*)`", r"<code>\1</code>", text(words))
+    marked = re.sub("`([^`]*)`", r"<code>\1</code>", running(words))
     return f"<p{_class(kind)}>{marked}</p>\n"
 
 
@@ -40,7 +45,7 @@ def note(words: str) -> str:
 
 
 def figure(html: str, caption: str) -> str:
-    return f"<figure>{html}<figcaption>{text(caption)}</figcaption></figure>\n"
+    return f"<figure>{html}<figcaption>{running(caption)}</figcaption></figure>\n"
 
 
 def image(uri: str, description: str) -> str:
@@ -71,7 +76,7 @@ def table(
     def cell(kind: str, column: int, value: object) -> str:
         scope = ' scope="col"' if kind == "th" else ""
         look = "words" if column in words else "number"
-        return f'<{kind}{scope} class="{look}">{text(value)}</{kind}>'
+        return f'<{kind}{scope} class="{look}">{running(value)}</{kind}>'
 
     def line(kind: str, row: Sequence[object]) -> str:
         return "".join(cell(kind, column, value) for column, value in enumerate(row))

@@ -3,6 +3,7 @@ free."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Series:
     marks: bool = False
     step: bool = False  # the value holds until the next point
     labels: Sequence[str] = ()
+    notes: Sequence[str] = ()  # shown when the pointer rests on a mark
     below: bool = False  # where the words are
 
 
@@ -114,9 +116,10 @@ def _drawn(each: Series, across: _Scale, up: _Scale) -> str:
             path += f"H{px:.1f}V{py:.1f}" if each.step else f"L{px:.1f} {py:.1f}"
         parts.append(f'<path d="{path}" style="fill:none;stroke:{style};stroke-width:2" />')
     if each.marks:
-        parts += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4.5" style="fill:{style}" />' for px, py in at
-        ]
+        for (px, py), note in itertools.zip_longest(at, each.notes, fillvalue=""):
+            title = f"<title>{text(note)}</title>" if note else ""
+            place = f'cx="{px:.1f}" cy="{py:.1f}" r="4.5" style="fill:{style}"'
+            parts.append(f"<circle {place}>{title}</circle>")
     placed: list[tuple[float, float, float]] = []  # middle, half of the width, height
     for (px, py), label in zip(at, each.labels, strict=False):
         room = 4.2 * len(label)

@@ -36,12 +36,12 @@ std::string escape(std::string_view text) {
 
 namespace {
 
-/// Lets a narrow column break long names after an underscore.
-std::string breakable(std::string_view title) {
+/// Lets a narrow column break long names after one of these.
+std::string breakable(std::string_view name, std::string_view after = "_") {
   std::string out;
-  for (const char c : escape(title)) {
+  for (const char c : escape(name)) {
     out += c;
-    if (c == '_') out += "<wbr />";
+    if (after.find(c) != std::string_view::npos) out += "<wbr />";
   }
   return out;
 }
@@ -50,7 +50,14 @@ std::string breakable(std::string_view title) {
 
 std::string html_of(const Table& table) {
   const auto cell_class = [&](std::size_t column) {
-    return column < table.columns.size() && table.columns[column].number ? " class=\"number\"" : "";
+    if (column >= table.columns.size()) return "";
+    return table.columns[column].number  ? " class=\"number\""
+           : table.columns[column].wraps ? " class=\"words\""
+                                         : "";
+  };
+  const auto content = [&](std::size_t column, const std::string& cell) {
+    const bool wraps = column < table.columns.size() && table.columns[column].wraps;
+    return wraps ? breakable(cell, "._") : escape(cell);
   };
   std::string out = "<div class=\"scroll\"><table>\n";
   if (!table.caption.empty()) out += text("<caption>", escape(table.caption), "</caption>\n");
@@ -66,7 +73,7 @@ std::string html_of(const Table& table) {
     const bool starts_group = std::ranges::find(table.group_starts, r) != table.group_starts.end();
     out += starts_group ? "<tr class=\"group\">" : "<tr>";
     for (std::size_t i = 0; i < table.rows[r].size(); ++i) {
-      out += text("<td", cell_class(i), ">", escape(table.rows[r][i]), "</td>");
+      out += text("<td", cell_class(i), ">", content(i, table.rows[r][i]), "</td>");
     }
     out += "</tr>\n";
   }

@@ -24,6 +24,7 @@ struct Column {
   std::string title;
   std::string hint = {};  // shown when the pointer rests on the title
   bool number = true;     // right-aligned with equal digits
+  bool wraps = false;     // long names break after dots, underscores and spaces
 };
 
 struct Table {

@@ -35,13 +35,13 @@ Table table_of(const MemoryPage& page) {
   const bool energy = any(page, &ActivationRow::dct_energy);
   const bool score = any(page, &ActivationRow::score);
   Table table;
-  table.columns = {{"activation", "", false},
+  table.columns = {{"activation", "", false, true},
                    {"op", "the operator that makes it", false},
                    {"shape", "", false},
                    {"bytes", "as it is computed", true},
                    {"stored", "while it waits for the backward pass", true},
-                   {"as", "how it waits", false},
-                   {"needed by", "whose backward reads it", false},
+                   {"as", "how it waits", false, true},
+                   {"needed by", "whose backward reads it", false, true},
                    {"lifetime", "positions of the step from its making to its last use", true},
                    {"flops", "to compute it again", true}};
   if (zeros) table.columns.push_back({"zeros", "share of elements that are zero", true});
@@ -76,7 +76,8 @@ std::string memory_html(const MemoryPage& page) {
   HtmlDocument document(page.title);
   for (const std::string& fact : page.facts) document.paragraph(fact);
   for (const MemoryTimeline& timeline : page.timelines) {
-    document.add(figure(timeline_svg(timeline),
+    document.heading(3, timeline.title);
+    document.add(figure(timeline_html(timeline),
                         "Each column is one operation. Rest the pointer on it to see what is in "
                         "memory while it runs."));
   }

@@ -16,13 +16,16 @@ using svg::line;
 using svg::series_color;
 using svg::words;
 
-// In the units of the viewBox; the drawing takes the whole width of the page.
-constexpr double kWidth = 1080;
-constexpr double kLeft = 70;
-constexpr double kRight = kWidth - 12;
-constexpr double kTop = 40;
-constexpr double kBottom = 360;
-constexpr double kLetter = 8.2;
+// In the units of the viewBox; the drawing takes the whole width of the page. Letters of a narrow
+// page are larger (page.css), so the margins are for 22 units. What is longer than a word is beside
+// the drawing, where it can wrap.
+constexpr double kWidth = 800;
+constexpr double kLeft = 64;
+constexpr double kRight = kWidth - 10;
+constexpr double kTop = 36;
+constexpr double kBottom = 290;
+constexpr double kHeight = kBottom + 34;
+constexpr const char* kSoft = "class=\"soft\" font-size=\"10.5\"";
 constexpr std::size_t kMostColumns = 400;
 // Layers differ by more than colour: every second one is hatched.
 constexpr const char* kHatch =
@@ -77,30 +80,26 @@ std::vector<std::size_t> columns_of(const MemoryTimeline& timeline) {
   return columns;
 }
 
-struct Legend {
-  std::string svg;
-  double bottom = kBottom + 60;
-};
+std::string legend_entry(std::string_view mark, std::string_view name) {
+  return text("<span><i ", mark, "></i>", escape(name), "</span>\n");
+}
 
-Legend legend_of(const std::vector<std::string>& layers) {
-  Legend legend;
-  double x = kLeft;
-  double y = kBottom + 48;
-  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    const double width = 42 + kLetter * static_cast<double>(layers[layer].size());
-    if (x > kLeft && x + width > kRight) {
-      x = kLeft;
-      y += 22;
-    }
-    const std::string box = text("<rect x=\"", at(x), "\" y=\"", at(y - 12),
-                                 "\" width=\"20\" height=\"14\" style=\"fill:");
-    legend.svg += text(box, series_color(layer), "\" />");
-    if (layer % 2 == 1) legend.svg += text(box, "url(#hatch)\" />");
-    legend.svg += words(x + 26, y, "start", "font-size=\"14\"", layers[layer]);
-    x += width;
+/// The marks first, then the layers from the bottom.
+std::string legend_of(const MemoryTimeline& timeline) {
+  const std::size_t peak = peak_position(timeline);
+  const auto bytes = static_cast<std::uint64_t>(bytes_at(timeline, peak));
+  std::string out = legend_entry(
+      "class=\"dot\"", text("peak ", human_bytes(bytes), " at ", timeline.positions[peak].name));
+  if (timeline.limit_bytes > 0) {
+    const auto limit = static_cast<std::uint64_t>(timeline.limit_bytes);
+    out += legend_entry("class=\"dashes\"", text("budget ", human_bytes(limit)));
   }
-  legend.bottom = y + 12;
-  return legend;
+  for (std::size_t layer = 0; layer < timeline.layers.size(); ++layer) {
+    out += legend_entry(text("class=\"area", layer % 2 == 1 ? " hatched" : "",
+                             "\" style=\"background-color:", series_color(layer), "\""),
+                        timeline.layers[layer]);
+  }
+  return text("<div class=\"legend\">", out, "</div>\n");
 }
 
 class Drawing {
@@ -127,10 +126,9 @@ class Drawing {
     for (const double tick : linear_ticks(0, static_cast<double>(top_) / unit_.bytes, 6)) {
       const double place = y(tick * unit_.bytes);
       out += line("grid", kLeft, place, kRight, place);
-      out +=
-          words(kLeft - 7, place + 4.5, "end", "class=\"soft\" font-size=\"13\"", tick_label(tick));
+      out += words(kLeft - 7, place + 4, "end", kSoft, tick_label(tick));
     }
-    return out + words(kLeft - 7, kTop - 12, "end", "class=\"soft\" font-size=\"13\"", unit_.name);
+    return out + words(kLeft - 7, kTop - 14, "end", kSoft, unit_.name);
   }
 
   /// Each layer is one closed outline of steps.
@@ -162,9 +160,8 @@ class Drawing {
                                       static_cast<double>(timeline_.positions.size());
     out += text("<line class=\"axis\" stroke-dasharray=\"4 4\" x1=\"", at(middle), "\" y1=\"",
                 at(kTop), "\" x2=\"", at(middle), "\" y2=\"", at(kBottom), "\" />\n");
-    const char* style = "class=\"soft\" font-size=\"14\"";
-    out += words((kLeft + middle) / 2, kBottom + 20, "middle", style, "forward");
-    return out + words((kRight + middle) / 2, kBottom + 20, "middle", style, "backward");
+    out += words((kLeft + middle) / 2, kBottom + 24, "middle", kSoft, "forward");
+    return out + words((kRight + middle) / 2, kBottom + 24, "middle", kSoft, "backward");
   }
 
   std::string limit() const {
@@ -172,9 +169,7 @@ class Drawing {
     const double place = y(static_cast<double>(timeline_.limit_bytes));
     return text("<line stroke-dasharray=\"8 5\" style=\"stroke:var(--ink);stroke-width:1.5\" x1=\"",
                 at(kLeft), "\" y1=\"", at(place), "\" x2=\"", at(kRight), "\" y2=\"", at(place),
-                "\" />\n") +
-           words(kRight, place - 5, "end", "font-size=\"13\"",
-                 text("budget ", human_bytes(static_cast<std::uint64_t>(timeline_.limit_bytes))));
+                "\" />\n");
   }
 
   std::string mark() const {
@@ -184,13 +179,8 @@ class Drawing {
     const std::int64_t bytes = bytes_at(timeline_, peak_);
     const double px = x(std::min(column, columns_.size() - 1)) + step_ / 2;
     const double py = y(static_cast<double>(bytes));
-    const bool left_half = px < (kLeft + kRight) / 2;
     return text("<circle cx=\"", at(px), "\" cy=\"", at(py),
-                "\" r=\"4.5\" style=\"fill:var(--ink);stroke:var(--paper)\" />\n") +
-           words(px + (left_half ? 9 : -9), py - 8, left_half ? "start" : "end",
-                 "font-size=\"14\" font-weight=\"600\"",
-                 text("peak ", human_bytes(static_cast<std::uint64_t>(bytes)), " at ",
-                      timeline_.positions[peak_].name));
+                "\" r=\"4\" style=\"fill:var(--ink);stroke:var(--paper)\" />\n");
   }
 
   std::string pointers() const {
@@ -228,19 +218,15 @@ std::size_t peak_position(const MemoryTimeline& timeline) {
   return best;
 }
 
-std::string timeline_svg(const MemoryTimeline& timeline) {
-  const std::string title =
-      words(kLeft, 18, "start", "font-size=\"15\" font-weight=\"600\"", timeline.title);
+std::string timeline_html(const MemoryTimeline& timeline) {
   const auto open = [&](double height) {
-    return text("<svg viewBox=\"0 0 ", kWidth, " ", at(height), "\" role=\"img\" aria-label=\"",
-                escape(timeline.title), "\">\n");
+    return text("<svg class=\"timeline\" viewBox=\"0 0 ", kWidth, " ", at(height),
+                "\" role=\"img\" aria-label=\"", escape(timeline.title), "\">\n");
   };
   if (timeline.positions.empty()) {
-    return open(80) + title +
-           words(kWidth / 2, 56, "middle", "font-size=\"14\"", "no data to draw") + "</svg>\n";
+    return open(60) + words(kWidth / 2, 36, "middle", kSoft, "no data to draw") + "</svg>\n";
   }
-  const Legend legend = legend_of(timeline.layers);
-  return open(legend.bottom) + kHatch + title + Drawing(timeline).svg() + legend.svg + "</svg>\n";
+  return open(kHeight) + kHatch + Drawing(timeline).svg() + "</svg>\n" + legend_of(timeline);
 }
 
 }  // namespace tensorpress::report

@@ -1,6 +1,6 @@
-// Memory over a training step as inline SVG for an HtmlDocument: layers stacked on each other, one
-// column for each position of forward and backward, the peak marked. The pointer on a column tells
-// its name and the bytes of every layer.
+// Memory over a training step for an HtmlDocument, as inline SVG with a legend below it: layers
+// stacked on each other, one column for each position of forward and backward, the peak marked. The
+// pointer on a column tells its name and the bytes of every layer.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct MemoryTimeline {
 std::size_t peak_position(const MemoryTimeline& timeline);
 std::int64_t bytes_at(const MemoryTimeline& timeline, std::size_t position);
 
-/// Long steps are drawn in at most 400 columns, each with the highest of its positions.
-std::string timeline_svg(const MemoryTimeline& timeline);
+/// Long steps are drawn in at most 400 columns, each with the highest of its positions. The title
+/// is only spoken; a heading above shows it.
+std::string timeline_html(const MemoryTimeline& timeline);
 
 }  // namespace tensorpress::report

@@ -22,15 +22,37 @@ std::uint32_t largest(const PeHeat& heat) {
   return heat.cycles.empty() ? 0 : std::ranges::max(heat.cycles);
 }
 
-/// "ceresz2: 31,000 to 40,000 cycles, the slowest PE takes 1.2 times the mean".
-std::string caption_of(const PeHeat& heat) {
+std::size_t busy_count(const PeHeat& heat) {
+  return heat.cycles.size() - static_cast<std::size_t>(std::ranges::count(heat.cycles, 0u));
+}
+
+/// "ceresz2: 31,000 to 40,000 cycles; the slowest PE takes 1.2 times the mean", of those that work.
+std::string figures_of(const PeHeat& heat) {
   double sum = 0;
-  for (const std::uint32_t cycles : heat.cycles) sum += cycles;
-  const double mean = heat.cycles.empty() ? 0 : sum / static_cast<double>(heat.cycles.size());
-  const std::uint32_t low = heat.cycles.empty() ? 0 : std::ranges::min(heat.cycles);
+  std::uint32_t low = largest(heat);
+  for (const std::uint32_t cycles : heat.cycles) {
+    sum += cycles;
+    if (cycles > 0) low = std::min(low, cycles);
+  }
+  const auto busy = static_cast<double>(busy_count(heat));
   return text(heat.title, ": ", grouped(low), " to ", grouped(largest(heat)),
               " cycles; the slowest PE takes ",
-              mean > 0 ? fixed(largest(heat) / mean, 2) : std::string("-"), " times the mean");
+              busy > 0 ? fixed(largest(heat) * busy / sum, 2) : std::string("-"),
+              " times the mean");
+}
+
+/// PEs that a field leaves without a block: their 0 is no time that coding takes. Empty for none.
+std::string idle_of(const PeHeat& heat) {
+  const std::size_t idle = heat.cycles.size() - busy_count(heat);
+  if (idle == 0) return "";
+  return text(grouped(idle), idle == 1 ? " PE is" : " PEs are",
+              " idle (0 cycles, dark): the field has no block left for ",
+              idle == 1 ? "it" : "them");
+}
+
+std::string caption_of(const PeHeat& heat) {
+  const std::string idle = idle_of(heat);
+  return idle.empty() ? figures_of(heat) : text(figures_of(heat), "; ", idle);
 }
 
 // The numbers travel with the page; the script only reads the one under the pointer.
@@ -66,15 +88,16 @@ Result<std::vector<std::uint8_t>> heat_png(const PeHeat& heat, std::uint32_t hig
 
 Result<std::string> heat_svg(const PeHeat& heat) {
   TRY(const std::string uri, png_data_uri(paint_heat(heat, largest(heat))));
-  constexpr int kLeft = 46, kTop = 34, kBar = 20;
+  constexpr int kLeft = 46, kTop = 48, kBar = 20;
   const double scale = 480.0 / std::max({heat.width, heat.height, 1u});
   const double width = heat.width * scale, height = heat.height * scale;
   std::string out =
       text("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", width + 2 * kLeft + 60, ' ',
-           height + 2 * kTop + 10, "\" font-family=\"sans-serif\" font-size=\"12\">\n",
+           height + kTop + 44, "\" font-family=\"sans-serif\" font-size=\"12\">\n",
            "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\" />\n<text x=\"", kLeft,
-           "\" y=\"20\" font-size=\"14\">", escape(caption_of(heat)), "</text>\n<image x=\"", kLeft,
-           "\" y=\"", kTop, "\" width=\"", width, "\" height=\"", height,
+           "\" y=\"20\" font-size=\"14\">", escape(figures_of(heat)), "</text>\n<text x=\"", kLeft,
+           "\" y=\"38\">", escape(idle_of(heat)), "</text>\n<image x=\"", kLeft, "\" y=\"", kTop,
+           "\" width=\"", width, "\" height=\"", height,
            "\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"", uri,
            "\" />\n<text x=\"", kLeft, "\" y=\"", kTop + height + 16, "\">0</text>\n<text x=\"",
            kLeft + width, "\" y=\"", kTop + height + 16, "\" text-anchor=\"end\">", heat.width - 1,
@@ -98,8 +121,10 @@ Result<std::string> heat_svg(const PeHeat& heat) {
 Result<std::string> heat_page(const std::vector<PeHeat>& heats) {
   HtmlDocument page("Cycles of each processing element");
   page.paragraph(
-      "Each pixel is a PE, with one scale for all maps (CereSZ-II, Figure 8). Rest on a PE to see "
-      "its cycles. The whole wafer waits for the slowest.");
+      "Each pixel is a processing element (PE), a small processor with a memory of its own, with "
+      "one "
+      "scale for all maps (CereSZ-II, Figure 8). Rest on a PE to see its cycles. The whole wafer "
+      "waits for the slowest.");
   std::uint32_t high = 0;
   for (const PeHeat& heat : heats) high = std::max(high, largest(heat));
   std::vector<std::string> figures;

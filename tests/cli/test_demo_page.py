@@ -1,11 +1,15 @@
 """The page of ./dev demo, made from generated data as on a machine without Debian's data
 packages."""
 
+import html
 import importlib.util
+import json
 import re
+import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import PROGRAM, ROOT
 
@@ -69,6 +73,84 @@ def test_generated_data_is_labelled_with_the_package_that_has_the_real(made):
 def test_the_page_has_no_number_that_is_missing(made):
     _, page = made
     assert not re.search(r"\b(nan|inf|None)\b", re.sub(r'src="[^"]*"', "", page))
+
+
+@pytest.fixture(scope="module")
+def chopped(tmp_path_factory):
+    """The data's folder and the page of a relief that is shown at half its size, and of more small
+    pictures than are shown."""
+    folder = tmp_path_factory.mktemp("chop")
+    generator = np.random.default_rng(3)
+    rows, columns = np.mgrid[:90, :801]
+    relief = np.sin(rows / 9) * np.cos(columns / 13) + 0.1 * generator.standard_normal((90, 801))
+    arrays = {"relief": relief, "fashion_mnist": generator.random((40, 1, 28, 28))}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array.astype("f4"))
+        (folder / f"{name}.json").write_text(json.dumps({"title": name, "about": "Made up."}))
+    done = run(folder, "--data", folder, "--only", "chop")
+    assert done.returncode == 0, done.stderr
+    return folder, (folder / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_picture_s_figures_are_those_of_the_point_in_the_plot(chopped):
+    _, page = chopped
+    captions = re.findall(r"<figcaption>CF (\d): ([^<]* dB)\.</figcaption>", page)
+    points = re.findall(r"<title>DCT, square, CF (\d): ([^<]* dB)</title>", page)
+    assert [cf for cf, _ in captions] == ["4", "2", "1"] * 2
+    assert len(points) == 2 * 7
+    assert captions[:3] == [points[i] for i in (3, 1, 0)]
+    assert captions[3:] == [points[7 + i] for i in (3, 1, 0)]
+
+
+def test_a_picture_s_figures_are_those_of_the_command_below_it(chopped):
+    folder, page = chopped
+    commands = html.unescape(re.search(r'<pre class="commands">(.*?)</pre>', page, re.DOTALL)[1])
+    captions = re.findall(r"CF 2: ([\d.]+) times smaller, ([\d.]+) dB\.", page)
+    assert len(commands.splitlines()) == len(captions) == 2
+    for command, (ratio, psnr) in zip(commands.splitlines(), captions, strict=True):
+        words = shlex.split(command.replace("build/demo-data", str(folder)))
+        assert words[0] == "tensorpress"
+        stream = folder / words[-1]
+        done = subprocess.run(
+            [PROGRAM, *words[1:-1], stream, "--json"], capture_output=True, text=True, check=True
+        )
+        assert f"{json.loads(done.stdout)['ratio']:.1f}" == ratio
+        done = subprocess.run(
+            [PROGRAM, "verify", words[2], stream, "--json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert f"{json.loads(done.stdout)['psnr_db']:.1f}" == psnr
+
+
+def test_the_page_says_what_pictures_leave_out_and_what_padding_adds(chopped):
+    _, page = chopped
+    assert (
+        "40 x 1 x 28 x 28 values are compressed, and the figures are of all of them; in the "
+        "pictures the first 18 planes are shown. Planes of 28 x 28 are padded to 32 x 32." in page
+    )
+    assert "90 x 801 values are compressed" in page
+    assert "every second value of every second row is shown" in page
+    assert "planes are padded to whole blocks, and a file has a header and an index" in page
+
+
+def test_processing_elements_without_a_block_are_told_apart(made):
+    _, page = made
+    blocks = 20 * 180 * 360 // 32
+    width, height = map(int, re.search(r">(\d+) x (\d+) processing elements<", page).groups())
+    captions = re.findall(r"<figcaption>[^<]*?([\d,]+) to [\d,]+ cycles; ([^<]*)<", page)
+    assert len(captions) == 2 and "processing elements (PEs)" in page
+    for low, rest in captions:
+        assert int(low.replace(",", "")) > 0
+        assert f"{width * height - blocks:,} PEs are idle (0 cycles, dark)" in rest
+
+
+def test_machines_are_told_about_in_words_that_the_page_explains(made):
+    _, page = made
+    section = page[page.index('<section id="accelerators">') :]
+    assert "A PMU (pattern memory unit) is" in section
+    assert "sending data back" in section and "from device" not in section
 
 
 def test_a_section_that_does_not_exist_is_one_sentence_with_those_that_do(tmp_path):

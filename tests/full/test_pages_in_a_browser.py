@@ -53,6 +53,8 @@ PAGES = {
         "model",
         "profile",
         ROOT / "models" / "resnet18.tpm",
+        "--plan",
+        "balanced",
         "--html",
         "{out}/report.html",
     ],
@@ -135,6 +137,37 @@ TINY = """[...document.querySelectorAll('body *')].filter(e => {
 }).map(e => e.textContent.slice(0, 40))"""
 
 
+# Words of a drawing that lie on other words of it.
+COLLIDING = """[...document.querySelectorAll('svg')].flatMap(svg => {
+  const texts = [...svg.querySelectorAll('text')].map(e => [e, e.getBoundingClientRect()]);
+  return texts.flatMap(([a, p], i) => texts.slice(i + 1).filter(([b, q]) =>
+    p.left < q.right && q.left < p.right && p.top + 2 < q.bottom && q.top + 2 < p.bottom)
+    .map(([b]) => a.textContent + ' / ' + b.textContent));
+})"""
+
+# Options of commands that begin on one line and end on another.
+BROKEN_OPTIONS = """(() => {
+  const broken = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    for (const found of node.data.matchAll(/(?<![\\w-])--[a-z][\\w-]*/g)) {
+      const range = document.createRange();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1)
+        broken.push(found[0]);
+    }
+  }
+  return broken;
+})()"""
+
+# Boxes that show only a part of their table.
+SCROLLING = (
+    "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    ".map(e => e.textContent.slice(0, 60))"
+)
+
+
 @pytest.mark.parametrize("width, dark", LOOKS, ids=lambda value: str(value))
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_and_stays_within_the_window(pages, chromium, name, width, dark):
@@ -159,11 +192,30 @@ def test_the_demo_s_letters_can_be_read_and_its_tables_do_not_scroll(pages, chro
     page = chromium.open(pages("demo"), width, dark=False)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate(TINY) == []
-    scrolling = (
-        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
-        ".map(e => e.textContent.slice(0, 60))"
+    assert page.evaluate(SCROLLING) == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_demo_s_commands_do_not_break_within_an_option(pages, chromium, width):
+    page = chromium.open(pages("demo"), width, dark=False)
+    assert page.evaluate(BROKEN_OPTIONS) == []
+    lines = (
+        "[...document.querySelectorAll('pre')].map(e => {"
+        "const range = document.createRange(); range.selectNodeContents(e);"
+        "const tops = new Set([...range.getClientRects()].map(r => Math.round(r.top)));"
+        "return [tops.size, e.textContent.trim().split('\\n').length]; })"
     )
-    assert page.evaluate(scrolling) == []
+    shown = page.evaluate(lines)
+    assert shown and all(seen == written for seen, written in shown)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_memory_page_s_words_can_be_read_and_do_not_collide(pages, chromium, width):
+    page = chromium.open(pages("memory"), width, dark=False)
+    assert page.evaluate(TINY) == []
+    assert page.evaluate(COLLIDING) == []
+    if width > 1000:
+        assert page.evaluate(SCROLLING) == []
 
 
 def test_dark_and_light_are_different(pages, chromium):

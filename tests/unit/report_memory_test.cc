@@ -24,11 +24,11 @@ TEST(MemoryTimeline, MarksThePositionWithTheMostBytes) {
   timeline.positions[13].bytes[2] = 1 << 20;
   EXPECT_EQ(peak_position(timeline), 13U);
   EXPECT_EQ(bytes_at(timeline, 13), (1 << 20) + (7 << 10) + (1 << 20));
-  EXPECT_NE(timeline_svg(timeline).find("at position 13</text>"), std::string::npos);
+  EXPECT_NE(timeline_html(timeline).find("at position 13</span>"), std::string::npos);
 }
 
 TEST(MemoryTimeline, EveryColumnTellsItsLayers) {
-  const std::string svg = timeline_svg(three_layers(20));
+  const std::string svg = timeline_html(three_layers(20));
   EXPECT_EQ(occurrences("<title>", svg), 20U);
   EXPECT_NE(svg.find("position 5: 1.005 MiB\nsaved: 5 KiB\nweights: 1 MiB</title>"),
             std::string::npos);
@@ -38,19 +38,19 @@ TEST(MemoryTimeline, EveryColumnTellsItsLayers) {
 TEST(MemoryTimeline, LongStepsKeepTheirPeakInFewColumns) {
   MemoryTimeline timeline = three_layers(100'000);
   timeline.positions[77'777].bytes[2] = 1 << 30;
-  const std::string svg = timeline_svg(timeline);
+  const std::string svg = timeline_html(timeline);
   EXPECT_EQ(occurrences("<title>", svg), 400U);
   EXPECT_NE(svg.find("<title>position 77777: "), std::string::npos);
 }
 
 TEST(MemoryTimeline, NothingToDrawIsSaid) {
-  EXPECT_NE(timeline_svg({.title = "empty"}).find("no data to draw"), std::string::npos);
+  EXPECT_NE(timeline_html({.title = "empty"}).find("no data to draw"), std::string::npos);
 }
 
 TEST(MemoryTimeline, ABudgetIsALineInsideTheScale) {
   MemoryTimeline timeline = three_layers(8);
   timeline.limit_bytes = 4 << 20;
-  EXPECT_NE(timeline_svg(timeline).find("budget 4 MiB"), std::string::npos);
+  EXPECT_NE(timeline_html(timeline).find("budget 4 MiB"), std::string::npos);
 }
 
 MemoryPage page_of_two() {

@@ -1,6 +1,11 @@
-"""DCT+Chop in pictures: what is kept of a block, what comes back, and what it costs in quality."""
+"""DCT+Chop in pictures: what is kept of a block, what comes back, and what it costs in quality.
+
+Pictures, plots and the printed commands are of the same arrays; the pictures show a part of them.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import fields
 import numpy as np
@@ -11,40 +16,61 @@ from plots import Axis, Series, plot
 
 import tensorpress
 
+BLOCK = 8
 FACTORS = (1, 2, 4)
 SHEET = (3, 6)  # rows and columns of small pictures
-VARIANTS = (  # name, parameters, largest chop factor that drops something
+VARIANTS = (  # name, parameters, largest chop factor that drops something; the first is the default
     ("DCT, square", {"layout": "square", "transform": "dct"}, 7),
     ("DCT, triangle", {"layout": "triangle", "transform": "dct"}, 7),
     ("ZFP's transform, square", {"layout": "square", "transform": "zfp"}, 3),
 )
 
 
+@dataclass(frozen=True)
+class Chopped:
+    """What comes back of a whole array at one chop factor."""
+
+    copy: np.ndarray
+    ratio: float
+    psnr: float
+
+    @property
+    def told(self) -> str:
+        return f"{self.ratio:.1f} times smaller, {self.psnr:.1f} dB"
+
+
 def show(demo: Demonstration) -> Shown:
     clothes = fields.field(demo, "fashion_mnist")
     relief = fields.field(demo, "relief")
-    demo.say("DCT+Chop: pictures at three chop factors")
     html = page.paragraph(
         "DCT+Chop (HPDC'24) is for training data and activations, where the size has to be "
         "known beforehand. It cuts "
         "planes into blocks of 8 x 8, turns each into frequencies, and keeps the low ones: CF "
         "x CF of them, so that "
-        "32-bit values become 64/CF² times smaller, whatever they are."
+        "blocks of 32-bit values become 64/CF² times smaller, whatever they are. Files shrink "
+        "somewhat less: planes are padded to whole blocks, and a file has a header and an index."
     )
     html += page.side_by_side([_kept(cf) for cf in FACTORS], 150)
     for field in (clothes, relief):
         if field.generated:
             html += page.note(fields.missing(field))
-    html += page.heading(clothes.title) + _pictures(
-        _sheet(clothes.array), clothes.title, pictures.GREY, 200
-    )
-    html += page.heading(relief.title) + _pictures(
-        _halved(relief.array), relief.title, pictures.SEQUENTIAL, 250
-    )
-    demo.say("DCT+Chop: quality against size")
-    html += page.side_by_side([_quality(clothes), _quality(relief)], 330)
+    plots = []
+    for field, colors, least_width in (
+        (clothes, pictures.GREY, 200),
+        (relief, pictures.SEQUENTIAL, 250),
+    ):
+        demo.say(f"DCT+Chop: {field.title} at every chop factor")
+        chopped = _every_factor(field.array)
+        html += page.heading(field.title) + page.paragraph(_about(field))
+        html += _pictures(field, chopped, colors, least_width)
+        plots.append(_quality(field, chopped))
+    html += page.heading("Quality against size") + page.side_by_side(plots, 330)
     html += page.commands(
-        "tensorpress compress build/demo-data/relief.npy --codec dct-chop --cf 2 -o relief.tpz"
+        *(
+            f"tensorpress compress build/demo-data/{field.name}.npy --codec dct-chop --cf 2 "
+            f"-o {field.name}.tpz"
+            for field in (clothes, relief)
+        )
     )
     return Shown(html)
 
@@ -63,44 +89,19 @@ def _kept(cf: int) -> str:
     label = f'role="img" aria-label="chop factor {cf}"'
     picture = f'<svg viewBox="0 0 79 79" class="small" {label}>{cells}</svg>'
     return page.figure(
-        picture, f"CF {cf}: {cf * cf} of 64 frequencies are kept, {64 / cf / cf:g} times smaller."
+        picture, f"CF {cf}: {cf * cf} of 64 frequencies kept, {64 / cf / cf:g} times fewer numbers."
     )
 
 
-def _sheet(images: np.ndarray) -> np.ndarray:
-    """Small pictures, all in one."""
-    if images.ndim != 4:  # not the pictures, but a generated field in their place
-        return images[0]
-    rows, columns = SHEET
-    tiles = images[: rows * columns, 0].reshape(rows, columns, *images.shape[2:])
-    return np.ascontiguousarray(tiles.transpose(0, 2, 1, 3).reshape(rows * tiles.shape[2], -1))
-
-
-def _halved(plane: np.ndarray) -> np.ndarray:
-    """Every second value both ways: as large as a screen shows."""
-    plane = plane if plane.ndim == 2 else plane[0]
-    return np.ascontiguousarray(plane[::2, ::2] if plane.shape[1] > 720 else plane)
-
-
-def _chopped(array: np.ndarray, cf: int, **parameters: str) -> tuple[np.ndarray, float]:
-    packed = tensorpress.compress(array, codec="dct-chop", cf=cf, **parameters)
-    return tensorpress.decompress(packed), array.nbytes / len(packed)
-
-
-def _pictures(plane: np.ndarray, title: str, colors: object, least_width: int) -> str:
-    low, high = float(plane.min()), float(plane.max())
-    pieces = [
-        page.figure(
-            pictures.picture(plane, low, high, f"{title}, the original", colors), "The original."
-        )
-    ]
-    for cf in reversed(FACTORS):
-        copy, ratio = _chopped(plane, cf)
-        caption = f"CF {cf}: {ratio:.1f} times smaller, {_psnr(copy, plane):.1f} dB."
-        pieces.append(
-            page.figure(pictures.picture(copy, low, high, f"{title} at CF {cf}", colors), caption)
-        )
-    return page.side_by_side(pieces, least_width)
+def _every_factor(array: np.ndarray) -> dict[tuple[str, int], Chopped]:
+    """By the name of the variant and the chop factor."""
+    chopped = {}
+    for name, parameters, most in VARIANTS:
+        for cf in range(1, most + 1):
+            packed = tensorpress.compress(array, codec="dct-chop", cf=cf, **parameters)
+            copy = tensorpress.decompress(packed)
+            chopped[name, cf] = Chopped(copy, array.nbytes / len(packed), _psnr(copy, array))
+    return chopped
 
 
 def _psnr(copy: np.ndarray, original: np.ndarray) -> float:
@@ -110,14 +111,69 @@ def _psnr(copy: np.ndarray, original: np.ndarray) -> float:
     return float(20 * np.log10(span / np.sqrt(error)))
 
 
-def _quality(field: fields.Field) -> str:
+def _shown(array: np.ndarray) -> tuple[np.ndarray, str]:
+    """The part of an array that a screen has room for, and what it is."""
+    if array.ndim == 4:  # small pictures, some of them all in one
+        rows, columns = SHEET
+        tiles = array[: rows * columns, 0].reshape(rows, columns, *array.shape[2:])
+        sheet = tiles.transpose(0, 2, 1, 3).reshape(rows * tiles.shape[2], -1)
+        return sheet, f"the first {rows * columns} planes are shown"
+    plane, words = (array, "all of it") if array.ndim == 2 else (array[0], "the first plane")
+    if plane.shape[1] > 720:
+        return plane[::2, ::2], "every second value of every second row is shown"
+    return plane, f"{words} is shown"
+
+
+def _about(field: fields.Field) -> str:
+    """What the figures are of, and how much of it the pictures show."""
+    plane = field.array.shape[-2:]
+    padded = tuple(-(-side // BLOCK) * BLOCK for side in plane)
+    words = (
+        f"{_by(field.array.shape)} values are compressed, and the figures are of all of them; "
+        f"in the pictures {_shown(field.array)[1]}."
+    )
+    if padded != plane:
+        words += f" Planes of {_by(plane)} are padded to {_by(padded)}."
+    return words
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _pictures(
+    field: fields.Field,
+    chopped: dict[tuple[str, int], Chopped],
+    colors: object,
+    least_width: int,
+) -> str:
+    plane, _ = _shown(field.array)
+    low, high = float(plane.min()), float(plane.max())
+
+    def drawn(array: np.ndarray, name: str, caption: str) -> str:
+        picture = pictures.picture(_shown(array)[0], low, high, f"{field.title}{name}", colors)
+        return page.figure(picture, caption)
+
+    pieces = [drawn(field.array, ", the original", "The original.")]
+    for cf in reversed(FACTORS):
+        each = chopped[VARIANTS[0][0], cf]
+        pieces.append(drawn(each.copy, f" at CF {cf}", f"CF {cf}: {each.told}."))
+    return page.side_by_side(pieces, least_width)
+
+
+def _quality(field: fields.Field, chopped: dict[tuple[str, int], Chopped]) -> str:
     series = []
-    for color, (name, parameters, most) in enumerate(VARIANTS):
-        points = []
-        for cf in range(1, most + 1):
-            copy, ratio = _chopped(field.array, cf, **parameters)
-            points.append((ratio, _psnr(copy, field.array)))
-        series.append(Series(name, points, color=color, marks=True))
+    for color, (name, _, most) in enumerate(VARIANTS):
+        points = {cf: chopped[name, cf] for cf in range(1, most + 1)}
+        series.append(
+            Series(
+                name,
+                [(each.ratio, each.psnr) for each in points.values()],
+                color=color,
+                marks=True,
+                notes=[f"{name}, CF {cf}: {each.told}" for cf, each in points.items()],
+            )
+        )
     drawn = plot(
         field.title,
         Axis("times smaller (logarithmic)", logarithmic=True),
@@ -125,5 +181,7 @@ def _quality(field: fields.Field) -> str:
         series,
     )
     return page.figure(
-        drawn, "Up is closer to the original, right is smaller; each point is a chop factor."
+        drawn,
+        "Up is closer to the original, right is smaller; each point is a chop factor. The "
+        f"pictures above are of the line “{VARIANTS[0][0]}”.",
     )

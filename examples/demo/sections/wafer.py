@@ -21,10 +21,11 @@ def show(demo: Demonstration) -> Shown:
     most = max(each["largest_cycles"] for each in maps)
     elements = f"{run['mesh'].replace('x', ' x ')} processing elements"
     html = page.paragraph(
-        "Wafer-scale chips have a mesh of small processors instead of a few large ones. "
+        "Wafer-scale chips have a mesh of small processors, called processing elements (PEs), "
+        "instead of a few large ones. "
         "`tensorpress wafer` runs "
         "the codec of CereSZ-II on a simulated one, cycle by cycle, with a block of 32 values "
-        "in each processor."
+        "in each PE. In the pictures each pixel is a PE."
     )
     if field.generated:
         html += page.note(fields.missing(field))
