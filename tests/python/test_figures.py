@@ -57,7 +57,7 @@ def test_the_comparison_s_shares_of_memcpy_are_those_of_its_command():
 
 
 def test_the_comparison_s_shares_of_the_ledger_are_in_it():
-    figures = json.loads(page("bench/ledger.json"))["figures"]
+    figures = json.loads(page("bench/ledger.json"))["avx2"]["figures"]
     shares = [figures[f"ceresz, field, {way} / memcpy"] for way in ("compress", "decompress")]
     told = "`ceresz` compresses at {:.2f} and decompresses at {:.2f} of `memcpy`".format(*shares)
     assert told in page("docs/comparison.md")
