@@ -20,7 +20,8 @@ Result<void> check_hdf5_groups(const std::string& path);
 /// values of strings with a fixed length, which it takes for pointers.
 Result<void> check_for_netcdf(const std::string& path);
 
-/// Variables have no named dimensions here and no coordinates.
+/// Variables have no named dimensions here, and packed numbers are whole numbers. Notes have no
+/// coordinates.
 Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path);
 
 }  // namespace tensorpress::files

@@ -36,7 +36,7 @@ struct NetcdfVariable {
   std::uint64_t bytes = 0;                   // of its elements as they are stored
   std::vector<std::uint64_t> chunk_extents;  // none when it has no chunks
   std::vector<StoredFilter> filters;
-  std::vector<double> fill_values;  // _FillValue, missing_value and NetCDF's default
+  std::vector<double> fill_values;  // of all kinds (files/netcdf_conventions.h)
   bool packed = false;              // whole numbers with scale_factor or add_offset
   bool coordinate = false;          // a dimension has its name, or another variable's bounds do
   std::string refusal;              // why it cannot be compressed; "" when it can

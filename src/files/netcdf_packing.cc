@@ -3,45 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "base/errors.h"
+#include "files/netcdf_conventions.h"
 #include "files/netcdf_numbers.h"
 
 namespace tensorpress::files {
 namespace {
-
-/// The value as a T, if one is equal to it.
-template <class T, class From>
-std::optional<T> exactly(From value) {
-  if constexpr (std::is_integral_v<From>) {
-    if (!std::in_range<T>(value)) return std::nullopt;
-  } else {
-    // The largest of 64 bits is no double, but one more is.
-    const auto end = static_cast<From>(std::exp2(std::numeric_limits<T>::digits));
-    const auto first = static_cast<From>(std::numeric_limits<T>::min());
-    if (!(value >= first && value < end) || value != std::trunc(value)) return std::nullopt;
-  }
-  return static_cast<T>(value);
-}
-
-template <class T>
-std::vector<std::uint64_t> fills_of(const NetcdfNotes& notes) {
-  std::vector<std::uint64_t> fills;
-  for (const std::string_view name : {"_FillValue", "missing_value"}) {
-    for (const NetcdfAttribute& attribute : notes.attributes) {
-      if (attribute.name != name) continue;
-      with_number(attribute.value.type, [&]<class From>(From) {
-        for (std::size_t i = 0; i < attribute.value.count(); ++i) {
-          const auto fill = exactly<T>(element<From>(attribute.value.bytes.data(), i));
-          if (fill) fills.push_back(static_cast<std::uint64_t>(*fill));
-        }
-      });
-    }
-  }
-  return fills;
-}
 
 /// How far the next larger float is.
 template <class Float>
@@ -63,9 +31,8 @@ Result<NetcdfPacking> NetcdfPacking::make(const NetcdfNotes& notes, DType dtype)
     return corrupt("scale_factor ", packing.scale_, " and add_offset ", packing.offset_,
                    " cannot pack values");
   }
-  with_number(notes.type, [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>) packing.fills_ = fills_of<T>(notes);
-  });
+  packing.fills_ =
+      FillValues{.attributes = notes.attributes, .type = notes.type}.as_whole_numbers();
   return packing;
 }
 
