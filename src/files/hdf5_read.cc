@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "base/errors.h"
 #include "files/hdf5_file.h"
@@ -94,7 +95,13 @@ class Hdf5ArrayFile : public NetcdfFile {
  public:
   explicit Hdf5ArrayFile(std::shared_ptr<const OpenHdf5> open) : open_(std::move(open)) {}
 
-  Result<void> list() { return list_group("/", ""); }
+  Result<void> list() {
+    RETURN_IF_ERROR(list_group("/", ""));
+    for (NetcdfVariable& variable : variables_) {
+      if (coordinates_.contains(bare_name(variable.path))) variable.coordinate = true;
+    }
+    return {};
+  }
 
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
 
@@ -140,6 +147,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     if (!group.valid() || hdf5().H5Gget_info(group.get(), &info) < 0) {
       return hdf5().failure(text("group '", path, "' cannot be listed"));
     }
+    add_coordinates_of_group(attributes_of(group), coordinates_);
     for (hsize_t i = 0; i < info.nlinks; ++i) {
       const ssize_t length = hdf5().H5Lget_name_by_idx(group.get(), ".", H5_INDEX_NAME, H5_ITER_INC,
                                                        i, nullptr, 0, H5P_DEFAULT);
@@ -198,12 +206,12 @@ class Hdf5ArrayFile : public NetcdfFile {
       variable.chunk_extents.assign(chunk.begin(), chunk.end());
     }
     const auto attributes = attributes_of(dataset);
+    add_coordinates_of_variable(attributes, coordinates_);
     if (floats && number) {
       variable.fill_values = fills_of(dataset, *number, attributes).as_doubles();
     }
     // A scale of other datasets' dimensions.
-    variable.coordinate = hdf5().H5Aexists(dataset.get(), "CLASS") > 0 &&
-                          hdf5().H5Aexists(dataset.get(), "REFERENCE_LIST") > 0;
+    variable.coordinate = text_of(attributes, "CLASS") == "DIMENSION_SCALE";
     add_filters(creation, variable);
     variables_.push_back(std::move(variable));
   }
@@ -313,6 +321,7 @@ class Hdf5ArrayFile : public NetcdfFile {
 
   std::shared_ptr<const OpenHdf5> open_;
   std::vector<NetcdfVariable> variables_;
+  std::set<std::string> coordinates_;  // named by attributes
 };
 
 }  // namespace

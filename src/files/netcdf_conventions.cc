@@ -37,6 +37,15 @@ bool is_float(NetcdfType type) {
   return type == NetcdfType::f32 || type == NetcdfType::f64;
 }
 
+void add_names(const std::string& text, std::set<std::string>& names) {
+  if (!text.empty()) names.insert(text);  // a name may have blanks in it
+  for (const std::string& word : words_of(text)) {
+    // "area: cell_area" has a role before the name.
+    const std::string variable = bare_name(word.substr(word.rfind(':') + 1));
+    if (!variable.empty()) names.insert(variable);
+  }
+}
+
 }  // namespace
 
 const NetcdfAttribute* find_attribute(const std::vector<NetcdfAttribute>& attributes,
@@ -70,6 +79,25 @@ std::vector<std::string> words_of(const std::string& text) {
 
 std::string bare_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+void add_coordinates_of_variable(const std::vector<NetcdfAttribute>& attributes,
+                                 std::set<std::string>& names) {
+  // CF 1.11, and for meshes UGRID 1.0.
+  for (const char* const name :
+       {"bounds", "cell_measures", "climatology", "coordinates", "edges", "edge_coordinates",
+        "face_coordinates", "formula_terms", "geometry", "node_coordinates"}) {
+    add_names(text_of(attributes, name), names);
+  }
+  // "crs: lat lon" names a variable before the colon as well.
+  std::string mapping = text_of(attributes, "grid_mapping");
+  std::ranges::replace(mapping, ':', ' ');
+  add_names(mapping, names);
+}
+
+void add_coordinates_of_group(const std::vector<NetcdfAttribute>& attributes,
+                              std::set<std::string>& names) {
+  add_names(text_of(attributes, "coordinates"), names);
 }
 
 std::optional<NetcdfArray> default_fill(NetcdfType type) {

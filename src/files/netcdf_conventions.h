@@ -1,9 +1,10 @@
 // What the attributes of NetCDF variables mean (NetCDF's own conventions and CF's): which values
-// stand for no data. Asked by both readers, that of
+// stand for no data, and which variables are coordinates of others. Asked by both readers, that of
 // NetCDF's library and our own of HDF5.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,14 @@ std::vector<std::string> words_of(const std::string& text);
 
 /// "TEMP" of "ocean/TEMP".
 std::string bare_name(const std::string& path);
+/// Adds the bare names of variables that a variable's attributes name as its coordinates, their
+/// bounds, the areas of its cells and so on. Not `ancillary_variables`, which are data.
+void add_coordinates_of_variable(const std::vector<NetcdfAttribute>& attributes,
+                                 std::set<std::string>& names);
+/// Likewise of a file or group: xarray lists there those that no variable names.
+void add_coordinates_of_group(const std::vector<NetcdfAttribute>& attributes,
+                              std::set<std::string>& names);
+
 /// `_FillValue`, `missing_value`, the fill value that the file itself has for the variable (of the
 /// variable's type; 0 is an ordinary number), and what NetCDF writes where nobody did.
 struct FillValues {

@@ -38,7 +38,7 @@ struct NetcdfVariable {
   std::vector<StoredFilter> filters;
   std::vector<double> fill_values;  // of all kinds (files/netcdf_conventions.h)
   bool packed = false;              // whole numbers with scale_factor or add_offset
-  bool coordinate = false;          // a dimension has its name, or another variable's bounds do
+  bool coordinate = false;          // a dimension has its name, or another variable's attribute
   std::string refusal;              // why it cannot be compressed; "" when it can
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
@@ -120,11 +121,11 @@ class OpenFile : public NetcdfFile {
 
   Result<void> list() {
     RETURN_IF_ERROR(list_group(file_->id(), ""));
-    // What a dimension or a `bounds` attribute names is a coordinate of other variables.
+    // What a dimension or another variable's attribute names is a coordinate.
     for (NetcdfVariable& variable : variables_) {
       const std::string name = bare_name(variable.path);
       const bool dimension = variable.dimensions.size() == 1 && variable.dimensions[0] == name;
-      variable.coordinate = dimension || std::ranges::find(bounds_, name) != bounds_.end();
+      variable.coordinate = dimension || coordinates_.contains(name);
     }
     return {};
   }
@@ -211,6 +212,8 @@ class OpenFile : public NetcdfFile {
   }
 
   Result<void> list_group(int group, const std::string& prefix) {
+    TRY(const auto global, file_->attributes(group, NC_GLOBAL));
+    add_coordinates_of_group(global, coordinates_);
     TRY(const auto ids, file_->variable_ids(group));
     for (const int id : ids) RETURN_IF_ERROR(list_variable(group, id, prefix));
     TRY(const auto groups, file_->groups(group));
@@ -231,9 +234,7 @@ class OpenFile : public NetcdfFile {
     variable.bytes = type.bytes;
     for (const auto extent : shape.extents) variable.bytes *= extent;
     TRY(const auto attributes, file_->attributes(group, id));
-    for (const char* const name : {"bounds", "edges", "climatology"}) {
-      if (auto other = text_of(attributes, name); !other.empty()) bounds_.push_back(other);
-    }
+    add_coordinates_of_variable(attributes, coordinates_);
     const Place place{group, id, shape.type};
     variable.fill_values = fills_of(place, attributes).as_doubles();
     variable.packed = is_whole_number(shape.type) && (has_numbers(attributes, "scale_factor") ||
@@ -311,7 +312,7 @@ class OpenFile : public NetcdfFile {
   std::string path_;
   std::vector<NetcdfVariable> variables_;
   std::vector<Place> places_;
-  std::vector<std::string> bounds_;
+  std::set<std::string> coordinates_;  // named by attributes
 };
 
 Result<void> check_whole(const std::string& path) {

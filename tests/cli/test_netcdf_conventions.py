@@ -1,9 +1,10 @@
-"""What attributes and files say of values that stand for no data."""
+"""What attributes and files say of values that stand for no data, and of coordinates."""
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
-from netcdf_files import attributes, needs_plugin
+from netcdf_files import attributes, needs_plugin, raw
 
 GAP = np.float32(-1e20)
 
@@ -57,3 +58,67 @@ def test_a_fill_value_of_0_is_an_ordinary_number(tensorpress):
     tensorpress("compress", "in.h5", "--var", "x", "--rel", "1e-3", "-o", "x.tpz")
     tensorpress("decompress", "x.tpz", "-o", "back.nc")
     assert "_FillValue" not in attributes(tensorpress.directory / "back.nc", "x")
+
+
+def grid_file(path, form="NETCDF4"):
+    """A field on a grid of two axes with all that CF lets it name, each of them floats."""
+    generator = np.random.default_rng(1)
+    with netCDF4.Dataset(path, "w", format=form) as file:
+        file.createDimension("y", 20)
+        file.createDimension("x", 30)
+        file.createDimension("level", 5)
+        file.coordinates = "height"
+
+        def make(name, *dimensions, **named):
+            variable = file.createVariable(name, "f8", dimensions)
+            variable[...] = generator.random(variable.shape)
+            variable.setncatts(named)
+
+        make(
+            "T",
+            "y",
+            "x",
+            coordinates="lat lon",
+            cell_measures="area: cell_area volume: cell_volume",
+            grid_mapping="crs: lat lon",
+            geometry="shapes",
+            ancillary_variables="T_error",
+        )
+        make("T_error", "y", "x")
+        make("level", "level", formula_terms="a: hyam b: hybm p0: P0")
+        make("shapes", "x", node_coordinates="node_x node_y")
+        make("lat", "y", "x", bounds="lat_bounds")
+        for name in ("lon", "cell_area", "cell_volume", "crs", "height", "lat_bounds"):
+            make(name, "y", "x")
+        for name in ("hyam", "hybm", "node_x", "node_y"):
+            make(name, "level")
+
+
+@needs_plugin
+@pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF4", "HDF5"])
+def test_variables_that_others_name_as_coordinates_are_copied(tensorpress, form):
+    path = tensorpress.directory / "in.nc"
+    grid_file(path, "NETCDF4" if form == "HDF5" else form)
+    if form == "HDF5":
+        with h5py.File(path, "a") as file:
+            file["elsewhere"] = h5py.ExternalLink("nowhere.h5", "/x")
+    told = tensorpress("compress", path, "--abs", "0.4", "-o", "small.nc", "--json").json
+    changed = {each["variable"] for each in told["variables"] if each["bound"]}
+    assert changed == {"T", "T_error"}
+    with h5py.File(tensorpress.directory / "small.nc") as new:
+        if form == "NETCDF3_CLASSIC":
+            old = {name: raw(path, name) for name in new if name not in ("x", "y")}
+        else:
+            with h5py.File(path) as file:
+                old = {name: file[name][...] for name in file if name != "elsewhere"}
+        for name in old.keys() - changed:
+            assert np.array_equal(new[name][...], old[name]), name
+
+
+@needs_plugin
+def test_a_coordinate_is_compressed_when_it_is_named(tensorpress):
+    path = tensorpress.directory / "in.nc"
+    grid_file(path)
+    tensorpress("compress", path, "--var", "lat", "--abs", "0.4", "-o", "small.nc")
+    back = raw(tensorpress.directory / "small.nc", "lat")
+    assert 0 < np.abs(back - raw(path, "lat")).max() <= 0.4
