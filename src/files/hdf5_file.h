@@ -1,5 +1,5 @@
 // HDF5 files through HDF5's own library: what NetCDF's does not answer, and files that it does not
-// open (types of their own, external links, ...).
+// open or describe (types of their own, external links, scales of other lengths, ...).
 #pragma once
 
 #include <cstdint>

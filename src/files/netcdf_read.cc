@@ -338,7 +338,12 @@ Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   }
   auto handle = std::move(opened).value();
   auto file = std::make_unique<OpenFile>(std::move(handle), path);
-  RETURN_IF_ERROR(file->list());
+  if (auto listed = file->list(); !listed.ok()) {
+    // Dimension scales may be attached in ways that NetCDF's library opens and cannot describe.
+    file.reset();
+    if (hdf5) return open_hdf5_file(path);
+    return std::move(listed).error();
+  }
   return std::unique_ptr<NetcdfFile>(std::move(file));
 }
 

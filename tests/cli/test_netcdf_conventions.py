@@ -122,3 +122,42 @@ def test_a_coordinate_is_compressed_when_it_is_named(tensorpress):
     tensorpress("compress", path, "--var", "lat", "--abs", "0.4", "-o", "small.nc")
     back = raw(tensorpress.directory / "small.nc", "lat")
     assert 0 < np.abs(back - raw(path, "lat")).max() <= 0.4
+
+
+def one_axis_of_two(file):
+    file["scale"] = np.arange(50.0)
+    file["scale"].make_scale("rows")
+    file["x"].dims[0].attach_scale(file["scale"])
+
+
+def scale_in_another_group(file):
+    file["group/scale"] = np.arange(50.0)
+    file["group/scale"].make_scale("rows")
+    file["x"].dims[0].attach_scale(file["group/scale"])
+
+
+def scale_of_another_length(file):
+    file["scale"] = np.arange(7.0)
+    file["scale"].make_scale("rows")
+    file["x"].dims[0].attach_scale(file["scale"])
+
+
+@needs_plugin
+@pytest.mark.parametrize(
+    "attach", [one_axis_of_two, scale_in_another_group, scale_of_another_length]
+)
+def test_files_whose_scales_are_not_those_of_netcdf_are_read(tensorpress, smooth, attach):
+    data = smooth((50, 60))
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file["x"] = data
+        attach(file)
+    tensorpress("compress", "in.h5", "--abs", "0.5", "-o", "out.h5")
+    tensorpress("compress", "in.h5", "--var", "x", "--abs", "0.5", "-o", "x.tpz")
+    with (
+        h5py.File(tensorpress.directory / "in.h5") as old,
+        h5py.File(tensorpress.directory / "out.h5") as new,
+    ):
+        scale = old["x"].dims[0][0].name
+        assert new["x"].dims[0][0] == new[scale]
+        assert np.array_equal(new[scale][...], old[scale][...])
+        assert 0 < np.abs(new["x"][...] - data).max() <= 0.5
