@@ -63,9 +63,11 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
                                                                  const std::string& variable);
 
 /// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
-/// and coordinates, and packed numbers are packed again.
+/// and coordinates, and packed numbers are packed again. `error` is how far elements may be from
+/// what was packed, where that is known: remarks depend on it.
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
-                                                         const std::optional<NetcdfNotes>& notes);
+                                                         const std::optional<NetcdfNotes>& notes,
+                                                         std::optional<double> error);
 
 }  // namespace tensorpress::files
