@@ -52,6 +52,16 @@ def test_a_fill_value_that_only_hdf5_knows_becomes_an_attribute(tensorpress):
     assert attributes(tensorpress.directory / "back.nc", "x")["_FillValue"] == GAP
 
 
+def test_a_likely_fill_value_is_told_when_a_file_is_rewritten(tensorpress):
+    hdf5_with(tensorpress.directory / "in.h5", "a_note", "netcdf")
+    arguments = ["compress", "in.h5", "--rel", "1e-3", "-o", "out.h5"]
+    said = tensorpress(*arguments).err
+    assert (
+        "stands for missing data, --fill -100000002004087734272" in said and said.count("\n") == 1
+    )
+    assert tensorpress(*arguments, "--fill", "-1e20").err == ""
+
+
 def test_a_fill_value_of_0_is_an_ordinary_number(tensorpress):
     with h5py.File(tensorpress.directory / "in.h5", "w") as file:
         file.create_dataset("x", data=np.linspace(0, 1, 500, dtype="f4"), fillvalue=np.float32(0))
