@@ -59,6 +59,14 @@ files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice) {
   return notes;
 }
 
+/// How far values may be from those that were compressed, where the stream says so. The limit of a
+/// point-wise bound is a share of each value and no error.
+std::optional<double> promised_error(const StreamInfo& info) {
+  const std::string limit(info.codec.parameter("limit"));
+  if (limit.empty() || info.codec.parameter("bound").starts_with("pw-rel")) return std::nullopt;
+  return std::strtod(limit.c_str(), nullptr);
+}
+
 /// The output file, made when the stream's shape is known.
 class Output {
  public:
@@ -73,7 +81,7 @@ class Output {
     }
     TRY(auto notes, files::netcdf_notes(info.attributes));
     if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice);
-    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes));
+    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes, promised_error(info)));
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
@@ -160,22 +168,6 @@ Result<StreamInfo> write_output(const Options& options, Output& output, stream::
   return info;
 }
 
-/// What packing numbers again does to them; "" where they are those that were compressed.
-Result<std::string> remark_on_packing(const StreamInfo& info) {
-  TRY(const auto notes, files::netcdf_notes(info.attributes));
-  if (!notes || !notes->packed()) return std::string();
-  const double step = std::abs(notes->number("scale_factor").value_or(1));
-  const std::string limit(info.codec.parameter("limit"));
-  // A point-wise bound is a share of each value, and its limit is no error.
-  const bool absolute = !limit.empty() && !info.codec.parameter("bound").starts_with("pw-rel");
-  if (absolute && std::strtod(limit.c_str(), nullptr) < step / 2) return std::string();
-  const bool filled = notes->number("_FillValue") || notes->number("missing_value");
-  return text("'", notes->variable, "' is packed again: values are rounded to multiples of its ",
-              "scale_factor ", rounded(step), ", which may add ", rounded(step / 2),
-              " to the error", filled ? text(" (", rounded(step), " beside a fill value)") : "",
-              "; a .npy holds them unrounded");
-}
-
 /// The way to compute, checked by the one codec that has a choice.
 Result<std::vector<Parameter>> method_of(const Options& options) {
   std::vector<Parameter> method = {{"form", options.form}, {"serialize", text(options.serialize)}};
@@ -211,10 +203,6 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const StreamInfo info, write_output(options, output, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   for (const std::string& remark : output.remarks()) print_message(text(path, ": ", remark));
-  if (!options.raw && files::is_array_file_name(path)) {
-    TRY(const std::string remark, remark_on_packing(info));
-    if (!remark.empty()) print_message(text(path, ": ", remark));
-  }
 
   if (options.json) {
     Json fields = describe(info);

@@ -1,5 +1,5 @@
 // HDF5 files through HDF5's own library: what NetCDF's does not answer, and files that it does not
-// open (types of their own, external links, ...).
+// open or describe (types of their own, external links, scales of other lengths, ...).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ Result<void> check_hdf5_groups(const std::string& path);
 /// values of strings with a fixed length, which it takes for pointers.
 Result<void> check_for_netcdf(const std::string& path);
 
-/// Variables have no named dimensions here and no coordinates.
+/// Variables have no named dimensions here, and packed numbers are whole numbers. Notes have no
+/// coordinates.
 Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path);
 
 }  // namespace tensorpress::files

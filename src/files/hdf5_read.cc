@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "base/errors.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_library.h"
+#include "files/netcdf_conventions.h"
 
 namespace tensorpress::files {
 namespace {
 
 constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY, whose macro calls into a linked library
+constexpr std::size_t kMostAttributeBytes = std::size_t{1} << 24;
 
 /// The library and an open file; sources share it.
 struct OpenHdf5 {
@@ -92,7 +95,13 @@ class Hdf5ArrayFile : public NetcdfFile {
  public:
   explicit Hdf5ArrayFile(std::shared_ptr<const OpenHdf5> open) : open_(std::move(open)) {}
 
-  Result<void> list() { return list_group("/", ""); }
+  Result<void> list() {
+    RETURN_IF_ERROR(list_group("/", ""));
+    for (NetcdfVariable& variable : variables_) {
+      if (coordinates_.contains(bare_name(variable.path))) variable.coordinate = true;
+    }
+    return {};
+  }
 
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
 
@@ -115,13 +124,13 @@ class Hdf5ArrayFile : public NetcdfFile {
 
   Result<NetcdfNotes> notes(const NetcdfVariable& variable) override {
     NetcdfNotes notes;
-    notes.variable = variable.path.substr(variable.path.rfind('/') + 1);
+    notes.variable = bare_name(variable.path);
     notes.type = variable.type == "double" ? NetcdfType::f64 : NetcdfType::f32;
     notes.dimensions = variable.dimensions;
     const Hdf5Id dataset = open_dataset(variable.path);
     if (!dataset.valid()) return hdf5().failure(text("'", variable.path, "' cannot be opened"));
-    const int count = hdf5().H5Aget_num_attrs(dataset.get());
-    for (int i = 0; i < count; ++i) add_attribute(dataset, i, notes.attributes);
+    notes.attributes = attributes_of(dataset);
+    fills_of(dataset, notes.type, notes.attributes).state_own(notes.attributes);
     return notes;
   }
 
@@ -138,6 +147,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     if (!group.valid() || hdf5().H5Gget_info(group.get(), &info) < 0) {
       return hdf5().failure(text("group '", path, "' cannot be listed"));
     }
+    add_coordinates_of_group(attributes_of(group), coordinates_);
     for (hsize_t i = 0; i < info.nlinks; ++i) {
       const ssize_t length = hdf5().H5Lget_name_by_idx(group.get(), ".", H5_INDEX_NAME, H5_ITER_INC,
                                                        i, nullptr, 0, H5P_DEFAULT);
@@ -195,16 +205,13 @@ class Hdf5ArrayFile : public NetcdfFile {
       hdf5().H5Pget_chunk(creation.get(), rank, chunk.data());
       variable.chunk_extents.assign(chunk.begin(), chunk.end());
     }
-    H5D_fill_value_t filled = H5D_FILL_VALUE_UNDEFINED;
-    double fill = 0;
-    if (floats && hdf5().H5Pfill_value_defined(creation.get(), &filled) >= 0 &&
-        filled == H5D_FILL_VALUE_USER_DEFINED &&
-        hdf5().H5Pget_fill_value(creation.get(), hdf5().native_double, &fill) >= 0 && fill != 0) {
-      variable.fill_values.push_back(fill);
+    const auto attributes = attributes_of(dataset);
+    add_coordinates_of_variable(attributes, coordinates_);
+    if (floats && number) {
+      variable.fill_values = fills_of(dataset, *number, attributes).as_doubles();
     }
     // A scale of other datasets' dimensions.
-    variable.coordinate = hdf5().H5Aexists(dataset.get(), "CLASS") > 0 &&
-                          hdf5().H5Aexists(dataset.get(), "REFERENCE_LIST") > 0;
+    variable.coordinate = text_of(attributes, "CLASS") == "DIMENSION_SCALE";
     add_filters(creation, variable);
     variables_.push_back(std::move(variable));
   }
@@ -226,7 +233,30 @@ class Hdf5ArrayFile : public NetcdfFile {
     }
   }
 
-  /// Numbers and strings of a fixed length; others stay behind.
+  /// Of a dataset of floats.
+  FillValues fills_of(const Hdf5Id& dataset, NetcdfType type,
+                      const std::vector<NetcdfAttribute>& attributes) const {
+    FillValues fills{.attributes = attributes, .type = type};
+    const Hdf5Id creation(hdf5().H5Dget_create_plist(dataset.get()), hdf5().H5Pclose);
+    H5D_fill_value_t filled = H5D_FILL_VALUE_UNDEFINED;
+    NetcdfArray own{.type = type, .bytes = std::vector<std::byte>(size_of(type))};
+    const hid_t native = type == NetcdfType::f64 ? hdf5().native_double : hdf5().native_float;
+    if (hdf5().H5Pfill_value_defined(creation.get(), &filled) >= 0 &&
+        filled == H5D_FILL_VALUE_USER_DEFINED &&
+        hdf5().H5Pget_fill_value(creation.get(), native, own.bytes.data()) >= 0) {
+      fills.own = std::move(own);
+    }
+    return fills;
+  }
+
+  std::vector<NetcdfAttribute> attributes_of(const Hdf5Id& object) const {
+    std::vector<NetcdfAttribute> attributes;
+    const int count = hdf5().H5Aget_num_attrs(object.get());
+    for (int i = 0; i < count; ++i) add_attribute(object, i, attributes);
+    return attributes;
+  }
+
+  /// Numbers and strings; others stay behind.
   void add_attribute(const Hdf5Id& dataset, int index, std::vector<NetcdfAttribute>& to) const {
     const Hdf5Id attribute(
         hdf5().H5Aopen_by_idx(dataset.get(), ".", H5_INDEX_NAME, H5_ITER_INC,
@@ -237,7 +267,10 @@ class Hdf5ArrayFile : public NetcdfFile {
     const Hdf5Id space(hdf5().H5Aget_space(attribute.get()), hdf5().H5Sclose);
     const hssize_t count = hdf5().H5Sget_simple_extent_npoints(space.get());
     const ssize_t length = hdf5().H5Aget_name(attribute.get(), 0, nullptr);
-    if (count <= 0 || length <= 0) return;
+    // A damaged or hostile file may declare any number of elements.
+    const auto most =
+        kMostAttributeBytes / std::max<std::size_t>(hdf5().H5Tget_size(type.get()), 1);
+    if (count <= 0 || length <= 0 || static_cast<std::size_t>(count) > most) return;
     NetcdfAttribute result;
     result.name.resize(static_cast<std::size_t>(length));
     hdf5().H5Aget_name(attribute.get(), result.name.size() + 1, result.name.data());
@@ -288,6 +321,7 @@ class Hdf5ArrayFile : public NetcdfFile {
 
   std::shared_ptr<const OpenHdf5> open_;
   std::vector<NetcdfVariable> variables_;
+  std::set<std::string> coordinates_;  // named by attributes
 };
 
 }  // namespace

@@ -36,9 +36,9 @@ struct NetcdfVariable {
   std::uint64_t bytes = 0;                   // of its elements as they are stored
   std::vector<std::uint64_t> chunk_extents;  // none when it has no chunks
   std::vector<StoredFilter> filters;
-  std::vector<double> fill_values;  // _FillValue, missing_value and NetCDF's default
+  std::vector<double> fill_values;  // of all kinds (files/netcdf_conventions.h)
   bool packed = false;              // whole numbers with scale_factor or add_offset
-  bool coordinate = false;          // a dimension has its name, or another variable's bounds do
+  bool coordinate = false;          // a dimension has its name, or another variable's attribute
   std::string refusal;              // why it cannot be compressed; "" when it can
 };
 
@@ -63,9 +63,11 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
                                                                  const std::string& variable);
 
 /// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
-/// and coordinates, and packed numbers are packed again.
+/// and coordinates, and packed numbers are packed again. `error` is how far elements may be from
+/// what was packed, where that is known: remarks depend on it.
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
-                                                         const std::optional<NetcdfNotes>& notes);
+                                                         const std::optional<NetcdfNotes>& notes,
+                                                         std::optional<double> error);
 
 }  // namespace tensorpress::files

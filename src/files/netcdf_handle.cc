@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "files/netcdf_conventions.h"
+
 namespace tensorpress::files {
 namespace {
 
@@ -164,6 +166,16 @@ Result<std::vector<std::string>> NetcdfHandle::unlimited(int group) const {
     }
   }
   return names;
+}
+
+std::optional<NetcdfArray> NetcdfHandle::fill_of(int group, int variable, nc_type type) const {
+  NetcdfArray fill{.type = static_cast<NetcdfType>(type)};
+  if (!default_fill(fill.type)) return std::nullopt;
+  fill.bytes.resize(size_of(fill.type));
+  int unfilled = 1;
+  const int status = library_.nc_inq_var_fill(group, variable, &unfilled, fill.bytes.data());
+  if (status != NC_NOERR || unfilled != 0) return std::nullopt;
+  return fill;
 }
 
 Result<std::vector<std::uint64_t>> NetcdfHandle::chunks_of(int group, int variable,

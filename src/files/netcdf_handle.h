@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ class NetcdfHandle {
   Result<void> put_attribute(int group, int variable, const NetcdfAttribute& attribute) const;
   /// Names of the dimensions that grow.
   Result<std::vector<std::string>> unlimited(int group) const;
+  /// What HDF5 or NetCDF fills a variable of numbers with; nothing where it does not.
+  std::optional<NetcdfArray> fill_of(int group, int variable, nc_type type) const;
   Result<std::vector<std::uint64_t>> chunks_of(int group, int variable, std::size_t rank) const;
   Result<std::vector<StoredFilter>> filters_of(int group, int variable) const;
 

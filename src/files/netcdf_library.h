@@ -18,11 +18,11 @@ namespace tensorpress::files {
   FUNCTION(nc_close) FUNCTION(nc_copy_att) FUNCTION(nc_create) FUNCTION(nc_def_dim) \
   FUNCTION(nc_def_var) FUNCTION(nc_def_var_chunking) \
   FUNCTION(nc_def_var_filter) FUNCTION(nc_enddef) FUNCTION(nc_free_string) FUNCTION(nc_get_att) \
-  FUNCTION(nc_get_vara) FUNCTION(nc_get_vara_double) \
+  FUNCTION(nc_get_vara) \
   FUNCTION(nc_inq_att) FUNCTION(nc_inq_attname) FUNCTION(nc_inq_dim) FUNCTION(nc_inq_dimids) \
   FUNCTION(nc_inq_grpname) FUNCTION(nc_inq_grps) FUNCTION(nc_inq_natts) \
   FUNCTION(nc_inq_type) FUNCTION(nc_inq_unlimdims) FUNCTION(nc_inq_var) \
-  FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_filter_ids) \
+  FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_fill) FUNCTION(nc_inq_var_filter_ids) \
   FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_inq_varids) \
   FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) \
   FUNCTION(nc_set_fill) FUNCTION(nc_strerror)

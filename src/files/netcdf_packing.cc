@@ -3,45 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "base/errors.h"
+#include "files/netcdf_conventions.h"
 #include "files/netcdf_numbers.h"
 
 namespace tensorpress::files {
 namespace {
-
-/// The value as a T, if one is equal to it.
-template <class T, class From>
-std::optional<T> exactly(From value) {
-  if constexpr (std::is_integral_v<From>) {
-    if (!std::in_range<T>(value)) return std::nullopt;
-  } else {
-    // The largest of 64 bits is no double, but one more is.
-    const auto end = static_cast<From>(std::exp2(std::numeric_limits<T>::digits));
-    const auto first = static_cast<From>(std::numeric_limits<T>::min());
-    if (!(value >= first && value < end) || value != std::trunc(value)) return std::nullopt;
-  }
-  return static_cast<T>(value);
-}
-
-template <class T>
-std::vector<std::uint64_t> fills_of(const NetcdfNotes& notes) {
-  std::vector<std::uint64_t> fills;
-  for (const std::string_view name : {"_FillValue", "missing_value"}) {
-    for (const NetcdfAttribute& attribute : notes.attributes) {
-      if (attribute.name != name) continue;
-      with_number(attribute.value.type, [&]<class From>(From) {
-        for (std::size_t i = 0; i < attribute.value.count(); ++i) {
-          const auto fill = exactly<T>(element<From>(attribute.value.bytes.data(), i));
-          if (fill) fills.push_back(static_cast<std::uint64_t>(*fill));
-        }
-      });
-    }
-  }
-  return fills;
-}
 
 /// How far the next larger float is.
 template <class Float>
@@ -52,20 +20,21 @@ double gap_above(double value) {
 
 }  // namespace
 
-Result<NetcdfPacking> NetcdfPacking::make(const NetcdfNotes& notes, DType dtype) {
+Result<NetcdfPacking> NetcdfPacking::make(const NetcdfNotes& notes, DType dtype,
+                                          std::optional<double> error) {
   NetcdfPacking packing;
   packing.variable_ = notes.variable;
   packing.type_ = notes.type;
   packing.dtype_ = dtype;
+  packing.error_ = error;
   packing.scale_ = notes.number("scale_factor").value_or(1);
   packing.offset_ = notes.number("add_offset").value_or(0);
   if (!std::isfinite(packing.scale_) || packing.scale_ == 0 || !std::isfinite(packing.offset_)) {
     return corrupt("scale_factor ", packing.scale_, " and add_offset ", packing.offset_,
                    " cannot pack values");
   }
-  with_number(notes.type, [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>) packing.fills_ = fills_of<T>(notes);
-  });
+  packing.fills_ =
+      FillValues{.attributes = notes.attributes, .type = notes.type}.as_whole_numbers();
   return packing;
 }
 
@@ -118,15 +87,36 @@ T NetcdfPacking::nearest(double steps) const {
   return number;
 }
 
-std::string NetcdfPacking::remark() const {
-  double gap = gap_above<double>(std::max(largest_, std::abs(offset_)));
-  if (dtype_ == DType::f32) gap = std::max(gap, gap_above<float>(largest_));
+double NetcdfPacking::gap() const {
+  const double doubles = gap_above<double>(std::max(largest_, std::abs(offset_)));
+  return dtype_ == DType::f32 ? std::max(doubles, gap_above<float>(largest_)) : doubles;
+}
+
+double NetcdfPacking::rounding() const {
+  // Unpacking rounds to f32 once. Doubles are rounded twice on the way: the product and the sum.
+  const double doubles = gap_above<double>(std::max(largest_, std::abs(offset_)));
+  return dtype_ == DType::f32 ? std::max(doubles, gap_above<float>(largest_) / 2) : doubles;
+}
+
+std::vector<std::string> NetcdfPacking::remarks() const {
+  std::vector<std::string> remarks;
   const double step = std::abs(scale_);
-  if (gap < step) return {};
-  return text("'", variable_, "' is packed again from ", name_of(dtype_),
-              ", in which numbers about ", rounded(largest_), " are ", rounded(gap),
-              " apart, not less than its scale_factor ", rounded(step),
-              ": its whole numbers may differ from those that were compressed");
+  const bool too_coarse = gap() >= step;
+  if (too_coarse) {
+    remarks.push_back(text("'", variable_, "' is packed again from ", name_of(dtype_),
+                           ", in which numbers about ", rounded(largest_), " are ", rounded(gap()),
+                           " apart, not less than its scale_factor ", rounded(step),
+                           ": its whole numbers may differ from those that were compressed"));
+  }
+  const double nearest_other = step / 2;
+  if (!error_ || *error_ + (too_coarse ? 0 : rounding()) >= nearest_other) {
+    remarks.push_back(
+        text("'", variable_, "' is packed again: values are rounded to multiples of its ",
+             "scale_factor ", rounded(step), ", which may add ", rounded(step / 2), " to the error",
+             fills_.empty() ? "" : text(" (", rounded(step), " beside a fill value)"),
+             "; a .npy holds them unrounded"));
+  }
+  return remarks;
 }
 
 }  // namespace tensorpress::files

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "files/netcdf_notes.h"
@@ -12,17 +14,18 @@ namespace tensorpress::files {
 
 class NetcdfPacking {
  public:
-  /// `dtype` is that of the data: f32 or f64.
-  static Result<NetcdfPacking> make(const NetcdfNotes& notes, DType dtype);
+  /// `dtype` is that of the data: f32 or f64. `error` is how far they may be from what was packed
+  /// before, if that is known.
+  static Result<NetcdfPacking> make(const NetcdfNotes& notes, DType dtype,
+                                    std::optional<double> error);
 
   /// `packed` has room for `count` elements of the variable's type. NaN becomes the fill value;
   /// what is too large becomes the largest number.
   void pack(const std::byte* data, std::size_t count, std::byte* packed);
 
   std::size_t element_bytes() const { return size_of(type_); }
-  /// Why the numbers so far may not be those that were compressed, however small the error is;
-  /// "" while they are.
-  std::string remark() const;
+  /// Why the numbers so far may not be those that were compressed; none while they are.
+  std::vector<std::string> remarks() const;
 
  private:
   template <class T, class Float>
@@ -33,6 +36,10 @@ class NetcdfPacking {
   template <class T>
   bool is_fill(T number) const;
 
+  /// How far apart data are at the largest so far, and what computing with them adds to an error.
+  double gap() const;
+  double rounding() const;
+
   std::string variable_;
   NetcdfType type_ = NetcdfType::i16;
   DType dtype_ = DType::f32;
@@ -40,6 +47,7 @@ class NetcdfPacking {
   double offset_ = 0;
   std::vector<std::uint64_t> fills_;  // each a number of the type, cast; the first is written
   double largest_ = 0;                // |value| so far
+  std::optional<double> error_;
 };
 
 }  // namespace tensorpress::files

@@ -4,15 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <sstream>
+#include <set>
 
 #include "base/errors.h"
 #include "files/byte_files.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/netcdf_classic_size.h"
+#include "files/netcdf_conventions.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
+#include "files/netcdf_numbers.h"
 
 namespace tensorpress::files {
 namespace {
@@ -24,22 +26,9 @@ bool is_whole_number(nc_type type) {
          type <= NC_UINT64;
 }
 
-/// A variable's attributes by the names that matter here.
-std::vector<double> numbers_of(const std::vector<NetcdfAttribute>& attributes,
-                               std::string_view name) {
-  for (const auto& attribute : attributes) {
-    if (attribute.name == name) return attribute.value.numbers();
-  }
-  return {};
-}
-
-std::string text_of(const std::vector<NetcdfAttribute>& attributes, std::string_view name) {
-  for (const auto& attribute : attributes) {
-    if (attribute.name != name || attribute.value.type != NetcdfType::text) continue;
-    return {reinterpret_cast<const char*>(attribute.value.bytes.data()),
-            attribute.value.bytes.size()};
-  }
-  return {};
+bool has_numbers(const std::vector<NetcdfAttribute>& attributes, std::string_view name) {
+  const NetcdfAttribute* const attribute = find_attribute(attributes, name);
+  return attribute != nullptr && !attribute->value.numbers().empty();
 }
 
 struct Place {
@@ -52,7 +41,7 @@ struct Place {
 struct Packing {
   double scale = 1;
   double offset = 0;
-  std::vector<double> fills;
+  std::vector<std::uint64_t> fills;  // each a number of the type, cast
 };
 
 class VariableSource : public stream::TensorSource {
@@ -78,34 +67,41 @@ class VariableSource : public stream::TensorSource {
     }
     const auto elements = static_cast<std::size_t>(region.extent.element_count());
     const auto room = scratch.reserve(elements * size_of(dtype_));
-    if (packing_) {
-      const auto raw = raw_.reserve_as<double>(elements);
-      RETURN_IF_ERROR(
-          file_->check(file_->library().nc_get_vara_double(place_.group, place_.variable,
-                                                           start.data(), count.data(), raw.data()),
-                       "cannot read variable '", name_, "'"));
-      unpack(raw, room);
-    } else {
-      RETURN_IF_ERROR(
-          file_->check(file_->library().nc_get_vara(place_.group, place_.variable, start.data(),
-                                                    count.data(), room.data()),
-                       "cannot read variable '", name_, "'"));
-    }
+    const auto raw =
+        packing_ ? raw_.reserve(elements * size_of(static_cast<NetcdfType>(place_.type))) : room;
+    RETURN_IF_ERROR(
+        file_->check(file_->library().nc_get_vara(place_.group, place_.variable, start.data(),
+                                                  count.data(), raw.data()),
+                     "cannot read variable '", name_, "'"));
+    if (packing_) unpack(raw.data(), elements, room.data());
     return TensorView::contiguous(room.data(), dtype_, region.extent);
   }
 
  private:
-  void unpack(std::span<const double> raw, std::span<std::byte> room) const {
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      const bool missing = std::ranges::find(packing_->fills, raw[i]) != packing_->fills.end();
-      const double value = missing ? std::numeric_limits<double>::quiet_NaN()
-                                   : raw[i] * packing_->scale + packing_->offset;
-      if (dtype_ == DType::f64) {
-        std::memcpy(room.data() + i * sizeof value, &value, sizeof value);
-      } else {
-        const auto narrow = static_cast<float>(value);
-        std::memcpy(room.data() + i * sizeof narrow, &narrow, sizeof narrow);
+  void unpack(const std::byte* raw, std::size_t count, std::byte* room) const {
+    with_number(static_cast<NetcdfType>(place_.type), [&]<class T>(T) {
+      if constexpr (std::is_integral_v<T>) {
+        if (dtype_ == DType::f64) {
+          unpack_as<T, double>(raw, count, room);
+        } else {
+          unpack_as<T, float>(raw, count, room);
+        }
       }
+    });
+  }
+
+  /// Compares whole numbers: many of 64 bits are the same double.
+  template <class T, class Float>
+  void unpack_as(const std::byte* raw, std::size_t count, std::byte* room) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      const T number = element<T>(raw, i);
+      const bool missing = std::ranges::find(packing_->fills, static_cast<std::uint64_t>(number)) !=
+                           packing_->fills.end();
+      const double value = missing
+                               ? std::numeric_limits<double>::quiet_NaN()
+                               : static_cast<double>(number) * packing_->scale + packing_->offset;
+      const auto stored = static_cast<Float>(value);
+      std::memcpy(room + i * sizeof stored, &stored, sizeof stored);
     }
   }
 
@@ -125,11 +121,11 @@ class OpenFile : public NetcdfFile {
 
   Result<void> list() {
     RETURN_IF_ERROR(list_group(file_->id(), ""));
-    // What a dimension or a `bounds` attribute names is a coordinate of other variables.
+    // What a dimension or another variable's attribute names is a coordinate.
     for (NetcdfVariable& variable : variables_) {
-      const std::string name = variable.path.substr(variable.path.rfind('/') + 1);
+      const std::string name = bare_name(variable.path);
       const bool dimension = variable.dimensions.size() == 1 && variable.dimensions[0] == name;
-      variable.coordinate = dimension || std::ranges::find(bounds_, name) != bounds_.end();
+      variable.coordinate = dimension || coordinates_.contains(name);
     }
     return {};
   }
@@ -155,7 +151,7 @@ class OpenFile : public NetcdfFile {
         const auto numbers = attribute.value.numbers();
         (attribute.name == "scale_factor" ? packing->scale : packing->offset) = numbers.front();
       }
-      packing->fills = variable.fill_values;
+      packing->fills = fills_of(place, attributes).as_whole_numbers();
     }
     return std::unique_ptr<stream::TensorSource>(std::make_unique<VariableSource>(
         file_, place, dtype, shape, std::move(packing), variable.path));
@@ -169,10 +165,11 @@ class OpenFile : public NetcdfFile {
   Result<NetcdfNotes> notes(const NetcdfVariable& variable) override {
     const Place& place = places_[index_of(variable)];
     NetcdfNotes notes;
-    notes.variable = variable.path.substr(variable.path.rfind('/') + 1);
+    notes.variable = bare_name(variable.path);
     notes.type = static_cast<NetcdfType>(place.type);
     notes.dimensions = variable.dimensions;
     TRY(notes.attributes, file_->attributes(place.group, place.variable));
+    fills_of(place, notes.attributes).state_own(notes.attributes);
     TRY(notes.global, file_->attributes(file_->id(), NC_GLOBAL));
     TRY(const auto unlimited, file_->unlimited(place.group));
     for (const std::string& name : variable.dimensions) {
@@ -193,10 +190,11 @@ class OpenFile : public NetcdfFile {
   /// notes do not hold.
   std::vector<std::string> left_behind(const NetcdfNotes& notes) const {
     std::vector<std::string> named = notes.dimensions, missing;
-    std::istringstream words(text_of(notes.attributes, "coordinates"));
-    for (std::string word; words >> word;) named.push_back(word);
+    for (std::string& word : words_of(text_of(notes.attributes, "coordinates"))) {
+      named.push_back(std::move(word));
+    }
     for (const NetcdfVariable& variable : variables_) {
-      const std::string name = variable.path.substr(variable.path.rfind('/') + 1);
+      const std::string name = bare_name(variable.path);
       const bool kept = name == notes.variable ||
                         std::ranges::find(notes.coordinates, name, &NetcdfCoordinate::name) !=
                             notes.coordinates.end();
@@ -207,7 +205,15 @@ class OpenFile : public NetcdfFile {
     return missing;
   }
 
+  FillValues fills_of(const Place& place, const std::vector<NetcdfAttribute>& attributes) const {
+    return {.attributes = attributes,
+            .type = static_cast<NetcdfType>(place.type),
+            .own = file_->fill_of(place.group, place.variable, place.type)};
+  }
+
   Result<void> list_group(int group, const std::string& prefix) {
+    TRY(const auto global, file_->attributes(group, NC_GLOBAL));
+    add_coordinates_of_group(global, coordinates_);
     TRY(const auto ids, file_->variable_ids(group));
     for (const int id : ids) RETURN_IF_ERROR(list_variable(group, id, prefix));
     TRY(const auto groups, file_->groups(group));
@@ -228,33 +234,17 @@ class OpenFile : public NetcdfFile {
     variable.bytes = type.bytes;
     for (const auto extent : shape.extents) variable.bytes *= extent;
     TRY(const auto attributes, file_->attributes(group, id));
-    for (const char* const name : {"bounds", "edges", "climatology"}) {
-      if (auto other = text_of(attributes, name); !other.empty()) bounds_.push_back(other);
-    }
-    for (const char* const name : {"_FillValue", "missing_value"}) {
-      for (const double fill : numbers_of(attributes, name)) {
-        if (std::ranges::find(variable.fill_values, fill) == variable.fill_values.end()) {
-          variable.fill_values.push_back(fill);
-        }
-      }
-    }
-    variable.packed =
-        is_whole_number(shape.type) && (!numbers_of(attributes, "scale_factor").empty() ||
-                                        !numbers_of(attributes, "add_offset").empty());
-    if (shape.type == NC_FLOAT || shape.type == NC_DOUBLE) {
-      // What NetCDF writes where nobody did.
-      const double fill =
-          shape.type == NC_FLOAT ? static_cast<double>(NC_FILL_FLOAT) : NC_FILL_DOUBLE;
-      if (std::ranges::find(variable.fill_values, fill) == variable.fill_values.end()) {
-        variable.fill_values.push_back(fill);
-      }
-    }
+    add_coordinates_of_variable(attributes, coordinates_);
+    const Place place{group, id, shape.type};
+    variable.fill_values = fills_of(place, attributes).as_doubles();
+    variable.packed = is_whole_number(shape.type) && (has_numbers(attributes, "scale_factor") ||
+                                                      has_numbers(attributes, "add_offset"));
     variable.refusal = variable.packed ? refusal_of_packing(attributes) : "";
     if (variable.refusal.empty()) variable.refusal = refusal_of(variable, shape.type);
     TRY(variable.chunk_extents, file_->chunks_of(group, id, shape.extents.size()));
     TRY(variable.filters, file_->filters_of(group, id));
     variables_.push_back(std::move(variable));
-    places_.push_back({group, id, shape.type});
+    places_.push_back(place);
     return {};
   }
 
@@ -298,7 +288,7 @@ class OpenFile : public NetcdfFile {
   Result<std::optional<NetcdfCoordinate>> coordinate_of(const std::string& name, int group) {
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const NetcdfVariable& candidate = variables_[i];
-      const std::string bare = candidate.path.substr(candidate.path.rfind('/') + 1);
+      const std::string bare = bare_name(candidate.path);
       const bool here = places_[i].group == group || candidate.path == bare;
       if (!here || bare != name || candidate.dimensions != std::vector{name}) continue;
       NetcdfCoordinate coordinate{.name = name};
@@ -322,7 +312,7 @@ class OpenFile : public NetcdfFile {
   std::string path_;
   std::vector<NetcdfVariable> variables_;
   std::vector<Place> places_;
-  std::vector<std::string> bounds_;
+  std::set<std::string> coordinates_;  // named by attributes
 };
 
 Result<void> check_whole(const std::string& path) {
@@ -348,7 +338,12 @@ Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   }
   auto handle = std::move(opened).value();
   auto file = std::make_unique<OpenFile>(std::move(handle), path);
-  RETURN_IF_ERROR(file->list());
+  if (auto listed = file->list(); !listed.ok()) {
+    // Dimension scales may be attached in ways that NetCDF's library opens and cannot describe.
+    file.reset();
+    if (hdf5) return open_hdf5_file(path);
+    return std::move(listed).error();
+  }
   return std::unique_ptr<NetcdfFile>(std::move(file));
 }
 

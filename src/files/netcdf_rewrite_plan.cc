@@ -42,7 +42,6 @@ Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSourc
 Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& variable,
                                       const RewriteOptions& options) {
   stream::BoundOptions bound = options.bound;
-  bound.on_likely_fill = {};  // would not say of which variable
   for (const double fill : variable.fill_values) {
     if (std::ranges::find(bound.fill_values, fill) == bound.fill_values.end()) {
       bound.fill_values.push_back(fill);

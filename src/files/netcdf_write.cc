@@ -1,6 +1,7 @@
 // Writes one tensor as a variable of a new NetCDF file, with what its notes say about it.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "base/contiguous.h"
@@ -52,10 +53,10 @@ class NetcdfTensorFile : public TensorFile {
         shape_(shape),
         name_(std::move(name)) {}
 
-  Result<void> define(const NetcdfNotes& notes, bool classic) {
+  Result<void> define(const NetcdfNotes& notes, bool classic, std::optional<double> error) {
     TRY(nc_type type, netcdf_type_of(dtype_));
     if (notes.packed()) {
-      TRY(packing_, NetcdfPacking::make(notes, dtype_));
+      TRY(packing_, NetcdfPacking::make(notes, dtype_, error));
       type = static_cast<nc_type>(notes.type);
     }
     if (classic && is_too_new(static_cast<NetcdfType>(type))) {
@@ -149,7 +150,7 @@ class NetcdfTensorFile : public TensorFile {
       remarks.push_back(text("a .cdf keeps no strings and no unsigned or 64-bit whole numbers: ",
                              listed(left_behind_)));
     }
-    if (packing_ && !packing_->remark().empty()) remarks.push_back(packing_->remark());
+    if (packing_) std::ranges::move(packing_->remarks(), std::back_inserter(remarks));
     return remarks;
   }
 
@@ -223,7 +224,8 @@ Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType
 
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
-                                                         const std::optional<NetcdfNotes>& notes) {
+                                                         const std::optional<NetcdfNotes>& notes,
+                                                         std::optional<double> error) {
   const bool classic = is_classic_file_name(path);
   TRY(const NetcdfNotes fitting, fitting_notes(notes, dtype, shape, classic));
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
@@ -232,7 +234,7 @@ Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path
   TRY(auto handle, NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4));
   auto tensor =
       std::make_unique<NetcdfTensorFile>(std::move(file), std::move(handle), dtype, shape, path);
-  RETURN_IF_ERROR(tensor->define(fitting, classic));
+  RETURN_IF_ERROR(tensor->define(fitting, classic, error));
   return std::unique_ptr<TensorFile>(std::move(tensor));
 }
 

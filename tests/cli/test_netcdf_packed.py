@@ -1,5 +1,6 @@
 """Integers that stand for other numbers (scale_factor, add_offset): to .tpz and packed again."""
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -168,3 +169,69 @@ def test_packed_numbers_that_classic_files_lack_are_refused(tensorpress):
     said = tensorpress.refuses("decompress", "x.tpz", "-o", "y.cdf")
     assert "classic NetCDF files (.cdf) have no type u16; name the output .nc" in said
     assert not (tensorpress.directory / "y.cdf").exists()
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u2", "i4", "u4", "i8", "u8"])
+def test_what_nobody_wrote_is_missing_in_packed_numbers_too(tensorpress, dtype):
+    path = tensorpress.directory / "in.nc"
+    numbers = np.arange(2000, dtype=dtype)
+    numbers[1000:] = netCDF4.default_fillvals[dtype]
+    packed_numbers(path, numbers, dtype, 0.01)
+    tensorpress("compress", path, "--var", "t", "--rel", "1e-3", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "x.npy")
+    values = np.load(tensorpress.directory / "x.npy")
+    assert np.array_equal(np.isnan(values), np.arange(2000) >= 1000)
+    # The range is 9.99.
+    assert np.abs(values[:1000] - numbers[:1000] * 0.01).max() <= 0.00999 + 1e-9
+    tensorpress("decompress", "x.tpz", "-o", "back.nc")
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t")[1000:], numbers[1000:])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1"])
+def test_every_packed_byte_is_data(tensorpress, dtype):
+    path = tensorpress.directory / "in.nc"
+    numbers = np.arange(256, dtype="u1").view(dtype)
+    packed_numbers(path, numbers, dtype, 0.5)
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    assert tensorpress("decompress", "x.tpz", "-o", "back.nc").err == ""
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t"), numbers)
+
+
+def test_a_number_beside_a_fill_value_of_64_bits_is_not_missing(tensorpress):
+    # 2^60 and 2^60 + 1 are the same double.
+    path = tensorpress.directory / "in.nc"
+    numbers = np.full(100, 2**60 + 1)
+    numbers[::10] = 2**60
+    packed_numbers(path, numbers, "i8", 1.0, missing_value=np.int64(2**60))
+    tensorpress("compress", path, "--var", "t", "--abs", "0.1", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "x.npy")
+    missing = numbers == 2**60
+    assert np.array_equal(np.isnan(np.load(tensorpress.directory / "x.npy")), missing)
+    tensorpress("decompress", "x.tpz", "-o", "back.nc")
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t") == 2**60, missing)
+
+
+def test_packed_numbers_whose_own_fill_value_only_hdf5_knows_stay_missing(tensorpress):
+    path = tensorpress.directory / "in.h5"
+    numbers = np.arange(1000, dtype="i2")
+    numbers[:100] = -9999
+    with h5py.File(path, "w") as file:
+        file.create_dataset("t", data=numbers, fillvalue=np.int16(-9999))
+        file["t"].attrs["scale_factor"] = 0.01
+    tensorpress("compress", path, "--var", "t", "--rel", "1e-4", "-o", "x.tpz")
+    tensorpress("decompress", "x.tpz", "-o", "back.nc")
+    assert np.array_equal(raw(tensorpress.directory / "back.nc", "t"), numbers)
+
+
+@pytest.mark.parametrize("bound, told", [(0.0499, True), (0.018, False)])
+def test_floats_that_are_rounded_count_against_half_a_step(tensorpress, bound, told):
+    # Floats about 4e5 are 1/32 apart: unpacking is off by up to 1/64 before anything is compressed.
+    path = tensorpress.directory / "in.nc"
+    steps = np.random.default_rng(5).integers(-50, 50, 20000)
+    numbers = (4_000_000 + np.cumsum(steps)).astype("i4")
+    packed_numbers(path, numbers, "i4", np.float32(0.1))
+    tensorpress("compress", path, "--var", "t", "--abs", bound, "-o", "x.tpz")
+    said = tensorpress("decompress", "x.tpz", "-o", "back.nc").err
+    assert ("which may add 0.05 to the error" in said) == told
+    same = np.array_equal(raw(tensorpress.directory / "back.nc", "t"), numbers)
+    assert same or told

@@ -1,20 +1,10 @@
 """Whole NetCDF and HDF5 files with our filter on their data, and everything else as it was."""
 
-import os
-import pathlib
-
 import h5py
 import netCDF4
 import numpy as np
 import pytest
-from netcdf_files import ATLAS, COADS, LEVITUS, attributes, check_bound, raw
-
-# A build under sanitizers has no plugin, and what our program wrote is then read by others after
-# ./dev build only.
-needs_plugin = pytest.mark.skipif(
-    not any(pathlib.Path(os.environ["HDF5_PLUGIN_PATH"]).glob("libh5tensorpress.so")),
-    reason="the plugin is not built",
-)
+from netcdf_files import ATLAS, COADS, LEVITUS, attributes, check_bound, needs_plugin, raw
 
 
 @needs_plugin
