@@ -14,6 +14,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/resolve.h"
+#include "stream_file.h"
 #include "stream_options.h"
 #include "stream_report.h"
 #include "table.h"
@@ -168,6 +169,7 @@ Result<ExitStatus> compress_variables(const Options& options) {
                         "; choose with --var NAME, or --var '*' for all of them");
   }
   TRY(const auto outputs, outputs_for(options.input, options.output, chosen));
+  if (chosen.size() == 1) RETURN_IF_ERROR(check_stream_name(outputs.front()));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
   Json all = Json::array();
@@ -262,6 +264,8 @@ Result<ExitStatus> run(const Options& options) {
                           "' would be a NetCDF or HDF5 file, which are made "
                           "from such files only; compress writes .tpz");
     }
+    RETURN_IF_ERROR(check_not_input({options.input}, options.output));
+    RETURN_IF_ERROR(check_stream_name(options.output));
     return compress_tensor(options);
   }
   return files::is_array_file_name(options.output) ? rewrite(options) : compress_variables(options);

@@ -17,6 +17,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/reader.h"
+#include "stream_file.h"
 #include "stream_report.h"
 #include "tensor_options.h"
 
@@ -184,9 +185,9 @@ Result<std::vector<Parameter>> method_of(const Options& options) {
 }
 
 Result<ExitStatus> run(const Options& options) {
-  const std::string path = options.output.empty()
-                               ? default_output(options.input, options.raw ? ".raw" : ".npy")
-                               : options.output;
+  RETURN_IF_ERROR(check_is_stream(options.input));
+  TRY(const std::string path,
+      output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
   RETURN_IF_ERROR(check_output(options.input, path));
   if (!options.slice.empty() && is_pipe(options.input)) {
     return bad_argument("--slice reads only the chunks it needs, which a pipe does not allow");
@@ -236,7 +237,7 @@ Action declare(CLI::App& app) {
   app.add_option(
          "-o,--output", options->output,
          "where to: .npy, .nc or .h5 (with its name, attributes and coordinates), anything else is "
-         "raw; - is standard output as .npy")
+         "raw; - is standard output as .npy. A file that is there is replaced if it is named here")
       ->option_text("OUT (IN with .npy)");
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
   app.add_option("--slice", options->slice, "only this part, as in NumPy: START:STOP for each axis")

@@ -38,6 +38,10 @@ class TensorFile : public stream::TensorSink {
   virtual std::vector<std::string> remarks() const { return {}; }
 };
 
+/// Whether a tensor at `path` begins with a .npy header: .npy in small or capital letters, and "-".
+/// An error for names of other formats, .npz and .tpz, under which raw numbers would be misread.
+Result<bool> has_npy_header(const std::string& path);
+
 /// Creates `path` as .npy or, if it ends in anything else, raw; "-" is standard output as .npy.
 /// `force_raw` writes raw whatever the name.
 Result<std::unique_ptr<TensorFile>> create_tensor(const std::string& path, DType dtype,
