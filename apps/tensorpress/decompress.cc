@@ -32,6 +32,7 @@ struct Options {
   std::string slice;
   std::string form = "block";
   int serialize = 1;
+  bool method_given = false;
   ThreadsOption threads;
   bool json = false;
 };
@@ -63,10 +64,15 @@ files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice) {
 /// The output file, made when the stream's shape is known.
 class Output {
  public:
-  Output(std::string path, bool raw) : path_(std::move(path)), raw_(raw) {}
+  Output(std::string path, bool raw, bool method_given)
+      : path_(std::move(path)), raw_(raw), method_given_(method_given) {}
 
   /// `slice` when it is a part of the stream's tensor.
   Result<stream::TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
+    if (method_given_ && info.codec.name() != "dct-chop") {
+      return bad_argument("it is of codec ", info.codec.name(),
+                          "; --form and --serialize are for dct-chop");
+    }
     const Shape shape = slice != nullptr ? slice->shape() : info.shape;
     if (raw_ || !files::is_array_file_name(path_)) {
       TRY(file_, files::create_tensor(path_, info.dtype, shape, raw_));
@@ -83,6 +89,7 @@ class Output {
  private:
   std::string path_;
   bool raw_;
+  bool method_given_;
   std::unique_ptr<files::TensorFile> file_;
 };
 
@@ -208,7 +215,7 @@ Result<ExitStatus> run(const Options& options) {
   }
 
   const auto begin = std::chrono::steady_clock::now();
-  Output output(path, options.raw);
+  Output output(path, options.raw, options.method_given);
   TRY(const StreamInfo info, write_output(options, output, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   for (const std::string& remark : output.remarks()) print_message(text(path, ": ", remark));
@@ -252,7 +259,10 @@ Action declare(CLI::App& app) {
   options->threads.declare(app);
   app.add_flag("--json", options->json,
                "print one JSON object (on stderr if stdout carries the data)");
-  return [options] { return run(*options); };
+  return [options, &app] {
+    options->method_given = app.count("--form") + app.count("--serialize") > 0;
+    return run(*options);
+  };
 }
 
 }  // namespace
