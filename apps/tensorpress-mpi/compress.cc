@@ -134,6 +134,7 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   TRY(write.bound, options.bound.options());
   if (crew.is_first()) write.bound.on_likely_fill = cli::print_likely_fill;
   RETURN_IF_ERROR(options.stream.apply_to(write));
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(const auto raw, options.raw.format());
   TRY(const Isa isa, crew.together([] { return active_isa(); }));
   TRY(const auto source, crew.together([&]() -> Result<std::unique_ptr<stream::TensorSource>> {

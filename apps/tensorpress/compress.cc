@@ -1,6 +1,7 @@
 // tensorpress compress: a tensor from a file or pipe becomes a .tpz stream; variables of NetCDF and
 // HDF5 files become one each, or the whole file is written again with our filter.
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include "array_files.h"
@@ -110,6 +111,7 @@ Result<ExitStatus> compress_tensor(const Options& options) {
   TRY(const auto raw, options.raw.format());
   TRY(const Codec codec, options.codec.codec());
   TRY(stream::WriteOptions write, write_options(options));
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   const auto access =
       stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
   if (!options.variables.empty()) {
@@ -172,6 +174,7 @@ Result<ExitStatus> compress_variables(const Options& options) {
   if (chosen.size() == 1) RETURN_IF_ERROR(check_stream_name(outputs.front()));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   Json all = Json::array();
   std::vector<TableRow> rows;
   std::string line;
@@ -218,6 +221,7 @@ Result<ExitStatus> rewrite(const Options& options) {
   RETURN_IF_ERROR(prepare_for(options.input));
   RETURN_IF_ERROR(register_filter());
   TRY(Codec codec, options.codec.codec());
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
   note_interruptions();
   ProgressBar bar("compressing");
@@ -263,6 +267,12 @@ Result<ExitStatus> run(const Options& options) {
       return bad_argument("'", options.output,
                           "' would be a NetCDF or HDF5 file, which are made "
                           "from such files only; compress writes .tpz");
+    }
+    std::error_code ignored;  // of pipes, which must not be opened to look
+    if (!raw && files::is_array_file_name(options.input) && !is_npy_file(options.input) &&
+        std::filesystem::is_regular_file(options.input, ignored)) {
+      return corrupt("'", options.input,
+                     "' begins like neither NetCDF nor HDF5; it may be cut off");
     }
     RETURN_IF_ERROR(check_not_input({options.input}, options.output));
     RETURN_IF_ERROR(check_stream_name(options.output));
