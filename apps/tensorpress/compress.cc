@@ -67,6 +67,7 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   const auto begin = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(check_output(options.input, job.output));
   TRY(const auto file, files::AtomicFile::create(job.output));
+  RETURN_IF_ERROR(about(job.name, options.bound.check_for(codec)));
   note_interruptions();
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
@@ -111,7 +112,6 @@ Result<ExitStatus> compress_tensor(const Options& options) {
   TRY(const auto raw, options.raw.format());
   TRY(const Codec codec, options.codec.codec());
   TRY(stream::WriteOptions write, write_options(options));
-  RETURN_IF_ERROR(options.bound.check_for(codec));
   const auto access =
       stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
   if (!options.variables.empty()) {
@@ -174,7 +174,6 @@ Result<ExitStatus> compress_variables(const Options& options) {
   if (chosen.size() == 1) RETURN_IF_ERROR(check_stream_name(outputs.front()));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
-  RETURN_IF_ERROR(options.bound.check_for(codec));
   Json all = Json::array();
   std::vector<TableRow> rows;
   std::string line;
