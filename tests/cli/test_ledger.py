@@ -59,9 +59,7 @@ def test_a_loss_of_more_than_a_tenth_is_flagged_and_a_smaller_one_is_not(ledger)
     done = ledger([8.9])
     assert done.returncode == 1
     flagged = [line for line in done.stdout.splitlines() if "LOST" in line]
-    assert flagged and all(
-        "compress / " in line and "decompress" not in line for line in flagged
-    )
+    assert flagged and all("compress / " in line and "decompress" not in line for line in flagged)
 
 
 def test_a_slow_round_is_no_loss(ledger):
