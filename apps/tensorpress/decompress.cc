@@ -192,6 +192,8 @@ Result<std::vector<Parameter>> method_of(const Options& options) {
 }
 
 Result<ExitStatus> run(const Options& options) {
+  stream::ReadOptions read;
+  TRY(read.method, method_of(options));
   RETURN_IF_ERROR(check_is_stream(options.input));
   TRY(const std::string path,
       output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
@@ -201,11 +203,9 @@ Result<ExitStatus> run(const Options& options) {
   }
 
   std::uint64_t skipped = 0;
-  stream::ReadOptions read;
   read.threads = options.threads.threads();
   // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();
-  TRY(read.method, method_of(options));
   if (options.skip_corrupt) {
     read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
       ++skipped;

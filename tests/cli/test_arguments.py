@@ -222,6 +222,7 @@ WAYS_OUT = {
         [*COMPRESS, "--abs", "1", "--shape", f"{10**30}x2", "--dtype", "f32"],
         "an extent beyond 64 bits",
     ),
+    "mesh": (["wafer", "offsets", "--mesh", f"{10**20}x8"], "the wafer has room for 1x1 to"),
     "npy for zfp": (["zfp", "-i", "x.npy", "-z", "t.tpz", "-a", "1"], "is a .npy file"),
     "compressed already": (["compress", "s.tpz", "--abs", "1", "-o", "t.tpz"], "already"),
 }
