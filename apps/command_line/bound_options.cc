@@ -1,5 +1,6 @@
 #include "bound_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/errors.h"
@@ -60,6 +61,18 @@ void BoundOptions::declare(CLI::App& app) {
 
 bool BoundOptions::given() const {
   return absolute_ || relative_ || pointwise_ || psnr_ || ratio_;
+}
+
+Result<void> BoundOptions::check_for(const Codec& codec) const {
+  const std::vector<CodecInfo> all = codecs();
+  const auto info = std::ranges::find(all, codec.name(), &CodecInfo::name);
+  if (info == all.end() || info->error_bounded == given()) return {};
+  if (given()) {
+    return bad_argument("codec ", codec.name(), " has a fixed rate and takes no bound; leave the ",
+                        "bound out (its error is measured and stored) or use --codec dense");
+  }
+  return bad_argument("codec ", codec.name(), " keeps an error bound and none is given: --abs E, ",
+                      "--rel E, --pw-rel E, --psnr P or --ratio R");
 }
 
 Result<stream::BoundOptions> BoundOptions::options() const {

@@ -17,6 +17,8 @@ class BoundOptions {
   /// Bound, fill values and range as given; the error says what is allowed.
   Result<stream::BoundOptions> options() const;
   bool given() const;
+  /// A codec with an error bound needs one, and a codec of a fixed rate takes none.
+  Result<void> check_for(const Codec& codec) const;
 
  private:
   std::optional<double> absolute_, relative_, pointwise_, psnr_, ratio_;

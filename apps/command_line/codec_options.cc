@@ -1,6 +1,7 @@
 #include "codec_options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "base/errors.h"
@@ -36,11 +37,23 @@ Result<Codec> CodecOptions::codec() const {
   parameters.reserve(values_.size());
   for (const auto& [name, value] : values_) {
     parameters.push_back({name, value});
+    std::error_code ignored;  // what cannot be looked at is no file
+    const bool book =
+        name == "codebook" && !value.ends_with(".json") && value != "default" && value != "dynamic";
+    if (book && (std::filesystem::exists(value, ignored) ||
+                 std::filesystem::exists(value + ".json", ignored))) {
+      return bad_argument("--codebook is '", value, "'; the name of a codebook's file ends in ",
+                          ".json");
+    }
     // A stream must not depend on a file: it carries the codebook itself.
     if (name == "codebook" && value.ends_with(".json")) {
       TRY(const auto file, files::read_codebook(value));
       parameters.back().value = file.book.to_text();
     }
+  }
+  const auto rounding = values_.find("rounding");
+  if (values_.contains("seed") && (rounding == values_.end() || rounding->second == "nearest")) {
+    return bad_argument("--seed is of use only with --rounding stochastic");
   }
   std::string name = name_;
   if (name.empty()) {

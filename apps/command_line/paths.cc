@@ -13,6 +13,18 @@ std::string default_output(const std::string& input, const std::string& extensio
   return std::filesystem::path(input).replace_extension(extension).string();
 }
 
+Result<std::string> output_of_copy(const std::string& input, const std::string& output,
+                                   const std::string& extension) {
+  if (!output.empty()) return output;
+  std::string path = default_output(input, extension);
+  std::error_code ignored;  // what cannot be looked at is an error when it is created
+  if (!is_pipe(path) && std::filesystem::exists(path, ignored)) {
+    return bad_argument("'", path, "' exists and may be what '", input,
+                        "' was made from; -o NAME writes elsewhere, and -o ", path, " replaces it");
+  }
+  return path;
+}
+
 Result<void> check_exists(const std::string& input) {
   std::error_code ignored;
   const auto kind = std::filesystem::status(input, ignored).type();

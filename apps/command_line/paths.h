@@ -17,6 +17,11 @@ inline bool is_pipe(const std::string& path) {
 /// "dir/x.npy" -> "dir/x.tpz"; "-" stays "-".
 std::string default_output(const std::string& input, const std::string& extension);
 
+/// Where a decompressed copy goes: to `output`, or when that is empty to the default, which may be
+/// the original and is therefore never replaced.
+Result<std::string> output_of_copy(const std::string& input, const std::string& output,
+                                   const std::string& extension);
+
 /// "No such file or directory", before anybody guesses what kind of file the name stands for.
 Result<void> check_exists(const std::string& input);
 

@@ -1,5 +1,7 @@
 #include "stream_options.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 
 namespace tensorpress::cli {
@@ -22,7 +24,11 @@ Result<void> StreamOptions::apply_to(stream::WriteOptions& options) const {
     if (equals == std::string::npos || equals == 0) {
       return bad_argument("--attr '", attribute, "' is not of the form NAME=VALUE");
     }
-    options.attributes.push_back({attribute.substr(0, equals), attribute.substr(equals + 1)});
+    const std::string name = attribute.substr(0, equals);
+    if (std::ranges::find(options.attributes, name, &Attribute::name) != options.attributes.end()) {
+      return bad_argument("--attr ", name, " is given twice; a note has one value");
+    }
+    options.attributes.push_back({name, attribute.substr(equals + 1)});
   }
   return {};
 }

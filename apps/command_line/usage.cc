@@ -29,8 +29,7 @@ std::string wanted(Kind kind, int how_many = 1) {
   const char* const noun = kind == Kind::word     ? "value"
                            : kind == Kind::number ? "number"
                                                   : "whole number";
-  const char* const least = kind == Kind::count ? " from 0 on" : "";
-  return how_many == 1 ? text("a ", noun, least) : text(how_many, " ", noun, "s", least);
+  return how_many == 1 ? text("a ", noun) : text(how_many, " ", noun, "s");
 }
 
 /// What is wrong with a value; "" if nothing is.
@@ -56,7 +55,8 @@ std::string complaint(const CLI::Option& option, const std::string& value) {
     too_large = errno == ERANGE;
   }
   const bool wraps = kind == Kind::count && value.find('-') != std::string::npos;
-  if (*end != '\0' || wraps) return text(option.get_name(), " is ", value, ", not ", wanted(kind));
+  if (*end == '\0' && wraps) return text(option.get_name(), " is ", value, ", which is negative");
+  if (*end != '\0') return text(option.get_name(), " is ", value, ", not ", wanted(kind));
   if (!too_large) return {};
   return text(option.get_name(), " is ", value, ", beyond the range of ",
               kind == Kind::number ? "a double" : "64 bits");
@@ -94,6 +94,7 @@ std::string left_over(const CLI::App& program) {
   const CLI::App& verb = innermost(program);
   const std::vector<std::string> arguments = program.remaining(true);
   for (const std::string& argument : arguments) {
+    if (argument == "--") return "what follows -- are files; options go before it";
     if (argument.size() > 1 && argument.starts_with('-')) return no_option(argument, verb);
   }
   if (arguments.empty()) return {};
@@ -110,6 +111,9 @@ std::string wrong_count(const CLI::ParseError& error, const CLI::App& verb) {
   if (option == nullptr) return words;
   const auto given = static_cast<int>(option->results().size());
   const int most = option->get_items_expected_max();
+  if (given > most && most > 1) {
+    return text(name, " takes ", most, " values at most and is given ", given);
+  }
   if (given > most) return text(name, " is given ", given > 2 * most ? "several times" : "twice");
   return text(name, " needs ", wanted(kind_of(*option), option->get_items_expected_min()));
 }

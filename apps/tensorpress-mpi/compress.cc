@@ -18,6 +18,7 @@
 #include "stream/chunk_decoder.h"
 #include "stream/chunk_work.h"
 #include "stream/section_compressor.h"
+#include "stream_file.h"
 #include "stream_options.h"
 #include "stream_report.h"
 #include "tensor_options.h"
@@ -133,10 +134,12 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   TRY(write.bound, options.bound.options());
   if (crew.is_first()) write.bound.on_likely_fill = cli::print_likely_fill;
   RETURN_IF_ERROR(options.stream.apply_to(write));
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(const auto raw, options.raw.format());
   TRY(const Isa isa, crew.together([] { return active_isa(); }));
   TRY(const auto source, crew.together([&]() -> Result<std::unique_ptr<stream::TensorSource>> {
     RETURN_IF_ERROR(check_files(options.input, path));
+    RETURN_IF_ERROR(cli::check_stream_name(path));
     return cli::about(options.input, files::open_tensor(options.input, raw));
   }));
   RETURN_IF_ERROR(

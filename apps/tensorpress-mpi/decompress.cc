@@ -6,13 +6,16 @@
 
 #include "crew.h"
 #include "files/byte_files.h"
+#include "files/netcdf_file.h"
 #include "files/npy.h"
 #include "files/region_runs.h"
+#include "files/tensor_files.h"
 #include "in_step.h"
 #include "messages.h"
 #include "paths.h"
 #include "shared_output.h"
 #include "stream/reader.h"
+#include "stream_file.h"
 #include "stream_report.h"
 #include "tensor_options.h"
 
@@ -53,25 +56,36 @@ class SharedTensor : public stream::TensorSink {
 };
 
 struct OpenStream {
+  std::string output;
   std::unique_ptr<stream::ByteSource> source;
   stream::StreamReader reader;
 };
 
-Result<OpenStream> open_stream(const Options& options, const std::string& path) {
+Result<OpenStream> open_stream(const Options& options) {
+  RETURN_IF_ERROR(cli::check_is_stream(options.input));
+  TRY(std::string path,
+      cli::output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
   RETURN_IF_ERROR(check_files(options.input, path));
+  if (!options.raw && files::is_array_file_name(path)) {
+    return bad_argument("'", path, "' would be a NetCDF or HDF5 file, which many processes do not ",
+                        "write here; tensorpress decompress does, or name a .npy");
+  }
   TRY(auto source, files::open_bytes(options.input));
   TRY(auto reader, cli::about(options.input, stream::StreamReader::open(*source)));
-  return OpenStream{std::move(source), std::move(reader)};
+  return OpenStream{std::move(path), std::move(source), std::move(reader)};
 }
 
-Result<StreamInfo> decompress(const Crew& crew, const Options& options, const std::string& path) {
-  TRY(const OpenStream opened, crew.together([&] { return open_stream(options, path); }));
+Result<StreamInfo> decompress(const Crew& crew, const Options& options) {
+  TRY(const OpenStream opened, crew.together([&] { return open_stream(options); }));
+  const std::string& path = opened.output;
   const StreamInfo& info = opened.reader.info();
   RETURN_IF_ERROR(crew.check_same("stream", text(name_of(info.dtype), " ", info.shape.to_string(),
                                                  " in ", info.bytes_out, " bytes")));
-  const std::string header = !options.raw && path.ends_with(".npy")
-                                 ? files::npy_header(info.dtype, info.shape)
-                                 : std::string();
+  std::string header;
+  if (!options.raw) {
+    TRY(const bool npy, files::has_npy_header(path));
+    if (npy) header = files::npy_header(info.dtype, info.shape);
+  }
 
   TRY(const auto output, SharedOutput::create(crew, path));
   SharedTensor tensor(*output, info.shape, header.size());
@@ -93,11 +107,8 @@ Result<StreamInfo> decompress(const Crew& crew, const Options& options, const st
 
 Result<cli::ExitStatus> run(const Options& options) {
   const Crew crew;
-  const std::string path = options.output.empty()
-                               ? cli::default_output(options.input, options.raw ? ".raw" : ".npy")
-                               : options.output;
   const auto begin = std::chrono::steady_clock::now();
-  TRY(const StreamInfo info, decompress(crew, options, path));
+  TRY(const StreamInfo info, decompress(crew, options));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (crew.is_first() && options.json) {
     cli::Json fields = cli::describe(info);
@@ -112,7 +123,8 @@ Result<cli::ExitStatus> run(const Options& options) {
 cli::Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("IN", options->input, ".tpz file")->required()->option_text(" ");
-  app.add_option("-o,--output", options->output, "where to: .npy, anything else is raw")
+  app.add_option("-o,--output", options->output,
+                 "where to: .npy, anything else is raw; replaces a file that is there")
       ->option_text("OUT (IN with .npy)");
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
   options->threads.declare(app, 1);

@@ -14,6 +14,7 @@
 #include "paths.h"
 #include "report/dct_energy_page.h"
 #include "tensor_options.h"
+#include "usage.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -152,6 +153,10 @@ Result<ExitStatus> run_images(const Options& options) {
 Result<ExitStatus> run_files(const Options& options) {
   TRY(Codec codec, codec_of(options));
   TRY(const auto raw, options.raw.format());
+  if (is_error_bounded(codec) && options.bounds().empty()) {
+    return bad_argument("codec ", codec.name(),
+                        " keeps an error bound and none is given: --abs E or --rel E");
+  }
   return run_file_bench({.codec = std::move(codec),
                          .files = options.files,
                          .raw = raw,
@@ -213,7 +218,27 @@ Result<ExitStatus> run_comparison(const Options& options) {
   return run_peers(peers);
 }
 
+/// An option that would be ignored is a mistake.
+Result<void> check_given(const Options& options) {
+  constexpr const char* kOfImages = "it is of batches of images, which are measured without files";
+  const bool pack = options.study == "pack";
+  if (!options.study.empty()) {
+    RETURN_IF_ERROR(refuse_ignored(*options.app, {"--planes", "--cfs", "--no-matmul", "--peers"},
+                                   "a study does not use it"));
+    if (!pack) {
+      return refuse_ignored(*options.app, {"--megabytes"}, "it is of --study pack");
+    }
+    return refuse_ignored(*options.app, {"--images", "--output"}, "it is of --study dct-energy");
+  }
+  RETURN_IF_ERROR(
+      refuse_ignored(*options.app, {"--images", "--output"}, "it is of --study dct-energy"));
+  if (options.files.empty() && !options.peers) return {};
+  return refuse_ignored(*options.app, {"--planes", "--cfs", "--megabytes", "--no-matmul"},
+                        kOfImages);
+}
+
 Result<ExitStatus> run(const Options& options) {
+  RETURN_IF_ERROR(check_given(options));
   if (!options.study.empty()) return run_study(options);
   if (options.repetitions < 1)
     return bad_argument("--repetitions is ", options.repetitions, "; it must be at least 1");
@@ -264,10 +289,13 @@ Action declare(CLI::App& app) {
                  "name (wmag_91x91x91.f32); without any: batches of 3-channel images in f32");
   options->codec.declare(app);
   options->codec_option = app.get_option("--codec");
-  app.add_option("--planes", options->planes, "side lengths of the images")->delimiter(',');
-  app.add_option("--cfs", options->chop_factors, "chop factors to run through")->delimiter(',');
-  app.add_option("--threads", options->threads, "numbers of threads to run with")->delimiter(',');
-  app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB");
+  app.add_option("--planes", options->planes, "side lengths of the images (32,64,128,256,512)")
+      ->delimiter(',');
+  app.add_option("--cfs", options->chop_factors, "chop factors to run through (1 to 8)")
+      ->delimiter(',');
+  app.add_option("--threads", options->threads, "numbers of threads to run with (1,2)")
+      ->delimiter(',');
+  app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB (128)");
   app.add_option("--repetitions", options->repetitions,
                  "turns of memcpy, compress, decompress; the best counts (11; 7 with --peers)");
   declare_bounds(app, *options);
@@ -277,8 +305,8 @@ Action declare(CLI::App& app) {
   app.add_option("--study", options->study,
                  "dct-energy: which coefficients of images are non-zero (paper, Figure 3); pack: "
                  "packing values in memory, one thread, without a container");
-  app.add_option("--images", options->images, "for the study: how many images at most");
-  app.add_option("--output", options->output, "for the study: the page to write");
+  app.add_option("--images", options->images, "for the study: how many images at most (1000)");
+  app.add_option("--output", options->output, "for the study: the page to write (dct-energy.html)");
   app.add_flag("--json", options->json, "print JSON, a row per case");
   return [options] { return run(*options); };
 }

@@ -1,6 +1,7 @@
 // tensorpress compress: a tensor from a file or pipe becomes a .tpz stream; variables of NetCDF and
 // HDF5 files become one each, or the whole file is written again with our filter.
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include "array_files.h"
@@ -14,6 +15,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/resolve.h"
+#include "stream_file.h"
 #include "stream_options.h"
 #include "stream_report.h"
 #include "table.h"
@@ -65,6 +67,7 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   const auto begin = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(check_output(options.input, job.output));
   TRY(const auto file, files::AtomicFile::create(job.output));
+  RETURN_IF_ERROR(about(job.name, options.bound.check_for(codec)));
   note_interruptions();
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
@@ -168,6 +171,7 @@ Result<ExitStatus> compress_variables(const Options& options) {
                         "; choose with --var NAME, or --var '*' for all of them");
   }
   TRY(const auto outputs, outputs_for(options.input, options.output, chosen));
+  if (chosen.size() == 1) RETURN_IF_ERROR(check_stream_name(outputs.front()));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
   Json all = Json::array();
@@ -216,6 +220,7 @@ Result<ExitStatus> rewrite(const Options& options) {
   RETURN_IF_ERROR(prepare_for(options.input));
   RETURN_IF_ERROR(register_filter());
   TRY(Codec codec, options.codec.codec());
+  RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
   note_interruptions();
   ProgressBar bar("compressing");
@@ -262,6 +267,14 @@ Result<ExitStatus> run(const Options& options) {
                           "' would be a NetCDF or HDF5 file, which are made "
                           "from such files only; compress writes .tpz");
     }
+    std::error_code ignored;  // of pipes, which must not be opened to look
+    if (!raw && files::is_array_file_name(options.input) && !is_npy_file(options.input) &&
+        std::filesystem::is_regular_file(options.input, ignored)) {
+      return corrupt("'", options.input,
+                     "' begins like neither NetCDF nor HDF5; it may be cut off");
+    }
+    RETURN_IF_ERROR(check_not_input({options.input}, options.output));
+    RETURN_IF_ERROR(check_stream_name(options.output));
     return compress_tensor(options);
   }
   return files::is_array_file_name(options.output) ? rewrite(options) : compress_variables(options);

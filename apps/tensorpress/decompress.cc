@@ -17,6 +17,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/reader.h"
+#include "stream_file.h"
 #include "stream_report.h"
 #include "tensor_options.h"
 
@@ -31,6 +32,7 @@ struct Options {
   std::string slice;
   std::string form = "block";
   int serialize = 1;
+  bool method_given = false;
   ThreadsOption threads;
   bool json = false;
 };
@@ -70,10 +72,15 @@ std::optional<double> promised_error(const StreamInfo& info) {
 /// The output file, made when the stream's shape is known.
 class Output {
  public:
-  Output(std::string path, bool raw) : path_(std::move(path)), raw_(raw) {}
+  Output(std::string path, bool raw, bool method_given)
+      : path_(std::move(path)), raw_(raw), method_given_(method_given) {}
 
   /// `slice` when it is a part of the stream's tensor.
   Result<stream::TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
+    if (method_given_ && info.codec.name() != "dct-chop") {
+      return bad_argument("it is of codec ", info.codec.name(),
+                          "; --form and --serialize are for dct-chop");
+    }
     const Shape shape = slice != nullptr ? slice->shape() : info.shape;
     if (raw_ || !files::is_array_file_name(path_)) {
       TRY(file_, files::create_tensor(path_, info.dtype, shape, raw_));
@@ -90,6 +97,7 @@ class Output {
  private:
   std::string path_;
   bool raw_;
+  bool method_given_;
   std::unique_ptr<files::TensorFile> file_;
 };
 
@@ -176,20 +184,20 @@ Result<std::vector<Parameter>> method_of(const Options& options) {
 }
 
 Result<ExitStatus> run(const Options& options) {
-  const std::string path = options.output.empty()
-                               ? default_output(options.input, options.raw ? ".raw" : ".npy")
-                               : options.output;
+  stream::ReadOptions read;
+  TRY(read.method, method_of(options));
+  RETURN_IF_ERROR(check_is_stream(options.input));
+  TRY(const std::string path,
+      output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
   RETURN_IF_ERROR(check_output(options.input, path));
   if (!options.slice.empty() && is_pipe(options.input)) {
     return bad_argument("--slice reads only the chunks it needs, which a pipe does not allow");
   }
 
   std::uint64_t skipped = 0;
-  stream::ReadOptions read;
   read.threads = options.threads.threads();
   // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();
-  TRY(read.method, method_of(options));
   if (options.skip_corrupt) {
     read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
       ++skipped;
@@ -199,7 +207,7 @@ Result<ExitStatus> run(const Options& options) {
   }
 
   const auto begin = std::chrono::steady_clock::now();
-  Output output(path, options.raw);
+  Output output(path, options.raw, options.method_given);
   TRY(const StreamInfo info, write_output(options, output, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   for (const std::string& remark : output.remarks()) print_message(text(path, ": ", remark));
@@ -224,7 +232,7 @@ Action declare(CLI::App& app) {
   app.add_option(
          "-o,--output", options->output,
          "where to: .npy, .nc or .h5 (with its name, attributes and coordinates), anything else is "
-         "raw; - is standard output as .npy")
+         "raw; - is standard output as .npy. A file that is there is replaced if it is named here")
       ->option_text("OUT (IN with .npy)");
   app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
   app.add_option("--slice", options->slice, "only this part, as in NumPy: START:STOP for each axis")
@@ -239,7 +247,10 @@ Action declare(CLI::App& app) {
   options->threads.declare(app);
   app.add_flag("--json", options->json,
                "print one JSON object (on stderr if stdout carries the data)");
-  return [options] { return run(*options); };
+  return [options, &app] {
+    options->method_given = app.count("--form") + app.count("--serialize") > 0;
+    return run(*options);
+  };
 }
 
 }  // namespace

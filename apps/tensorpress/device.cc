@@ -13,6 +13,7 @@
 #include "devices/graph_file.h"
 #include "files/text_files.h"
 #include "json_output.h"
+#include "usage.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -74,7 +75,14 @@ Json device_to_json(const Device& device) {
 }
 
 Result<ExitStatus> run_show(const ShowOptions& options) {
+  if (options.toml && options.json) {
+    return bad_argument("--toml and --json exclude each other; leave one out");
+  }
   if (options.toml) {
+    if (options.device.ends_with(".toml")) {
+      return bad_argument("--toml prints the file of a device that the program knows, and '",
+                          options.device, "' is a file already");
+    }
     TRY(const std::string content, devices::builtin_text(options.device));
     std::fputs(content.c_str(), stdout);
     return ExitStatus::fine;
@@ -216,6 +224,10 @@ Result<void> check_subject(const CLI::App& app, const CheckOptions& options) {
       return bad_argument(each.name, " is ", each.way_out);
     }
   }
+  if (options.adjacency != "csr") {
+    return refuse_ignored(app, {"--edges-per-node"},
+                          "a dense adjacency has every pair of nodes; add --adjacency csr");
+  }
   return {};
 }
 
@@ -302,7 +314,7 @@ Action declare(CLI::App& app) {
   check_app->add_option("--edges-per-node", check->gcn.edges_per_node, "in CSR (50)")
       ->option_text("N");
   check_app->add_option("--features", check->gcn.features, "of a node (128)")->option_text("N");
-  check_app->add_option("--adjacency", check->adjacency, "dense, matmul or csr")
+  check_app->add_option("--adjacency", check->adjacency, "dense, matmul or csr (dense)")
       ->option_text("WORD");
   check_app->add_option("--stack", check->stack, "how it is programmed (pytorch)")
       ->option_text("NAME");

@@ -23,10 +23,11 @@ void TrainOptions::declare(CLI::App& app) {
   app.add_option("--stages", setup.stages, "of the pipeline (1)")->option_text("N");
   app.add_option("--replicas", setup.replicas, "data parallel (1)")->option_text("N");
   app.add_option("--micro-batches", setup.micro_batches, "of a batch (1)")->option_text("N");
-  app.add_option("--stash", stash, "where activations wait: fits (on the chip if they fit), beside")
+  app.add_option("--stash", stash,
+                 "where activations wait: fits (on the chip if they fit), beside (fits)")
       ->option_text("WORD");
   app.add_flag("--search", search, "find the best split of --count devices");
-  app.add_option("--count", count, "devices to split with --search")->option_text("N");
+  app.add_option("--count", count, "devices to split with --search (1)")->option_text("N");
   app.add_flag("--json", json, "print one JSON object");
 }
 
@@ -52,6 +53,12 @@ Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& opt
                                    "--search finds the best"));
   } else if (app.count("--count") > 0) {
     return bad_argument("--count goes with --search");
+  }
+  if (options.uncompressed) {
+    RETURN_IF_ERROR(refuse_ignored(app, {"--cf"}, "--uncompressed leaves activations as they are"));
+  }
+  if (app.count("--count") > 0 && options.count == 0) {
+    return bad_argument("--count is 0; it must be at least 1");
   }
   constexpr double kMostSamples = 1e9;
   if (!(options.batch >= 1 && options.batch <= kMostSamples)) {

@@ -14,6 +14,7 @@
 #include "stream/reader.h"
 #include "stream/resolve.h"
 #include "stream/writer.h"
+#include "stream_file.h"
 #include "stream_report.h"
 #include "verification.h"
 
@@ -157,6 +158,10 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
     note_interruptions();
     RETURN_IF_ERROR(write_copy(names, format, names.compressed));
     return ExitStatus::fine;
+  }
+  if (is_npy_file(names.original)) {
+    return bad_argument("'", names.original, "' is a .npy file, and -i takes raw numbers; ",
+                        "tensorpress compress takes .npy files as they are");
   }
   if (!format)
     return bad_argument("type and extents of ", names.original,

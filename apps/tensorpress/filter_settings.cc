@@ -8,6 +8,7 @@ Result<files::Hdf5FilterSettings> filter_settings(const CodecOptions& codec,
                                                   const BoundOptions& bound,
                                                   std::uint32_t threads) {
   TRY(Codec chosen, codec.codec());
+  RETURN_IF_ERROR(bound.check_for(chosen));
   TRY(auto options, bound.options());
   if (options.value_range) {
     return bad_argument("--range does not go with an HDF5 filter, which looks at each chunk");

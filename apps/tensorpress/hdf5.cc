@@ -100,7 +100,7 @@ Action declare(CLI::App& app) {
                    "the dataset or variable; '*' is all floats, coordinates too")
       ->option_text("NAME (VAR)");
   args_app->add_option("--filter-threads", args->threads, "threads that work on each chunk")
-      ->check(CLI::Range(0u, 1024u))
+      ->check(CLI::Range(1u, 1024u))
       ->option_text("N (1)");
   args_app->add_flag("--json", args->json, "print one JSON object");
 

@@ -14,6 +14,7 @@
 #include "paths.h"
 #include "stream/reader.h"
 #include "stream/section_reader.h"
+#include "stream_file.h"
 #include "stream_report.h"
 #include "table.h"
 #include "tensorpress/version.h"
@@ -80,6 +81,13 @@ Result<Json> describe_npy(const std::string& path, const stream::ByteSource& sou
   return fields;
 }
 
+std::string lower_case(std::string word) {
+  for (char& letter : word) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return word;
+}
+
 Result<Json> describe_file(const std::string& path) {
   if (is_pipe(path)) {
     TRY(const StreamInfo info, info_of_pipe());
@@ -93,8 +101,17 @@ Result<Json> describe_file(const std::string& path) {
                        ? "the file is empty"
                        : "the file begins like neither NetCDF nor HDF5; it may be cut off");
   }
-  TRY(const auto reader, stream::StreamReader::open(*source));
-  return cli::describe(reader.info());
+  RETURN_IF_ERROR(check_is_stream(path));
+  const auto reader = stream::StreamReader::open(*source);
+  if (reader.ok()) return cli::describe(reader->info());
+  // What its name says goes before what its bytes are not.
+  const std::string name = lower_case(path);
+  if (name.ends_with(".npy")) RETURN_IF_ERROR(files::open_tensor(path, std::nullopt));
+  if (name.ends_with(".raw")) {
+    return bad_argument("raw numbers do not say their shape and type, which compress is told with ",
+                        "--shape and --dtype");
+  }
+  return reader.error();
 }
 
 Json describe_filter(const files::StoredFilter& filter) {
@@ -152,7 +169,7 @@ Result<ExitStatus> list_variables(const Options& options) {
   for (const auto& variable : file->variables()) {
     all.push_back(describe_variable(variable));
     std::string remark = variable.coordinate ? "coordinate" : variable.refusal;
-    if (variable.packed) remark += "packed";
+    if (variable.packed) remark += text(remark.empty() ? "" : ", ", "packed");
     for (const auto& filter : variable.filters) {
       remark += text(remark.empty() ? "" : ", ", in_words(filter));
     }

@@ -22,15 +22,18 @@ Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
   if (batch < 1 || batch > (1 << 30)) {
     return bad_argument("--batch is ", batch, "; it must be 1 to ", 1 << 30);
   }
+  constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
   model::Sizes given;
   for (const std::string& each : sizes) {
     const std::size_t at = each.find('=');
     std::int64_t size = 0;
     const char* end = each.data() + each.size();
     if (at == std::string::npos || at == 0 ||
-        std::from_chars(each.data() + at + 1, end, size).ptr != end || size < 1 ||
-        size > (std::int64_t{1} << 40)) {
+        std::from_chars(each.data() + at + 1, end, size).ptr != end) {
       return bad_argument("--size is '", each, "'; it is NAME=NUMBER");
+    }
+    if (size < 1 || size > kMostSize) {
+      return bad_argument("--size is '", each, "'; its number must be from 1 to ", kMostSize);
     }
     if (std::ranges::find(graph.symbols, each.substr(0, at)) == graph.symbols.end()) {
       return bad_argument("--size names '", each.substr(0, at), "', which model '", graph.name,

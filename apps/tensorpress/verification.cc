@@ -62,17 +62,30 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   return result;
 }
 
-/// The variable of a NetCDF or HDF5 file that a stream says it was made from; "" if it does not.
-std::string variable_of(const std::string& original, const std::string& stream_path) {
-  if (is_pipe(stream_path) || files::array_format_of(original) == files::ArrayFormat::other) {
-    return {};
-  }
+/// The variable that a stream says it was made from; "" if it does not.
+std::string variable_of(const std::string& stream_path) {
+  if (is_pipe(stream_path)) return {};
   const auto source = files::open_bytes(stream_path);
   if (!source.ok()) return {};
   const auto reader = stream::StreamReader::open(**source);
   if (!reader.ok()) return {};
   const auto notes = files::netcdf_notes(reader->info().attributes);
   return notes.ok() && *notes ? (*notes)->variable : std::string();
+}
+
+Result<std::unique_ptr<stream::TensorSource>> open_original(
+    const std::string& path, const std::optional<files::RawFormat>& raw,
+    const std::string& stream_path, const std::string& variable) {
+  const bool other = files::array_format_of(path) == files::ArrayFormat::other;
+  if (raw || other) {
+    if (!variable.empty()) {
+      return bad_argument("'", path, other ? "' is not a NetCDF or HDF5 file" : "' is read as raw",
+                          " and has no variable '", variable, "'");
+    }
+    return files::open_tensor(path, raw);
+  }
+  RETURN_IF_ERROR(prepare_for(path));
+  return files::open_netcdf_tensor(path, variable.empty() ? variable_of(stream_path) : variable);
 }
 
 }  // namespace
@@ -84,11 +97,7 @@ Result<Verification> verify_stream(const std::string& original,
   if (is_pipe(original) && is_pipe(stream_path)) {
     return bad_argument("the original and the stream cannot both be standard input");
   }
-  RETURN_IF_ERROR(prepare_for(original));
-  TRY(const auto source, about(original, files::open_tensor(original, raw, files::Access::in_order,
-                                                            variable.empty() && !raw
-                                                                ? variable_of(original, stream_path)
-                                                                : variable)));
+  TRY(const auto source, about(original, open_original(original, raw, stream_path, variable)));
   metrics::StreamComparison comparison(*source, {.ssim = true});
   ProgressBar bar("verifying");
   stream::ReadOptions options;

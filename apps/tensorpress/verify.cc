@@ -5,6 +5,7 @@
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
+#include "stream_file.h"
 #include "tensor_options.h"
 #include "verification.h"
 
@@ -23,6 +24,7 @@ struct Options {
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto raw, options.raw.format());
   RETURN_IF_ERROR(check_exists(options.original));
+  RETURN_IF_ERROR(check_is_stream(options.stream));
   note_interruptions();
   TRY(const Verification verification, verify_stream(options.original, raw, options.stream,
                                                      options.threads.threads(), options.variable));

@@ -56,6 +56,13 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
                                    "it is of --codec ceresz2"));
   }
   TRY(options.bound, bound_.options());
+  if (!options.bound.bound) {
+    return bad_argument("how close the copy must be is missing: --abs E or --rel E");
+  }
+  if (options.bound.bound->value() == 0) {
+    return bad_argument("a bound of 0 keeps every bit, which the programs of the wafer do not: ",
+                        "they round to multiples of it; give --abs or --rel more than 0");
+  }
   TRY(options.mesh.mapping, wafer::mapping_named(codec_));
   TRY(const MeshSize mesh, parse_mesh(mesh_));
   options.mesh.width = mesh.width;

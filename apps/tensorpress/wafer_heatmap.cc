@@ -23,7 +23,9 @@ Result<report::PeHeat> heat_of(const HeatmapOptions& options, const wafer::Calib
                                wafer::FieldOptions field, const char* title) {
   field.mesh.io = wafer::programs::MeshIo::sram;  // how words come and go does not matter here
   TRY(const wafer::FieldOnWafer done, options.field.run(calibration, field));
-  if (!done.run) return bad_argument("the field is constant: no PE has anything to code");
+  if (!done.run)
+    return bad_argument("no PE has anything to code: the field is constant, or the ",
+                        "bound is too small for its values");
   return report::PeHeat{title, done.run->width, done.run->height, done.run->pe_cycles};
 }
 
@@ -84,7 +86,7 @@ Action declare_wafer_heatmap(CLI::App& app) {
   auto options = std::make_shared<HeatmapOptions>();
   options->field.declare(app);
   app.add_option("-o,--output", options->output, "picture .svg or .png, or page .html")
-      ->option_text("FILE");
+      ->option_text("FILE (heatmap.html)");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run_heatmap(*options); };
 }

@@ -29,6 +29,9 @@ Result<ExitStatus> run(const Options& options) {
     return bad_argument("--observer ", options.observer,
                         "; it is origin (one PE's own counter) or makespan (the whole mesh)");
   }
+  if (options.by != "mesh" && options.by != "look-back" && options.by != "host") {
+    return bad_argument("--by ", options.by, "; it is mesh or look-back");
+  }
   TRY(const auto by, parse_offsets(options.by));
   if (by == wafer::programs::OffsetsBy::host) {
     return bad_argument("--by host needs no mesh; it is mesh or look-back");

@@ -9,12 +9,15 @@
 namespace tensorpress::cli {
 
 Result<MeshSize> parse_mesh(std::string_view words) {
-  MeshSize mesh;
+  MeshSize mesh;  // what is too large leaves 0
+  const auto is_number = [](std::errc error) {
+    return error == std::errc() || error == std::errc::result_out_of_range;
+  };
   const char* const end = words.data() + words.size();
   const auto width = std::from_chars(words.data(), end, mesh.width);
-  if (width.ec == std::errc() && width.ptr != end && *width.ptr == 'x') {
+  if (is_number(width.ec) && width.ptr != end && *width.ptr == 'x') {
     const auto height = std::from_chars(width.ptr + 1, end, mesh.height);
-    if (height.ec == std::errc() && height.ptr == end) {
+    if (is_number(height.ec) && height.ptr == end) {
       if (mesh.width < 1 || mesh.height < 1 || mesh.width > wafer::kUsableWidth ||
           mesh.height > wafer::kUsableHeight) {
         return bad_argument("a mesh of ", words, " PEs; the wafer has room for 1x1 to ",

@@ -50,6 +50,9 @@ Result<Shape> Shape::parse(std::string_view text) {
     if (rank > 0) ++at;
     if (rank == extents.size()) break;
     const auto [next, error] = std::from_chars(at, end, extents[rank]);
+    if (error == std::errc::result_out_of_range) {
+      return bad_argument("the shape '", text, "' has an extent beyond 64 bits");
+    }
     if (error != std::errc{}) {
       return bad_argument("'", text, "' is not a shape; write the extents as in 20x180x360");
     }

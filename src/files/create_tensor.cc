@@ -2,6 +2,7 @@
 // pipes and devices take them in order, and what comes out of order waits in a spool.
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -106,13 +107,35 @@ class TensorFileWriter : public TensorFile {
   AlignedBuffer packing_;
 };
 
+/// ".npy" of "dir/X.NPY".
+std::string extension_of(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& letter : extension) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return extension;
+}
+
 }  // namespace
+
+Result<bool> has_npy_header(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension == ".npz" || extension == ".tpz") {
+    return bad_argument("'", path, "' would hold raw numbers, which is no ", extension,
+                        " file; name a .npy, or give --raw to have it so");
+  }
+  return path == "-" || extension == ".npy";
+}
 
 Result<std::unique_ptr<TensorFile>> create_tensor(const std::string& path, DType dtype,
                                                   const Shape& shape, bool force_raw) {
+  bool npy = false;
+  if (!force_raw) {
+    TRY(npy, has_npy_header(path));
+  }
   TRY(auto file, AtomicFile::create(path));
   std::string header;
-  if (!force_raw && (path == "-" || path.ends_with(".npy"))) {
+  if (npy) {
     header = npy_header(dtype, shape);
     RETURN_IF_ERROR(file->append(std::as_bytes(std::span(header))));
   }

@@ -59,6 +59,10 @@ Result<ElementType> parse_descr(std::string_view descr) {
     order = code[0];
     code.remove_prefix(1);
   }
+  if (code.starts_with('c')) {
+    return unsupported("its elements are complex (", shown(descr), "); save array.real and ",
+                       "array.imag in files of their own and compress both");
+  }
   for (const auto& known : kTypeCodes) {
     if (known.code != code) continue;
     // NumPy never swaps V2, so a big-endian one would mean nothing certain.
@@ -212,6 +216,13 @@ Error not_npy(std::span<const std::byte> start) {
   if (seen.starts_with(kZip)) {
     return unsupported(
         "it is an archive (.npz), not one array; save the array by itself with numpy.save");
+  }
+  if (seen.starts_with("\x89TPZ")) {
+    return unsupported("it is a .tpz stream and compressed already; decompress gets it back");
+  }
+  if (seen.starts_with("\x89HDF\r\n") || seen.starts_with("CDF\x01") ||
+      seen.starts_with("CDF\x02") || seen.starts_with("CDF\x05")) {
+    return unsupported("it is a NetCDF or HDF5 file, which is not read from a pipe; name the file");
   }
   return corrupt(
       "it is not a .npy file; for raw numbers give their shape and type (--shape, --dtype)");

@@ -107,14 +107,11 @@ Result<FileDescriptor> open_input(const std::string& path) {
 
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
                                                           const std::optional<RawFormat>& raw,
-                                                          Access access,
-                                                          const std::string& variable) {
+                                                          Access access) {
   if (!raw && array_format_of(path) != ArrayFormat::other) {
-    return open_netcdf_tensor(path, variable);
-  }
-  if (!variable.empty()) {
-    return bad_argument("'", path, "' is not a NetCDF or HDF5 file and has no variable '", variable,
-                        "'");
+    return unsupported("'", path, "' is a NetCDF or HDF5 file, whose fill values are not known ",
+                       "here; tensorpress compress --var NAME reads such files, and decompress ",
+                       "makes a .npy of what it wrote");
   }
   const std::string name = input_name(path);
   const std::string reading = text("cannot read ", name);

@@ -1,5 +1,5 @@
-// Tensors in files and pipes: .npy (versions 1 to 3, C and Fortran order, both endians), raw, and
-// variables of NetCDF and HDF5 files.
+// Tensors in files and pipes: .npy (versions 1 to 3, C and Fortran order, both endians) and
+// raw.
 #pragma once
 
 #include <memory>
@@ -22,12 +22,12 @@ struct RawFormat {
 enum class Access { in_order, random };
 
 /// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order,
-/// little-endian, and the file must have exactly that many; without it the file must be .npy,
-/// NetCDF or HDF5. Of the latter two, `variable` is read, or the only one that is data.
+/// little-endian, and the file must have exactly that many; without it the file must be .npy.
+/// Variables of NetCDF and HDF5 files are NetcdfFile's: they have fill values, which whoever takes
+/// them for numbers destroys the others with.
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
                                                           const std::optional<RawFormat>& raw,
-                                                          Access access = Access::in_order,
-                                                          const std::string& variable = "");
+                                                          Access access = Access::in_order);
 
 /// A tensor file being written. Nothing is visible under its name until `finish`, which syncs and
 /// renames; without finish an existing file stays as it was.
@@ -37,6 +37,10 @@ class TensorFile : public stream::TensorSink {
   /// What a person should know about the file that was written; mostly nothing.
   virtual std::vector<std::string> remarks() const { return {}; }
 };
+
+/// Whether a tensor at `path` begins with a .npy header: .npy in small or capital letters, and "-".
+/// An error for names of other formats, .npz and .tpz, under which raw numbers would be misread.
+Result<bool> has_npy_header(const std::string& path);
 
 /// Creates `path` as .npy or, if it ends in anything else, raw; "-" is standard output as .npy.
 /// `force_raw` writes raw whatever the name.

@@ -8,6 +8,7 @@
 namespace tensorpress::files {
 
 Result<std::string> read_text(const std::string& path, std::uint64_t most, std::string_view what) {
+  if (path == "-") return bad_argument(what, " is read from a file, not from standard input");
   TRY(const auto file, open_bytes(path));
   if (file->size() > most) {
     return too_large(path, " has ", file->size(), " bytes; ", what, " has at most ", most);

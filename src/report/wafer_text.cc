@@ -115,7 +115,10 @@ Json wafer_json(const wafer::FieldOnWafer& done, const wafer::FieldOptions& opti
 std::string wafer_text(const wafer::FieldOnWafer& done, const wafer::FieldOptions& options,
                        const wafer::Calibration& calibration) {
   const std::uint64_t bytes = done.info.bytes_in();
-  if (!done.run) return "The field is constant: there was nothing to code on the wafer.\n";
+  if (!done.run) {
+    return "Nothing was coded on the wafer: the field is constant, or the bound is too small for "
+           "its values and they are stored as they are.\n";
+  }
   const MeshRun& run = *done.run;
   const auto speed = [&](std::uint64_t cycles) {
     return text(grouped(cycles), " cycles, ", fixed(gigabytes_per_second(bytes, cycles), 2),

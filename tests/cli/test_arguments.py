@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ VALUES = {
     "twice": (["--abs", "1", "--abs", "2"], "--abs is given twice;"),
     "missing": (["--abs"], "--abs needs a number;"),
     "missing word": (["--range"], "--range needs a value;"),
-    "negative": (["--abs", "1", "--threads", "-1"], "--threads is -1, not a whole number from 0"),
+    "negative": (["--abs", "1", "--threads", "-1"], "--threads is -1, which is negative;"),
     "fraction": (["--abs", "1", "--threads", "1.5"], "--threads is 1.5, not a whole number"),
 }
 
@@ -82,7 +83,7 @@ NEGATIVE = {
 @pytest.mark.parametrize("option, arguments", NEGATIVE.items(), ids=NEGATIVE.keys())
 def test_negative_sizes_and_counts_are_refused(tensorpress, field, option, arguments):
     sentence = tensorpress.refuses(*arguments, option, "-30")
-    assert f"{option} is -30, not a whole number from 0 on" in sentence
+    assert f"{option} is -30, which is negative;" in sentence
     assert sorted(os.listdir(field)) == ["s.tpz", "x.npy"]
 
 
@@ -155,6 +156,7 @@ UNKNOWN = {
     "program": (["-x"], "there is no option -x; see tensorpress --help"),
     "inner": (["wafer", "run", "--bogus"], "--bogus; see tensorpress wafer run --help"),
     "file": (["compress", "-dash.npy", "--rel", "1e-3"], "-dash.npy; the file is ./-dash.npy"),
+    "after --": (["compress", "--", "-dash.npy", "--rel", "1e-3"], "options go before it"),
     "too many": (["info", "x.npy", "s.tpz"], "'s.tpz' is one argument too many"),
     "inner verb": (["wafer", "fly"], "'fly' is not a verb of wafer; there are run, heatmap"),
     "no inner verb": (["wafer"], "wafer needs a verb: run, heatmap"),
@@ -165,6 +167,79 @@ UNKNOWN = {
 def test_an_unknown_argument_is_named(tensorpress, field, arguments, words):
     (field / "-dash.npy").write_bytes((field / "x.npy").read_bytes())
     assert words in tensorpress.refuses(*arguments)
+
+
+TRAIN = ["device", "train", "resnet34"]
+BENCH = ["bench", "x.npy", "--codec", "dense", "--rel", "1e-3"]
+IGNORED = {
+    "form": (["decompress", "s.tpz", "-o", "t.npy", "--form", "matmul"], "codec dense; --form"),
+    "default form": (["decompress", "s.tpz", "-o", "t.npy", "--form", "block"], "for dct-chop"),
+    "bench planes": ([*BENCH, "--planes", "32"], "--planes has no place here"),
+    "bench cfs": ([*BENCH, "--cfs", "2"], "--cfs has no place here"),
+    "bench megabytes": ([*BENCH, "--megabytes", "1"], "--megabytes has no place here"),
+    "bench no matmul": ([*BENCH, "--no-matmul"], "--no-matmul has no place here"),
+    "bench images": ([*BENCH, "--images", "3"], "--images has no place here"),
+    "study": (["bench", "--study", "pack", "--cfs", "2"], "--cfs has no place here"),
+    "chop factor": ([*TRAIN, "--cf", "4", "--uncompressed"], "--cf has no place here"),
+    "no devices": ([*TRAIN, "--search", "--count", "0"], "--count is 0; it must be at least 1"),
+    "edges": (
+        ["device", "check", "--device", "ipu", "--network", "gcn", "--edges-per-node", "5"],
+        "add --adjacency csr",
+    ),
+    "two formats": (["device", "show", "ipu", "--toml", "--json"], "exclude each other"),
+    "toml of a file": (["device", "show", "mine.toml", "--toml"], "is a file already"),
+    "seed": ([*COMPRESS, "--bits", "4", "--seed", "5"], "--rounding stochastic"),
+    "two notes": ([*COMPRESS, "--abs", "1", "--attr", "a=1", "--attr", "a=2"], "--attr a is given"),
+    "no threads": (
+        ["hdf5", "args", "--abs", "1", "--filter-threads", "0"],
+        "--filter-threads is 0; it must be from 1 to 1024",
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments, words", IGNORED.values(), ids=IGNORED.keys())
+def test_what_would_be_ignored_is_refused(tensorpress, field, arguments, words):
+    assert words in tensorpress.refuses(*arguments)
+    assert sorted(os.listdir(field)) == ["s.tpz", "x.npy"]
+
+
+RAW_SZ3 = ["sz3", "-f", "-2", "16", "16", "-i", "x.raw"]
+WAYS_OUT = {
+    "bench": (["bench", "x.npy", "--codec", "dense"], "none is given: --abs E or --rel E"),
+    "wafer": (["wafer", "run", "x.npy", "--mesh", "8x8"], "is missing: --abs E or --rel E"),
+    "wafer, exact": (["wafer", "run", "x.npy", "--rel", "0", "--mesh", "8x8"], "more than 0"),
+    "heatmap, exact": (["wafer", "heatmap", "x.npy", "--abs", "0"], "more than 0"),
+    "filter": (["hdf5", "args"], "none is given: --abs E, --rel E"),
+    "fixed rate": ([*COMPRESS, "--codec", "dct-chop", "--rel", "1e-3"], "use --codec dense"),
+    "pipe": (["model", "check", "-"], "not from standard input"),
+    "codebook": (
+        [*COMPRESS, "--codec", "ceresz2", "--rel", "1e-3", "--codebook", "x"],
+        "file ends in .json",
+    ),
+    "offsets": (["wafer", "offsets", "--by", "foo"], "--by foo; it is mesh or look-back"),
+    "three values": ([*RAW_SZ3, "-M", "ABS", "1e-3", "5"], "-M takes 2 values at most"),
+    "extent": (
+        [*COMPRESS, "--abs", "1", "--shape", f"{10**30}x2", "--dtype", "f32"],
+        "an extent beyond 64 bits",
+    ),
+    "mesh": (["wafer", "offsets", "--mesh", f"{10**20}x8"], "the wafer has room for 1x1 to"),
+    "npy for zfp": (["zfp", "-i", "x.npy", "-z", "t.tpz", "-a", "1"], "is a .npy file"),
+    "compressed already": (["compress", "s.tpz", "--abs", "1", "-o", "t.tpz"], "already"),
+}
+
+
+@pytest.mark.parametrize("arguments, words", WAYS_OUT.values(), ids=WAYS_OUT.keys())
+def test_the_way_out_is_one_that_the_verb_has(tensorpress, field, arguments, words):
+    (field / "x.json").write_text("{}")
+    assert words in tensorpress.refuses(*arguments)
+    assert sorted(os.listdir(field)) == ["s.tpz", "x.json", "x.npy"]
+
+
+def test_sizes_of_a_model_have_a_range(tensorpress):
+    model = ROOT / "models" / "resnet18.tpm"
+    for size in "N=0", f"N={2**41}":
+        said = tensorpress.refuses("model", "profile", model, "--size", size)
+        assert f"--size is '{size}'; its number must be from 1 to" in said
 
 
 def test_options_of_different_codecs_are_named_with_their_codecs(tensorpress, field):

@@ -32,10 +32,10 @@ def test_512_fails_on_sn30_and_two_parts_fit(tensorpress):
     shape = ["--codec", "dct-chop", "--cf", "4", "--shape", "100x3x512x512"]
     outcome = check(tensorpress, "--device", "sn30", *shape, status=1)
     assert outcome["fits"] is False and len(outcome["reasons"]) == 1
-    assert outcome["way_out"] == "s = 2 fits: 256 KiB of 512 KiB a PMU"
+    assert outcome["way_out"] == "--serialize 2 fits: 256 KiB of 512 KiB a PMU"
     assert check(tensorpress, "--device", "sn30", *shape, "--serialize", "2")["fits"] is True
     words = tensorpress("device", "check", "--device", "sn30", *shape, status=1).out.decode()
-    assert "does not fit" in words and "s = 2 fits: 256 KiB of 512 KiB a PMU" in words
+    assert "does not fit" in words and "--serialize 2 fits: 256 KiB of 512 KiB a PMU" in words
 
 
 def test_all_devices_at_once(tensorpress):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+import netCDF4
 import numpy as np
 import pytest
 from conftest import PROGRAM, Outcome
@@ -158,7 +159,8 @@ def test_reports_once_for_all_ranks(tensorpress, mpi, smooth):
     (remark,) = mpi.sentences(said)
     assert "--fill -1.0000000150474662e+30" in remark
     assert mpi(3, "compress", "x.npy", "--abs", "0.1").out.count(b"ratio") == 1
-    assert mpi(3, "decompress", "x.tpz", "--json").json["chunks"] == said.json["chunks"]
+    back = mpi(3, "decompress", "x.tpz", "-o", "y.npy", "--json")
+    assert back.json["chunks"] == said.json["chunks"]
     assert mpi(2, "--version").out.startswith(b"tensorpress-mpi ")
     assert mpi(2, "compress", "--help").out.count(b"--pw-rel") == 1
 
@@ -248,3 +250,29 @@ def test_a_killed_rank_ends_the_job_and_keeps_the_old_file(mpi, victim):
     assert mpi.finish(job).status != 0
     assert (mpi.directory / "x.tpz").read_bytes() == b"old"
     assert mpi.unfinished_files() == []
+
+
+REFUSED = {
+    "raw numbers as .nc": (["decompress", "x.tpz", "-o", "y.nc"], "tensorpress decompress does"),
+    "raw numbers as .h5": (["decompress", "x.tpz", "-o", "y.h5"], "tensorpress decompress does"),
+    "raw numbers as .npz": (["decompress", "x.tpz", "-o", "y.npz"], "name a .npy"),
+    "the original": (["decompress", "x.tpz"], "'x.npy' exists"),
+    "a stream as .npy": (["compress", "x.npy", "--rel", "1e-3", "-o", "y.npy"], "name it .tpz"),
+    "a stream as .nc": (["compress", "x.npy", "--rel", "1e-3", "-o", "y.nc"], "name it .tpz"),
+    "fill values": (["compress", "x.nc", "--rel", "1e-3"], "tensorpress compress --var"),
+}
+
+
+@pytest.mark.parametrize("arguments, words", REFUSED.values(), ids=REFUSED.keys())
+def test_formats_that_only_one_process_knows_are_refused(
+    tensorpress, mpi, smooth, arguments, words
+):
+    field = smooth((16, 16))
+    np.save(mpi.directory / "x.npy", field)
+    tensorpress("compress", "x.npy", "--rel", "1e-3")
+    with netCDF4.Dataset(mpi.directory / "x.nc", "w") as file:
+        file.createDimension("i", field.size)
+        file.createVariable("T", "f4", "i")[...] = field.ravel()
+    before = {path.name: path.read_bytes() for path in mpi.directory.iterdir()}
+    assert words in mpi.refuses(2, *arguments)
+    assert {path.name: path.read_bytes() for path in mpi.directory.iterdir()} == before

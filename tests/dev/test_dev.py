@@ -106,6 +106,12 @@ def test_tests_bring_the_other_compressors_before_they_build(house):
             ["test", "--fast"],
             "'--fast' is not an option of test; use --full, --asan, --ubsan or --tsan",
         ),
+        (["demo", "foo"], "'foo' is one argument too many for demo"),
+        (["demo", "--json"], "'--json' is one argument too many for demo"),
+        (["build", "release", "dev"], "'dev' is one argument too many for build"),
+        (["test", "--full", "--asan"], "'--asan' is one argument too many for test"),
+        (["fuzz", "all", "60", "5"], "'5' is one argument too many for fuzz"),
+        (["lint", "foo"], "'foo' is one argument too many for lint"),
     ],
 )
 def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explanation):
