@@ -115,9 +115,9 @@ TEST(NpyHeader, ElementTypesInBothByteOrders) {
 }
 
 TEST(NpyHeader, UnsupportedTypesAreNamed) {
-  for (const char* const descr : {"'<i8'", "'<i4'", "'<u2'", "'|i1'", "'|b1'", "'<c8'", "'<f16'",
-                                  "'|O'", "'<U10'", "'|S3'", "'<M8[ns]'", "'>V2'", "'|V4'", "''",
-                                  "'<'", "[('x', '<f4'), ('y', '<f4')]", "('<f4', (2,))"}) {
+  for (const char* const descr : {"'<i8'", "'<i4'", "'<u2'", "'|i1'", "'|b1'", "'<f16'", "'|O'",
+                                  "'<U10'", "'|S3'", "'<M8[ns]'", "'>V2'", "'|V4'", "''", "'<'",
+                                  "[('x', '<f4'), ('y', '<f4')]", "('<f4', (2,))"}) {
     const auto header = parse_npy_dict(std::string("{'descr': ") + descr +
                                        ", 'fortran_order': False, 'shape': (1,)}");
     ASSERT_FALSE(header.ok()) << descr;
@@ -125,6 +125,15 @@ TEST(NpyHeader, UnsupportedTypesAreNamed) {
     EXPECT_NE(header.error().message.find(descr), std::string::npos) << header.error().message;
     EXPECT_NE(header.error().message.find("float32"), std::string::npos);
   }
+}
+
+// float32 would drop their imaginary part.
+TEST(NpyHeader, ComplexNumbersAreToBeSavedAsTwoArrays) {
+  const auto header = parse_npy_dict("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}");
+  ASSERT_FALSE(header.ok());
+  EXPECT_EQ(header.error().code, ErrorCode::unsupported);
+  EXPECT_NE(header.error().message.find("<c8"), std::string::npos);
+  EXPECT_NE(header.error().message.find("array.imag"), std::string::npos);
 }
 
 TEST(NpyHeader, DamagedDictsAreErrors) {
