@@ -14,7 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_torch_checkpoint import Odd, bits, tensors_in
+from test_torch_checkpoint import bits, tensors_in
+from test_torch_checkpoint_structures import Odd
 
 import tensorpress
 from tensorpress.torch import load, save

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from test_torch_checkpoint import bits
 from torch import nn
 
 from tensorpress.torch import load, save
@@ -17,10 +18,6 @@ from tensorpress.torch import load, save
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "run.tpck"
-
-
-def bits(tensor):
-    return tensor.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
 
 
 def test_structures_come_back_as_they_were(path):
