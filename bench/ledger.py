@@ -9,22 +9,21 @@ measured in alternation, says less about them. What noise is left goes one way: 
 cases are measured in several rounds, one after the other, the best of a figure's rounds is
 compared, and a figure that seems to have lost is measured again before it is called lost. What
 --update writes is the median of the rounds, so that a lucky round does not become the measure of
-all others. Shares depend on the instruction set, so each has a ledger of its own in the file. A
-case is one line in CASES.
+all others. Shares depend on the instruction set and on how fast the machine's memory is beside
+its cores, so each model of CPU has a ledger of its own in the file. A case is one line in CASES.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
-from processor import cpu_name
+from processor import cpu_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "bench" / "ledger.json"
@@ -163,9 +162,10 @@ def main() -> int:
     isa = json.loads(
         subprocess.run([program, "info", "--json"], check=True, capture_output=True).stdout
     )["isa"]
-    if isa not in ledgers:
-        print(f"the ledger has no figures of {isa} yet: nothing is compared; --update adds them")
-    before = ledgers[isa]["figures"] if isa in ledgers else {}
+    machine = f"{isa} on {cpu_model()}"
+    if machine not in ledgers:
+        print(f"no figures of {machine} yet: nothing is compared; --update adds them")
+    before = ledgers.get(machine, {})
     with tempfile.TemporaryDirectory() as folder:
         field = pathlib.Path(folder) / "field.npy"
         make_field(field, options.planes)
@@ -180,11 +180,7 @@ def main() -> int:
     for name in missing:
         print(f"  missing          {name}")
     if options.update:
-        ledgers[isa] = {
-            "machine": platform.machine(),
-            "cpu": cpu_name(),
-            "figures": {name: round(value, 5) for name, value in measurement.median().items()},
-        }
+        ledgers[machine] = {name: round(value, 5) for name, value in measurement.median().items()}
         options.ledger.write_text(json.dumps(ledgers, indent=1) + "\n")
     if losses or missing:
         print(

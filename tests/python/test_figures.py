@@ -57,11 +57,13 @@ def test_the_comparison_s_shares_of_memcpy_are_those_of_its_command():
 
 
 def test_the_comparison_s_shares_of_the_ledger_are_in_it():
-    figures = json.loads(page("bench/ledger.json"))["avx2"]["figures"]
+    ledgers = json.loads(page("bench/ledger.json"))
+    figures = ledgers["avx2 on AMD EPYC (family 25, model 1)"]  # an EPYC 7003, as the page says
     shares = [figures[f"ceresz, field, {way} / memcpy"] for way in ("compress", "decompress")]
     told = "`ceresz` compresses at {:.2f} and decompresses at {:.2f} of `memcpy`".format(*shares)
     assert told in page("docs/comparison.md")
-    assert f"| {len(figures)} figures;" in page("docs/reliability.md")
+    most = max(len(each) for each in ledgers.values())
+    assert f"| {most} figures;" in page("docs/reliability.md")
 
 
 @pytest.mark.parametrize(
