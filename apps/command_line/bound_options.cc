@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "base/errors.h"
-#include "messages.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -57,6 +56,10 @@ void BoundOptions::declare(CLI::App& app) {
   app.add_option("--range", range_, "the value range for --rel, to save looking for it")
       ->option_text("LO:HI")
       ->group(group);
+  app.add_flag("--whole-range", whole_range_,
+               "with --rel or --psnr: the range is meant, even where one repeated extreme makes up "
+               "most of it")
+      ->group(group);
 }
 
 bool BoundOptions::given() const {
@@ -84,18 +87,12 @@ Result<stream::BoundOptions> BoundOptions::options() const {
   if (ratio_) options.bound = Bound::ratio(*ratio_);
   if (options.bound) RETURN_IF_ERROR(options.bound->check());
   options.fill_values = fills_;
+  options.whole_range = whole_range_;
   if (!range_.empty()) {
     if (!relative_) return bad_argument("--range is of use only with --rel");
     TRY(options.value_range, parse_range(range_));
   }
   return options;
-}
-
-void print_likely_fill(double value, const ValueRange& without_it) {
-  print_message(text("many elements are exactly ", value, " and the others lie between ",
-                     rounded(without_it.low), " and ", rounded(without_it.high), "; if ", value,
-                     " stands for missing data, --fill ", value,
-                     " keeps it exact and out of the range"));
 }
 
 }  // namespace tensorpress::cli

@@ -24,9 +24,7 @@ class BoundOptions {
   std::optional<double> absolute_, relative_, pointwise_, psnr_, ratio_;
   std::vector<double> fills_;
   std::string range_;
+  bool whole_range_ = false;
 };
-
-/// Tells the user of a value that may stand for missing data without having been named.
-void print_likely_fill(double value, const ValueRange& without_it);
 
 }  // namespace tensorpress::cli

@@ -15,6 +15,11 @@ void print_message(std::string_view sentence) {
   std::fputs(line.c_str(), stderr);
 }
 
+std::string sentence_of(const Error& error) {
+  if (error.code != ErrorCode::likely_fill) return error.message;
+  return text(error.message, ": --fill V, --range LO:HI or --whole-range");
+}
+
 Error about(const std::string& path, Error error) {
   const std::string name = path == "-" ? "standard input" : path;
   const bool named = error.code == ErrorCode::io || error.message.find(name) != std::string::npos;

@@ -11,6 +11,9 @@ namespace tensorpress::cli {
 /// Line breaks and other control characters, which may come from hostile file names, are replaced.
 void print_message(std::string_view sentence);
 
+/// What the library says about an error, with the flags that are its way out.
+std::string sentence_of(const Error& error);
+
 /// An error of the library with the file it is about; errors of the operating system name theirs
 /// already.
 Error about(const std::string& path, Error error);

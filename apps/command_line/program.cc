@@ -94,7 +94,7 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
     const Result<ExitStatus> result = verb.action();
     end_if_interrupted();
     if (!result.ok()) {
-      if (!program.silent) print_message(result.error().message);
+      if (!program.silent) print_message(sentence_of(result.error()));
       return static_cast<int>(ExitStatus::bad_input);
     }
     return flush_output(*result);

@@ -132,7 +132,6 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   write.threads = options.threads.threads();
   TRY(const Codec codec, crew.together([&] { return options.codec.codec(); }));
   TRY(write.bound, options.bound.options());
-  if (crew.is_first()) write.bound.on_likely_fill = cli::print_likely_fill;
   RETURN_IF_ERROR(options.stream.apply_to(write));
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(const auto raw, options.raw.format());

@@ -94,7 +94,7 @@ Result<ExitStatus> run_image_bench(const ImageBatches& batches, const SpeedBench
     const Shape shape = benchmark::image_batch_shape(plane, 3, batches.least_bytes);
     const auto values = memory.reserve_as<float>(static_cast<std::size_t>(shape.element_count()));
     benchmark::fill_image_batch(shape, values.data());
-    const TensorView input = view_of(std::span<const float>(values), shape);
+    const TensorView input = *view_of(std::span<const float>(values), shape);
     const std::string extents = shape.to_string();
     for (const auto& [codec, chop_factor, matmul] : batches.cases) {
       double matmul_gb_per_s = 0;

@@ -42,7 +42,6 @@ Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
   TRY(write.bound, options.bound.options());
-  write.bound.on_likely_fill = print_likely_fill;
   RETURN_IF_ERROR(options.stream.apply_to(write));
   return write;
 }

@@ -23,6 +23,8 @@ nb::object class_of(ErrorCode code) {
       return class_named("TooLargeError");
     case ErrorCode::io:
       return nb::borrow(PyExc_OSError);
+    case ErrorCode::likely_fill:
+      return class_named("LikelyFillError");
     case ErrorCode::internal:
       break;
   }
@@ -45,6 +47,8 @@ void define_errors(nb::module_& module) {
          "It makes sense, but this version cannot do it.");
   define(module, "tensorpress.TooLargeError", "TooLargeError",
          "More than max_bytes, or more than can be addressed.");
+  define(module, "tensorpress.LikelyFillError", "LikelyFillError",
+         "One repeated extreme makes up most of the value range: a fill value that was not named?");
 }
 
 void raise(const Error& error) {

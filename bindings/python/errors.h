@@ -5,6 +5,7 @@
 //   truncated, corrupt  tensorpress.CorruptError (a ValueError)
 //   too_large           tensorpress.TooLargeError (a ValueError)
 //   io                  OSError
+//   likely_fill         tensorpress.LikelyFillError (a ValueError)
 //   internal            RuntimeError
 #pragma once
 

@@ -31,6 +31,22 @@ constexpr bool is_floating(DType dtype) {
   return dtype != DType::u8 && dtype != DType::i16;
 }
 
+/// The DType of a C++ type. Specialize it for 16-bit floats of your own:
+///   template <> inline constexpr tensorpress::DType tensorpress::kDTypeOf<Eigen::half> =
+///       tensorpress::DType::f16;
+template <class T>
+inline constexpr DType kDTypeOf = DType{0};
+template <>
+inline constexpr DType kDTypeOf<float> = DType::f32;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::f64;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType kDTypeOf<std::int16_t> = DType::i16;
+template <class T>
+concept HasDType = kDTypeOf<T> != DType{0} && sizeof(T) == size_of(kDTypeOf<T>);
+
 /// "f32", "f64", "f16", "bf16", "u8" or "i16".
 std::string_view name_of(DType dtype);
 

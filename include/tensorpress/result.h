@@ -1,6 +1,9 @@
 // Errors as values. A function that can fail returns Result<T>, which the compiler insists on
 // looking at; nothing in the library prints or exits, and nothing throws but std::bad_alloc where
 // memory for small things runs out. A message names the thing, the value and the way out.
+//
+// Taking the value of a Result that holds an error is a bug in the caller. It ends the program, in
+// every build, with that error's message on stderr.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +23,8 @@ enum class ErrorCode : std::uint8_t {
   too_large = 5,     // a size beyond a limit or beyond 64 bits
   io = 6,            // the operating system refused a read or a write
   internal = 7,      // a bug in Tensorpress
+  // 8 and 9 are statuses of the C API: out of memory, and a runner that failed.
+  likely_fill = 10,  // one repeated extreme makes up most of the range: an unnamed fill value?
 };
 
 std::string_view error_name(ErrorCode code);
@@ -28,6 +33,11 @@ struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;
 };
+
+/// Says on stderr which error stands where a value was taken, and aborts.
+[[noreturn]] void end_without_value(const Error& error);
+/// The same where an error was taken of a result that has none.
+[[noreturn]] void end_without_error();
 
 template <class T>
 class [[nodiscard]] Result {
@@ -40,16 +50,29 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { return *std::get_if<0>(&state_); }
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    if (!ok()) end_without_value(*std::get_if<1>(&state_));
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    if (!ok()) end_without_value(*std::get_if<1>(&state_));
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && { return std::move(value()); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(value()); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& {
+    if (ok()) end_without_error();
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    if (ok()) end_without_error();
+    return std::move(*std::get_if<1>(&state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -63,10 +86,18 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  // NOLINTBEGIN(bugprone-unchecked-optional-access): the caller has asked ok() first.
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
-  // NOLINTEND(bugprone-unchecked-optional-access)
+  /// As of other results: ends the program with the error's message if there is one.
+  void value() const {
+    if (error_) end_without_value(*error_);
+  }
+  const Error& error() const& {
+    if (!error_) end_without_error();
+    return *error_;
+  }
+  Error&& error() && {
+    if (!error_) end_without_error();
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;

@@ -57,6 +57,12 @@ struct CompressOptions {
   std::vector<double> fill_values = {};
   /// For Bound::relative when the range is known: saves a pass over the data.
   std::optional<ValueRange> value_range = {};
+  /// A bound of the range is refused (ErrorCode::likely_fill) where one repeated extreme makes up
+  /// most of that range and is likely a fill value that was not named. True: the range is meant.
+  bool whole_range = false;
+  /// What the values have lost already, against the data they were made from: an absolute or
+  /// point-wise relative bound. `bound` is then against those data, and met with what is left.
+  std::optional<Bound> earlier_error = {};
   std::size_t threads = 1;                // with a runner: how many pieces are worked on at once
   Runner runner = {};                     // who works on them; own threads when absent
   std::optional<Shape> chunk_shape = {};  // chosen by the codec when absent

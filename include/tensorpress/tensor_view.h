@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,20 +88,23 @@ struct BasicTensorView {
 using TensorView = BasicTensorView<const std::byte*>;
 using MutableTensorView = BasicTensorView<std::byte*>;
 
-/// A contiguous view of floats in a vector, array or span: view_of(values, {3, 32, 32}). Mutable if
-/// the values are.
-template <class Values>
-  requires std::convertible_to<Values&, std::span<const float>>
+/// Whether a range of `count` elements holds a tensor of this shape; the error names both.
+Result<void> check_element_count(std::uint64_t count, const Shape& shape);
+
+/// A contiguous view of the elements of a vector, array, span or other contiguous range of float,
+/// double, std::uint8_t, std::int16_t or another type with a kDTypeOf: view_of(values, {3, 32,
+/// 32}). Mutable if the elements are. The shape must have as many elements as the range.
+template <std::ranges::contiguous_range Values>
+  requires std::ranges::sized_range<Values> && std::ranges::borrowed_range<Values> &&
+           HasDType<std::ranges::range_value_t<Values>>
 auto view_of(Values&& values, const Shape& shape) {
-  if constexpr (std::convertible_to<Values&, std::span<float>>) {
-    const std::span<float> span = values;
-    return MutableTensorView::contiguous(reinterpret_cast<std::byte*>(span.data()), DType::f32,
-                                         shape);
-  } else {
-    const std::span<const float> span = values;
-    return TensorView::contiguous(reinterpret_cast<const std::byte*>(span.data()), DType::f32,
-                                  shape);
-  }
+  using Element = std::remove_reference_t<std::ranges::range_reference_t<Values>>;
+  using Byte = std::conditional_t<std::is_const_v<Element>, const std::byte, std::byte>;
+  using View = BasicTensorView<Byte*>;
+  const Result<void> fits = check_element_count(std::ranges::size(values), shape);
+  if (!fits.ok()) return Result<View>(fits.error());
+  return Result<View>(View::contiguous(reinterpret_cast<Byte*>(std::ranges::data(values)),
+                                       kDTypeOf<std::remove_cv_t<Element>>, shape));
 }
 
 /// Copies `from` into `to`; same shape and dtype, any strides.

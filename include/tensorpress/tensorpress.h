@@ -68,7 +68,10 @@ enum {
   TENSORPRESS_IO = 6,            /**< the operating system refused a read or a write */
   TENSORPRESS_INTERNAL = 7,      /**< a bug in Tensorpress */
   TENSORPRESS_OUT_OF_MEMORY = 8, /**< an allocator returned NULL or memory ran out */
-  TENSORPRESS_RUNNER_FAILED = 9  /**< the runner of the options did not do its work */
+  TENSORPRESS_RUNNER_FAILED = 9, /**< the runner of the options did not do its work */
+  /** One repeated extreme makes up most of the value range: a fill value that was not named? Name
+   *  it in fill_values, give a value_range, or set whole_range. */
+  TENSORPRESS_LIKELY_FILL = 10
 };
 
 /** "ok", "bad_argument", ...; "unknown" for any other number. Static, never NULL. */
@@ -222,6 +225,13 @@ typedef struct tensorpress_compress_options {
   tensorpress_runner runner; /**< NULL: threads that live for one call */
   void* runner_opaque;       /**< passed on; may be NULL */
   tensorpress_allocator allocator;
+  /** 1: a relative bound or PSNR is of the whole range, even where one repeated extreme makes up
+   *  most of it, which is TENSORPRESS_LIKELY_FILL otherwise. */
+  int32_t whole_range;
+  /** What the values have lost already, against the data that they were made from; the bound, which
+   *  is then against those data, is met with what is left. ABSOLUTE, POINTWISE_RELATIVE or NONE. */
+  tensorpress_bound_kind earlier_error_kind;
+  double earlier_error;
 } tensorpress_compress_options;
 
 /** How to decompress. Zeros are the defaults; call tensorpress_decompress_options_init first. */

@@ -41,6 +41,11 @@ Error internal_error(const Parts&... parts) {
   return {ErrorCode::internal, text(parts...)};
 }
 
+template <class... Parts>
+Error likely_fill(const Parts&... parts) {
+  return {ErrorCode::likely_fill, text(parts...)};
+}
+
 }  // namespace tensorpress
 
 #define TENSORPRESS_JOIN2(a, b) a##b

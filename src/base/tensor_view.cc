@@ -91,6 +91,12 @@ Strides contiguous_strides(const Shape& shape, std::size_t element_bytes) {
   return strides;
 }
 
+Result<void> check_element_count(std::uint64_t count, const Shape& shape) {
+  if (count == shape.element_count()) return {};
+  return bad_argument("the shape ", shape.to_string(), " has ", shape.element_count(),
+                      " elements, and the range that it was given for has ", count);
+}
+
 template <class Pointer>
 bool BasicTensorView<Pointer>::is_contiguous() const {
   const Strides expected = contiguous_strides(shape, size_of(dtype));

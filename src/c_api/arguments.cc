@@ -147,6 +147,8 @@ Result<CompressRequest> request_of(const tensorpress_compress_options* options) 
   }
   TRY(request.options.attributes,
       pairs_of<Attribute>(given.attributes, given.attribute_count, "attributes"));
+  request.options.whole_range = given.whole_range != 0;
+  TRY(request.options.earlier_error, bound_of(given.earlier_error_kind, given.earlier_error));
   request.options.threads = threads_of(given.threads);
   request.options.runner = runner_of(given.runner, given.runner_opaque);
   return request;

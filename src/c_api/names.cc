@@ -48,7 +48,7 @@ const char* tensorpress_error_name(tensorpress_status status) {
     case TENSORPRESS_RUNNER_FAILED:
       return "runner_failed";
     default:
-      if (status < 0 || status > TENSORPRESS_INTERNAL) return "unknown";
+      if (status < 0 || status > TENSORPRESS_LIKELY_FILL) return "unknown";
       return literal(tensorpress::error_name(static_cast<tensorpress::ErrorCode>(status)));
   }
 }

@@ -4,22 +4,25 @@
 
 #include "base/text.h"
 #include "codecs/bounded/parameters.h"
+#include "stream/history.h"
 
 namespace tensorpress::metrics {
 namespace {
 
 // Comparisons are written so that NaN breaks the promise.
-std::string broken_bound(const ErrorStatistics& measured, const Codec& codec) {
+std::string broken_bound(const ErrorStatistics& measured, const Codec& codec,
+                         const std::optional<Bound>& total) {
   const auto promised = bounded::parse(codec.parameters());
   if (!promised.ok()) return promised.error().message;
   if (!promised->bound) return {};
-  const double value = promised->bound->value();
   if (promised->pointwise()) {
-    if (measured.max_pointwise_error <= value) return {};
+    const double share = total ? total->value() : promised->bound->value();
+    if (measured.max_pointwise_error <= share) return {};
     return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
-                value);
+                share);
   }
-  double limit = promised->limit.value_or(0);
+  const double value = promised->bound->value();
+  double limit = total ? total->value() : promised->limit.value_or(0);
   if (promised->bound->kind() == Bound::Kind::absolute) limit = std::min(limit, value);
   if (!(measured.max_abs_error <= limit)) {
     return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
@@ -35,8 +38,16 @@ std::string broken_bound(const ErrorStatistics& measured, const Codec& codec) {
 std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& stream) {
   const auto stored_l2_error = stream.statistic("l2_error");
   if (!stored_l2_error) return "the stream stores no l2_error to check against";
-  if (auto broken = broken_bound(measured, stream.codec); !broken.empty()) return broken;
-  if (!(measured.l2_error() <= *stored_l2_error)) {
+  // The original may be what was compressed, or what that was made from.
+  const auto before = stream::history_before(stream.attributes);
+  if (!before.ok()) return before.error().message;
+  const bool compressed_before = !before->empty();
+  const auto history = stream::history_with(stream);
+  if (!history.ok()) return history.error().message;
+  const auto total = compressed_before ? stream::error_of(*history) : std::nullopt;
+  if (auto broken = broken_bound(measured, stream.codec, total); !broken.empty()) return broken;
+  // What was lost before has no L2 error of its own.
+  if (!compressed_before && !(measured.l2_error() <= *stored_l2_error)) {
     return text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
   }
   if (measured.mismatched_nonfinite > 0) {

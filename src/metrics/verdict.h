@@ -10,7 +10,8 @@
 namespace tensorpress::metrics {
 
 /// The first promise of the stream that the measured errors break, as a sentence: its bound, then
-/// the L2 error that it stores, then the values that come back bit for bit. "" if it keeps them.
+/// the L2 error that it stores, then the values that come back bit for bit. "" if it keeps them. Of
+/// a stream with a history the bound holds against the first values, too.
 std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& stream);
 
 }  // namespace tensorpress::metrics

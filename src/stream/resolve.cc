@@ -10,6 +10,8 @@
 #include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 #include "stream/chunk_work.h"
+#include "stream/history.h"
+#include "stream/likely_fill.h"
 #include "stream/plan.h"
 
 namespace tensorpress::stream {
@@ -68,6 +70,27 @@ double width_of(const ValueRange& range) {
   return error < 0 ? std::nextafter(width, 0.0) : width;
 }
 
+Result<void> check_earlier_error(const BoundOptions& options) {
+  if (!options.earlier_error) return {};
+  RETURN_IF_ERROR(options.earlier_error->check());
+  const Bound::Kind earlier = options.earlier_error->kind(), asked = options.bound->kind();
+  if (earlier != Bound::Kind::absolute && earlier != Bound::Kind::pointwise_relative) {
+    return bad_argument("an earlier error is absolute or point-wise relative, not '",
+                        options.earlier_error->to_string(), "'");
+  }
+  const bool of_range = asked == Bound::Kind::absolute || asked == Bound::Kind::relative;
+  if (asked == Bound::Kind::ratio) return {};  // promises no error
+  if (earlier == Bound::Kind::absolute ? of_range : asked == Bound::Kind::pointwise_relative) {
+    return {};
+  }
+  return bad_argument("the values carry an earlier error of '", options.earlier_error->to_string(),
+                      "', and with it a bound of '", options.bound->to_string(),
+                      "' against the first values cannot be kept; give ",
+                      earlier == Bound::Kind::absolute ? "an absolute or relative bound"
+                                                       : "a point-wise relative bound",
+                      ", or let the bound count from the values as they are now");
+}
+
 Result<void> check_request(const Codec& codec, const TensorSource& source,
                            const BoundOptions& options) {
   if (!options.bound) {
@@ -80,10 +103,16 @@ Result<void> check_request(const Codec& codec, const TensorSource& source,
   if (options.value_range) {
     const auto& [low, high] = *options.value_range;
     if (!std::isfinite(low) || !std::isfinite(high) || !(low <= high)) {
-      return bad_argument("a value range of ", low, " to ", high, " is none");
+      return bad_argument("the value range ", low, " to ", high,
+                          " needs two finite numbers, the lower one first");
     }
   }
-  return {};
+  if (options.bound->kind() == Bound::Kind::relative && options.bound->value() >= 1) {
+    return bad_argument("a relative bound of ", options.bound->value(),
+                        " allows errors as large as the whole value range, so nothing would be "
+                        "left of the data; give a bound below 1, such as 0.001");
+  }
+  return check_earlier_error(options);
 }
 
 Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
@@ -148,12 +177,17 @@ class Resolution {
     const Bound& bound = *options_.bound.bound;
     switch (bound.kind()) {
       case Bound::Kind::absolute:
-        return bound.value();
-      case Bound::Kind::pointwise_relative:
-        return pointwise_limit(bound.value(), source_.dtype());
+        return left_of(bound.value());
+      case Bound::Kind::pointwise_relative: {
+        TRY(const double share, pointwise_share());
+        return pointwise_limit(share, source_.dtype());
+      }
       case Bound::Kind::relative: {
         TRY(const double width, width_of_range());
-        return std::min(share_of(width, bound.value()), std::numeric_limits<double>::max());
+        // The first values' own range may have been narrower by twice their error.
+        const double narrowest = std::max(width - 2 * earlier_error(), 0.0);
+        return left_of(
+            std::min(share_of(narrowest, bound.value()), std::numeric_limits<double>::max()));
       }
       case Bound::Kind::psnr:
         return find_limit_for_psnr(bound.value());
@@ -163,14 +197,45 @@ class Resolution {
     return internal_error("an unknown kind of bound");
   }
 
+  double earlier_error() const {
+    return options_.bound.earlier_error ? options_.bound.earlier_error->value() : 0;
+  }
+
+  Error too_late(double total) const {
+    return bad_argument("the values have lost up to ", earlier_error(), " already, so a bound of ",
+                        total,
+                        " against the first values cannot be kept; give a larger one, or let the "
+                        "bound count from the values as they are now");
+  }
+
+  // What an absolute error against the first values leaves for this step, rounded down.
+  Result<double> left_of(double total) const {
+    const double earlier = earlier_error();
+    if (earlier == 0) return total;
+    if (total < earlier) return too_late(total);
+    double left = total - earlier;
+    while (left > 0 && sum_rounded_up(left, earlier) > total) left = std::nextafter(left, 0.0);
+    return left;
+  }
+
+  // |x'' - x| <= b |x'| + a |x| <= (a + b (1 + a)) |x|
+  Result<double> pointwise_share() const {
+    const double total = options_.bound.bound->value(), earlier = earlier_error();
+    if (earlier == 0) return total;
+    if (total < earlier) return too_late(total);
+    return (total - earlier) / (1 + earlier) * (1 - 0x1p-40);
+  }
+
   Result<double> width_of_range() {
     if (options_.bound.value_range) {
       return width_of(*options_.bound.value_range);
     }
     TRY(const auto plan, plan_for_looking());
     TRY(Survey survey, look_.survey(plan.grid, options_.bound.fill_values));
-    if (survey.likely_fill && options_.bound.on_likely_fill) {
-      options_.bound.on_likely_fill(survey.likely_fill->value, survey.likely_fill->without_it);
+    // A ratio is met whatever the range is.
+    if (!options_.bound.whole_range && options_.bound.bound->kind() != Bound::Kind::ratio) {
+      TRY(const auto fill, find_likely_fill(survey, look_, plan.grid, options_.bound.fill_values));
+      if (fill) return likely_fill_error(*fill);
     }
     hints_ = std::move(survey.chunks);
     return width_of(survey.range);
@@ -186,11 +251,21 @@ class Resolution {
     return plan_stream(codec, source_.dtype(), source_.shape(), options_.chunk_shape, {});
   }
 
+  // What the stream says it keeps: against the first values, but for point-wise bounds, which the
+  // codec checks against the values that it is given.
+  Result<Bound> kept_bound() const {
+    const Bound& asked = *options_.bound.bound;
+    if (asked.kind() != Bound::Kind::pointwise_relative) return asked;
+    TRY(const double share, pointwise_share());
+    return Bound::pointwise_relative(share);
+  }
+
   Result<Codec> with_limit(double limit) const {
     std::vector<Parameter> parameters(codec_.parameters().begin(), codec_.parameters().end());
     for (Parameter& parameter : parameters) {
       if (parameter.name == bounded::kBoundParameter.name) {
-        parameter.value = options_.bound.bound->to_string();
+        TRY(const Bound bound, kept_bound());
+        parameter.value = bound.to_string();
       } else if (parameter.name == bounded::kLimitParameter.name) {
         parameter.value = text(limit);
       } else if (parameter.name == bounded::kFillParameter.name) {

@@ -76,31 +76,6 @@ class Slot {
   std::vector<double> samples_;
 };
 
-// A value that many elements share, without which the range would be a tenth or less.
-std::optional<LikelyFill> find_likely_fill(const ValueRange& range,
-                                           std::span<const double> samples) {
-  constexpr double kShareOfSamples = 0.005, kShareOfRange = 0.1;
-  for (const double extreme : {range.low, range.high}) {
-    std::size_t equal = 0;
-    ValueRange others{HUGE_VAL, -HUGE_VAL};
-    for (const double sample : samples) {
-      if (sample == extreme) {
-        ++equal;
-      } else {
-        others.low = std::min(others.low, sample);
-        others.high = std::max(others.high, sample);
-      }
-    }
-    const bool many = static_cast<double>(equal) >=
-                      std::max(8.0, kShareOfSamples * static_cast<double>(samples.size()));
-    if (many && others.low < others.high &&
-        others.high - others.low < kShareOfRange * (range.high - range.low)) {
-      return LikelyFill{extreme, others};
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGrid& grid,
@@ -130,16 +105,14 @@ Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGr
 
 Survey conclude(std::span<const Sighting> all_chunks) {
   Survey survey{.range = {HUGE_VAL, -HUGE_VAL}};
-  std::vector<double> samples;
   for (const Sighting& sighting : all_chunks) {
     survey.range.low = std::min(survey.range.low, sighting.hint.min);
     survey.range.high = std::max(survey.range.high, sighting.hint.max);
     survey.chunks.push_back(sighting.hint);
-    samples.insert(samples.end(), sighting.samples.begin(), sighting.samples.end());
+    survey.samples.insert(survey.samples.end(), sighting.samples.begin(), sighting.samples.end());
   }
   survey.has_values = survey.range.low <= survey.range.high;
   if (!survey.has_values) survey.range = {};
-  survey.likely_fill = find_likely_fill(survey.range, samples);
   return survey;
 }
 

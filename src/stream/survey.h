@@ -1,8 +1,7 @@
-// A first look at a whole tensor: its value range without NaN, infinities and fill values, and
-// whether a fill value seems to have been forgotten.
+// A first look at a whole tensor: its value range without NaN, infinities and fill values, and some
+// of the values that count.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,15 +14,10 @@
 
 namespace tensorpress::stream {
 
-struct LikelyFill {
-  double value = 0;
-  ValueRange without_it;
-};
-
 struct Survey {
-  ValueRange range = {};    // 0 to 0 when no value counts
-  bool has_values = false;  // some value does
-  std::optional<LikelyFill> likely_fill = {};
+  ValueRange range = {};             // 0 to 0 when no value counts
+  bool has_values = false;           // some value does
+  std::vector<double> samples = {};  // from all over the tensor
   std::vector<ChunkHint> chunks = {};
 };
 

@@ -16,14 +16,13 @@ namespace tensorpress::stream {
 /// Elements done so far, of how many.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// What CompressOptions says about the bound, and how to tell what was noticed while looking.
+/// What CompressOptions says about the bound.
 struct BoundOptions {
   std::optional<Bound> bound = {};
   std::vector<double> fill_values = {};
   std::optional<ValueRange> value_range = {};
-  /// Called when most of the range is due to one value that many elements share: a fill value that
-  /// was not named?
-  std::function<void(double value, const ValueRange& without_it)> on_likely_fill = {};
+  bool whole_range = false;
+  std::optional<Bound> earlier_error = {};
 };
 
 struct WriteOptions {

@@ -42,7 +42,9 @@ int main() {
   // All 64 coefficients are kept, so only float rounding may change the values.
   const auto codec = tensorpress::Codec::dct_chop({.chop_factor = 8});
   if (!codec.ok()) return fail("codec", codec.error());
-  const auto stream = tensorpress::compress(tensorpress::view_of(values, shape), *codec);
+  const auto view = tensorpress::view_of(values, shape);
+  if (!view.ok()) return fail("view", view.error());
+  const auto stream = tensorpress::compress(*view, *codec);
   if (!stream.ok()) return fail("compress", stream.error());
   const auto tensor = tensorpress::decompress(*stream);
   if (!tensor.ok()) return fail("decompress", tensor.error());

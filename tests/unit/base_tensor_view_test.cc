@@ -20,12 +20,12 @@ std::vector<float> counting(std::size_t count) {
 // The elements of any view in C order, which is what copying into a contiguous tensor must give.
 std::vector<float> elements_of(const TensorView& view) {
   std::vector<float> values(view.element_count(), -1.0F);
-  copy_elements(view, view_of(values, view.shape));
+  copy_elements(view, *view_of(values, view.shape));
   return values;
 }
 
 TensorView fortran_view(const std::vector<float>& values, const Shape& shape) {
-  TensorView view = view_of(std::span<const float>(values), shape);
+  TensorView view = *view_of(std::span<const float>(values), shape);
   std::int64_t step = sizeof(float);
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     view.strides[axis] = step;
@@ -45,17 +45,18 @@ TEST(TensorView, OfAVectorOrArrayOrSpanIsMutableIfTheValuesAre) {
   std::vector<float> values = {1, 2, 3};
   const std::vector<float> constant = values;
   std::array<float, 3> array = {};
-  static_assert(std::is_same_v<decltype(view_of(values, {3})), MutableTensorView>);
-  static_assert(std::is_same_v<decltype(view_of(array, {3})), MutableTensorView>);
-  static_assert(std::is_same_v<decltype(view_of(constant, {3})), TensorView>);
-  static_assert(std::is_same_v<decltype(view_of(std::span<const float>(values), {3})), TensorView>);
-  copy_elements(view_of(values, {3}), view_of(array, {3}));  // what may be written may be read
+  static_assert(std::is_same_v<decltype(view_of(values, {3})), Result<MutableTensorView>>);
+  static_assert(std::is_same_v<decltype(view_of(array, {3})), Result<MutableTensorView>>);
+  static_assert(std::is_same_v<decltype(view_of(constant, {3})), Result<TensorView>>);
+  static_assert(
+      std::is_same_v<decltype(view_of(std::span<const float>(values), {3})), Result<TensorView>>);
+  copy_elements(*view_of(values, {3}), *view_of(array, {3}));  // what may be written may be read
   EXPECT_EQ(array, (std::array<float, 3>{1, 2, 3}));
 }
 
 TEST(TensorView, KnowsWhetherItIsContiguous) {
   const auto values = counting(24);
-  const TensorView view = view_of(values, {2, 3, 4});
+  const TensorView view = *view_of(values, {2, 3, 4});
   EXPECT_TRUE(view.is_contiguous());
   EXPECT_TRUE(view.part({{1, 0, 0}, {1, 3, 4}}).is_contiguous());
   EXPECT_FALSE(view.part({{0, 1, 0}, {2, 1, 4}}).is_contiguous());
@@ -65,7 +66,7 @@ TEST(TensorView, KnowsWhetherItIsContiguous) {
 
 TEST(TensorView, StridesOfAxesWithOneElementDoNotMatter) {
   const auto values = counting(6);
-  TensorView view = view_of(values, {1, 6, 1});
+  TensorView view = *view_of(values, {1, 6, 1});
   view.strides[0] = -12345;
   view.strides[2] = 999;
   EXPECT_TRUE(view.is_contiguous());
@@ -82,7 +83,7 @@ TEST(TensorView, WithoutElementsIsContiguousWhateverItsStrides) {
 
 TEST(TensorView, OfZeroDimensionsHasOneElement) {
   const std::vector<float> values = {42.0F};
-  const TensorView view = view_of(values, {});
+  const TensorView view = *view_of(values, {});
   EXPECT_EQ(view.byte_count(), 4U);
   EXPECT_TRUE(view.is_contiguous());
   EXPECT_EQ(elements_of(view), values);
@@ -90,14 +91,14 @@ TEST(TensorView, OfZeroDimensionsHasOneElement) {
 
 TEST(TensorView, PartIsTheBoxAtItsOrigin) {
   const auto values = counting(24);
-  const TensorView part = view_of(values, {2, 3, 4}).part({{1, 1, 2}, {1, 2, 2}});
+  const TensorView part = view_of(values, {2, 3, 4})->part({{1, 1, 2}, {1, 2, 2}});
   EXPECT_EQ(elements_of(part), (std::vector<float>{18, 19, 22, 23}));
   EXPECT_EQ(elements_of(part.part({{0, 1, 1}, {1, 1, 1}})), (std::vector<float>{23}));
 }
 
 TEST(TensorView, PartOfTheWholeIsTheWhole) {
   const auto values = counting(24);
-  const TensorView view = view_of(values, {2, 3, 4});
+  const TensorView view = *view_of(values, {2, 3, 4});
   EXPECT_EQ(elements_of(view.part(Region::whole(view.shape))), values);
 }
 
@@ -108,7 +109,7 @@ TEST(CopyElements, ReadsFortranOrder) {
 
 TEST(CopyElements, ReadsNegativeStrides) {
   const auto values = counting(6);
-  TensorView view = view_of(values, {2, 3});
+  TensorView view = *view_of(values, {2, 3});
   view.data += 5 * sizeof(float);  // numpy: values[::-1, ::-1]
   view.strides = {-12, -4};
   EXPECT_EQ(elements_of(view), (std::vector<float>{5, 4, 3, 2, 1, 0}));
@@ -118,7 +119,7 @@ TEST(CopyElements, ReadsNegativeStrides) {
 
 TEST(CopyElements, RepeatsElementsWithAStrideOfZero) {
   const auto values = counting(3);
-  TensorView view = view_of(values, {2, 3});
+  TensorView view = *view_of(values, {2, 3});
   view.strides = {0, 4};  // numpy: broadcast_to(values, (2, 3))
   EXPECT_EQ(elements_of(view), (std::vector<float>{0, 1, 2, 0, 1, 2}));
 }
@@ -126,15 +127,15 @@ TEST(CopyElements, RepeatsElementsWithAStrideOfZero) {
 TEST(CopyElements, WritesIntoStridedOutputAndNothingElse) {
   const auto values = counting(4);
   std::vector<float> target(12, -1.0F);
-  const MutableTensorView whole = view_of(std::span<float>(target), {3, 4});
-  copy_elements(view_of(values, {2, 2}), whole.part({{1, 1}, {2, 2}}));
+  const MutableTensorView whole = *view_of(std::span<float>(target), {3, 4});
+  copy_elements(*view_of(values, {2, 2}), whole.part({{1, 1}, {2, 2}}));
   EXPECT_EQ(target, (std::vector<float>{-1, -1, -1, -1, -1, 0, 1, -1, -1, 2, 3, -1}));
 }
 
 TEST(CopyElements, CopiesFortranOrderIntoReversedOutput) {
   const std::vector<float> values = {0, 3, 1, 4, 2, 5};
   std::vector<float> target(6, -1.0F);
-  MutableTensorView reversed = view_of(std::span<float>(target), {2, 3});
+  MutableTensorView reversed = *view_of(std::span<float>(target), {2, 3});
   reversed.data += 5 * sizeof(float);
   reversed.strides = {-12, -4};
   copy_elements(fortran_view(values, {2, 3}), reversed);

@@ -171,7 +171,7 @@ TEST(Contest, OurOwnContendersKeepTheirBound) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = std::sin(static_cast<float>(i) / 50) * 100;
   }
-  const auto field = load_field("sine", view_of(values, {40, 100})).value();
+  const auto field = load_field("sine", *view_of(values, {40, 100})).value();
   std::vector<std::unique_ptr<Contender>> contenders;
   for (const std::string& name : own_contender_names()) {
     contenders.push_back(own_contender(name).value());

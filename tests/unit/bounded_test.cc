@@ -189,20 +189,20 @@ TEST(Regions, AreReadFromTheChunksThatHoldThem) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) * 0.5f;
   const Shape shape{12, 17, 23};
   const auto codec = Codec::make("ceresz").value();
-  const auto stream = compress(view_of(std::as_const(values), shape), codec, Bound::absolute(1e-3),
+  const auto stream = compress(*view_of(std::as_const(values), shape), codec, Bound::absolute(1e-3),
                                {.chunk_shape = Shape{5, 4, 9}});
   ASSERT_TRUE(stream.ok());
   const Tensor whole = decompress(*stream).value();
   const Region region{{3, 2, 8}, Shape{6, 9, 14}};
   std::vector<float> part(static_cast<std::size_t>(region.extent.element_count()));
   ASSERT_TRUE(
-      Decompressor({.threads = 2}).decompress(*stream, region, view_of(part, region.extent)).ok());
+      Decompressor({.threads = 2}).decompress(*stream, region, *view_of(part, region.extent)).ok());
   std::vector<float> expected(part.size());
-  copy_elements(whole.view().part(region), view_of(expected, region.extent));
+  copy_elements(whole.view().part(region), *view_of(expected, region.extent));
   EXPECT_EQ(part, expected);
   EXPECT_FALSE(
       Decompressor()
-          .decompress(*stream, Region{{7, 2, 8}, region.extent}, view_of(part, region.extent))
+          .decompress(*stream, Region{{7, 2, 8}, region.extent}, *view_of(part, region.extent))
           .ok());
 }
 
@@ -212,8 +212,8 @@ TEST(RelativeBound, IsOfTheRangeWithoutFillValues) {
     values[i] = i % 10 == 0 ? -1e34f : static_cast<float>(i % 100);
   }
   const auto codec = Codec::make("ceresz").value();
-  const auto stream = compress(view_of(std::as_const(values), {5000}), codec, Bound::relative(0.01),
-                               {.fill_values = {-1e34}});
+  const auto stream = compress(*view_of(std::as_const(values), {5000}), codec,
+                               Bound::relative(0.01), {.fill_values = {-1e34}});
   ASSERT_TRUE(stream.ok());
   // 1 to 99, as multiples of ten were overwritten.
   EXPECT_EQ(read_info(*stream)->codec.parameter("limit"), "0.98");
@@ -221,7 +221,7 @@ TEST(RelativeBound, IsOfTheRangeWithoutFillValues) {
 
 TEST(Bounds, AreDemandedAndRefusedWhereTheyBelong) {
   std::vector<float> values(100, 1.0f);
-  const auto view = view_of(std::as_const(values), {100});
+  const auto view = *view_of(std::as_const(values), {100});
   EXPECT_FALSE(compress(view, Codec::make("ceresz").value()).ok());
   EXPECT_FALSE(compress(view, Codec::make("dct-chop").value(), Bound::relative(1e-3)).ok());
   EXPECT_FALSE(compress(view, Codec::make("ceresz").value(), Bound::absolute(-1)).ok());
@@ -242,12 +242,12 @@ TEST(BoundedChunks, SurviveHostileBytes) {
       ChunkWorkspace workspace(Isa::scalar);
       std::vector<std::byte> bytes(values.size() * 4);
       const auto chunk =
-          codec->compress(view_of(std::as_const(values), {7, 100}), bytes, workspace);
+          codec->compress(*view_of(std::as_const(values), {7, 100}), bytes, workspace);
       ASSERT_TRUE(chunk.ok());
       ASSERT_FALSE(chunk->raw);
       bytes.resize(static_cast<std::size_t>(chunk->bytes));
       std::vector<float> back(values.size());
-      const auto output = view_of(back, {7, 100});
+      const auto output = *view_of(back, {7, 100});
       ASSERT_TRUE(codec->decompress(bytes, output, workspace).ok());
       for (std::size_t kept = 0; kept < bytes.size(); ++kept) {
         EXPECT_FALSE(codec->decompress(std::span(bytes).first(kept), output, workspace).ok())

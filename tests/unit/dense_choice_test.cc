@@ -32,7 +32,7 @@ std::vector<float> sea(std::size_t depths, std::size_t rows, std::size_t columns
 std::size_t bytes_with(const char* effort, const std::vector<float>& values, const Shape& shape) {
   const Parameter parameters[] = {{"effort", effort}};
   const auto codec = Codec::make("dense", parameters);
-  return compress(view_of(values, shape), *codec, Bound::relative(1e-4)).value().size();
+  return compress(*view_of(values, shape), *codec, Bound::relative(1e-4)).value().size();
 }
 
 // Samples expect too much of interpolation there.

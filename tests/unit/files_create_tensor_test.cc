@@ -72,7 +72,7 @@ TEST(CreateTensor, LargeSpoolComesOutWhole) {
   const Shape shape{3, 400001};
   std::vector<float> values(shape.element_count());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-  const auto view = view_of(std::span<const float>(values), shape);
+  const auto view = *view_of(std::span<const float>(values), shape);
   bool written = true;
   {
     const auto redirected = Redirected::output(scratch / "out");
@@ -128,7 +128,8 @@ TEST(CreateTensor, EmptyAndScalarTensorsAreWritten) {
   auto scalar = create_tensor(scratch / "scalar.raw", DType::f32, {});
   ASSERT_TRUE(scalar.ok());
   const std::vector<float> value = {2.5f};
-  ASSERT_TRUE((*scalar)->write(Region::whole({}), view_of(std::span<const float>(value), {})).ok());
+  ASSERT_TRUE(
+      (*scalar)->write(Region::whole({}), *view_of(std::span<const float>(value), {})).ok());
   ASSERT_TRUE((*scalar)->finish().ok());
   EXPECT_EQ(contents_of(scratch / "scalar.raw"), bytes_of(value));
 }

@@ -57,8 +57,8 @@ float flat(std::size_t, std::size_t) {
 }
 
 std::optional<double> ssim(const Plane& x, const Plane& y, const Shape& shape, double range = 255) {
-  return mean_ssim(view_of(std::span<const float>(x), shape),
-                   view_of(std::span<const float>(y), shape), range);
+  return mean_ssim(*view_of(std::span<const float>(x), shape),
+                   *view_of(std::span<const float>(y), shape), range);
 }
 
 const Shape kShape{kHeight, kWidth};
@@ -103,10 +103,10 @@ TEST(Ssim, StridesDoNotMatter) {
   for (std::size_t i = 0; i < kHeight; ++i) {
     for (std::size_t j = 0; j < kWidth; ++j) turned[j * kHeight + i] = noisy(i, j);
   }
-  auto y = view_of(std::span<const float>(turned), kShape);
+  auto y = *view_of(std::span<const float>(turned), kShape);
   y.strides[0] = sizeof(float);
   y.strides[1] = kHeight * sizeof(float);
-  const auto result = mean_ssim(view_of(std::span<const float>(x), kShape), y, 255);
+  const auto result = mean_ssim(*view_of(std::span<const float>(x), kShape), y, 255);
   ASSERT_TRUE(result);
   EXPECT_NEAR(*result, kNoisy, 1e-12);
 }

@@ -102,7 +102,7 @@ TEST(PngDataUri, HoldsAPngThatReadsBackPixelForPixel) {
 TEST(Excerpt, OfASmallTensorIsTheWholeFirstPlane) {
   std::vector<float> values(2 * 70 * 80);
   std::iota(values.begin(), values.end(), 0.0F);
-  const TensorView tensor = view_of(std::span<const float>(values), {2, 70, 80});
+  const TensorView tensor = *view_of(std::span<const float>(values), {2, 70, 80});
   const Excerpt excerpt = choose_excerpt(tensor, 100, 100);
   const Plane plane = take_excerpt(tensor, excerpt);
   EXPECT_EQ(plane.height, 70u);
@@ -118,7 +118,7 @@ TEST(Excerpt, OfALargePlaneIsWhereTheDetailIs) {
     values[i] = 0.1F * static_cast<float>(std::max<int>(0, 150 - static_cast<int>(i % 300)));
   }
   values[150 * 300 + 280] = 100;
-  const TensorView tensor = view_of(std::span<const float>(values), {200, 300});
+  const TensorView tensor = *view_of(std::span<const float>(values), {200, 300});
   const Excerpt excerpt = choose_excerpt(tensor, 100, 100);
   EXPECT_LE(excerpt.top, 150u);
   EXPECT_GT(excerpt.top + excerpt.height, 150u);
@@ -145,7 +145,7 @@ TEST(Excerpt, OfManySmallPlanesIsASheet) {
 
 TEST(Excerpt, FollowsStrides) {
   const std::vector<float> values = {0, 1, 2, 3, 4, 5};
-  TensorView transposed = view_of(std::span<const float>(values), {3, 2});
+  TensorView transposed = *view_of(std::span<const float>(values), {3, 2});
   transposed.strides[0] = 4;
   transposed.strides[1] = 12;
   EXPECT_EQ(take_excerpt(transposed, choose_excerpt(transposed, 9, 9)).values,
@@ -155,11 +155,11 @@ TEST(Excerpt, FollowsStrides) {
 TEST(Excerpt, OfVectorsScalarsAndEmptyTensorsIsARow) {
   const std::vector<float> values = {1, 2, 3};
   const std::span<const float> span(values);
-  EXPECT_EQ(take_excerpt(view_of(span, {3}), choose_excerpt(view_of(span, {3}), 9, 9)).values,
+  EXPECT_EQ(take_excerpt(*view_of(span, {3}), choose_excerpt(*view_of(span, {3}), 9, 9)).values,
             values);
-  const TensorView scalar = view_of(span, {});
+  const TensorView scalar = *view_of(span.first(1), {});
   EXPECT_EQ(take_excerpt(scalar, choose_excerpt(scalar, 9, 9)).values, std::vector<float>{1});
-  const TensorView empty = view_of(span, {0, 5});
+  const TensorView empty = *view_of(span.first(0), {0, 5});
   EXPECT_TRUE(take_excerpt(empty, choose_excerpt(empty, 9, 9)).values.empty());
 }
 

@@ -89,13 +89,13 @@ TEST(HostileStream, ChunksInsideOfAnotherSectionAreRefused) {
 TEST(HostileStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAllocated) {
   const std::vector<float> same(std::size_t{1} << 20, 3.5f);
   const Shape shape{std::uint64_t{1} << 20};
-  const auto stream = compress(view_of(same, shape), Codec::make("ceresz").value(),
+  const auto stream = compress(*view_of(same, shape), Codec::make("ceresz").value(),
                                Bound::absolute(1e-3), {.chunk_shape = shape});
   ASSERT_TRUE(stream.ok());
   std::vector<float> one(1);
   const Region first{{0}, Shape{1}};
   const auto read = [&](std::uint64_t max_bytes) {
-    return Decompressor({.max_bytes = max_bytes}).decompress(*stream, first, view_of(one, {1}));
+    return Decompressor({.max_bytes = max_bytes}).decompress(*stream, first, *view_of(one, {1}));
   };
   const auto refused = read(1024);
   ASSERT_FALSE(refused.ok());

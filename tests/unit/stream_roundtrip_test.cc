@@ -104,7 +104,7 @@ TEST(Stream, TakesViewsWithAnyStrides) {
   for (std::size_t i = 0; i < 16; ++i) {
     for (std::size_t j = 0; j < 24; ++j) transposed[j * 16 + i] = values[i * 24 + j];
   }
-  TensorView view = view_of(std::span<const float>(transposed), {16, 24});
+  TensorView view = *view_of(std::span<const float>(transposed), {16, 24});
   view.strides = {4, 64};
   const Compressor compressor(chop(4), {.chunk_shape = Shape{8, 16}});
   Bytes bytes(compressor.bound_on_output_size(view.shape, view.dtype).value());
@@ -112,7 +112,7 @@ TEST(Stream, TakesViewsWithAnyStrides) {
   EXPECT_EQ(bytes, packed(tensor, chop(4), {.chunk_shape = Shape{8, 16}}));
 
   std::vector<float> back(16 * 24);
-  MutableTensorView target = view_of(back, {16, 24});
+  MutableTensorView target = *view_of(back, {16, 24});
   target.strides = {4, 64};
   ASSERT_TRUE(Decompressor().decompress(bytes, target).ok());
   const auto straight = samples::read_in_memory(bytes);
