@@ -11,19 +11,24 @@ namespace {
 
 // Comparisons are written so that NaN breaks the promise.
 std::string broken_bound(const ErrorStatistics& measured, const Codec& codec,
-                         const std::optional<Bound>& total) {
+                         const stream::History& history) {
   const auto promised = bounded::parse(codec.parameters());
   if (!promised.ok()) return promised.error().message;
   if (!promised->bound) return {};
+  const Bound own =
+      promised->pointwise() ? *promised->bound : Bound::absolute(promised->limit.value_or(0));
+  const Bound total = stream::error_of(history).value_or(own);
   if (promised->pointwise()) {
-    const double share = total ? total->value() : promised->bound->value();
+    const double share = total.value();
     if (measured.max_pointwise_error <= share) return {};
     return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
                 share);
   }
   const double value = promised->bound->value();
-  double limit = total ? total->value() : promised->limit.value_or(0);
-  if (promised->bound->kind() == Bound::Kind::absolute) limit = std::min(limit, value);
+  double limit = total.value();
+  if (promised->bound->kind() == Bound::Kind::absolute && history.size() == 1) {
+    limit = std::min(limit, value);
+  }
   if (!(measured.max_abs_error <= limit)) {
     return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
   }
@@ -44,8 +49,7 @@ std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& str
   const bool compressed_before = !before->empty();
   const auto history = stream::history_with(stream);
   if (!history.ok()) return history.error().message;
-  const auto total = compressed_before ? stream::error_of(*history) : std::nullopt;
-  if (auto broken = broken_bound(measured, stream.codec, total); !broken.empty()) return broken;
+  if (auto broken = broken_bound(measured, stream.codec, *history); !broken.empty()) return broken;
   // What was lost before has no L2 error of its own.
   if (!compressed_before && !(measured.l2_error() <= *stored_l2_error)) {
     return text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);

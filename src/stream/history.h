@@ -1,6 +1,6 @@
 // What happened to values before they came here: the steps of lossy compression, oldest first, each
-// with the error that it kept. A stream carries them in its attribute `history` and a variable of a
-// NetCDF or HDF5 file in `tensorpress_history`, as text: "dense abs 0.05; ceresz pw-rel 0.001".
+// with the error that it kept. A stream and a variable of a NetCDF or HDF5 file carry them in their
+// attribute `tensorpress_history`, as text: "dense abs 0.05; ceresz abs 0.02".
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tensorpress::stream {
 
-inline constexpr std::string_view kHistoryAttribute = "history";
+inline constexpr std::string_view kHistoryAttribute = "tensorpress_history";
 
 struct HistoryStep {
   std::string codec;
