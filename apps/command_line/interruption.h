@@ -21,6 +21,8 @@ class InterruptibleByteSink : public stream::ByteSink {
  public:
   explicit InterruptibleByteSink(stream::ByteSink& sink) : sink_(sink) {}
   Result<void> append(std::span<const std::byte> bytes) override;
+  bool can_rewind() const override { return sink_.can_rewind(); }
+  Result<void> rewind() override { return sink_.rewind(); }
 
  private:
   stream::ByteSink& sink_;

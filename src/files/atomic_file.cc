@@ -64,6 +64,12 @@ class ReplacingFile : public AtomicFile {
     return checked(write_fully_at(file_.descriptor(), offset, bytes));
   }
   Result<void> finish() override { return checked(file_.rename_to(target_)); }
+  bool can_rewind() const override { return true; }
+  Result<void> rewind() override {
+    const int file = file_.descriptor().number();
+    if (::ftruncate(file, 0) != 0 || ::lseek(file, 0, SEEK_SET) != 0) return checked(last_error());
+    return {};
+  }
 
  private:
   Result<void> checked(Result<void> done) const {
