@@ -7,8 +7,8 @@
 
 #include "metrics/metrics.h"
 #include "stream/memory_io.h"
-#include "stream_samples.h"
 #include "tensorpress/stream.h"
+#include "unit/stream_samples.h"
 
 namespace tensorpress {
 namespace {
