@@ -307,7 +307,7 @@ TEST(CApi, NamesAndVersionsAreThoseOfTheCppInterface) {
   EXPECT_FALSE(names.contains("unknown"));
   EXPECT_STREQ(tensorpress_error_name(TENSORPRESS_CORRUPT), "corrupt");
   EXPECT_STREQ(tensorpress_error_name(-1), "unknown");
-  EXPECT_STREQ(tensorpress_error_name(10), "unknown");
+  EXPECT_STREQ(tensorpress_error_name(11), "unknown");
   for (tensorpress_dtype dtype = TENSORPRESS_F32; dtype <= TENSORPRESS_I16; ++dtype) {
     tensorpress_dtype parsed = 0;
     EXPECT_EQ(tensorpress_dtype_parse(tensorpress_dtype_name(dtype), &parsed, nullptr), 0);
