@@ -9,7 +9,6 @@
 #include "bound_options.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
-#include "files/rewrite.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
@@ -21,6 +20,7 @@
 #include "table.h"
 #include "tensor_options.h"
 #include "verification.h"
+#include "whole_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -215,46 +215,18 @@ Result<ExitStatus> rewrite(const Options& options) {
     return bad_argument("--verify, --chunk-shape and --attr are for .tpz files, and '",
                         options.output, "' is a NetCDF or HDF5 file");
   }
-  RETURN_IF_ERROR(check_output(options.input, options.output));
-  RETURN_IF_ERROR(prepare_for(options.input));
-  RETURN_IF_ERROR(register_filter());
   TRY(Codec codec, options.codec.codec());
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
-  note_interruptions();
-  ProgressBar bar("compressing");
-  const auto show = bar.callback();
   files::RewriteOptions rewriting{.codec = std::move(codec),
                                   .bound = std::move(write.bound),
                                   .variables = options.variables,
                                   .threads = options.threads.threads()};
   std::erase(rewriting.variables, "*");
-  rewriting.progress = [&](std::uint64_t done, std::uint64_t total) {
-    if (show) show(done, total);
-    return check_interruption();
-  };
-  TRY(const auto variables,
-      about(options.input, files::rewrite_file(options.input, options.output, rewriting)));
-  std::vector<TableRow> rows;
-  Json all = Json::array();
-  for (const auto& variable : variables) {
-    rows.push_back({.variable = variable.path,
-                    .type = variable.type,
-                    .extents = variable.extents,
-                    .bytes_in = variable.bytes_in,
-                    .bytes_out = variable.bytes_out,
-                    .remark = variable.bound.empty() ? "as it was" : variable.bound});
-    all.push_back({{"variable", variable.path},
-                   {"bytes_in", variable.bytes_in},
-                   {"bytes_out", variable.bytes_out},
-                   {"bound", variable.bound.empty() ? Json() : Json(variable.bound)}});
-  }
-  if (options.json) {
-    print_json({{"output", options.output}, {"variables", all}}, stdout);
-  } else {
-    std::fputs(table_of(rows).c_str(), stdout);
-  }
-  return ExitStatus::fine;
+  return rewrite_whole_file({.input = options.input,
+                             .output = options.output,
+                             .options = std::move(rewriting),
+                             .json = options.json});
 }
 
 Result<ExitStatus> run(const Options& options) {
