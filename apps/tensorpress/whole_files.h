@@ -1,4 +1,5 @@
-// Whole NetCDF and HDF5 files: `compress` writes a copy with our filter on its data.
+// Whole NetCDF and HDF5 files: `compress` writes a copy with our filter on its data, `decompress`
+// one without it.
 #pragma once
 
 #include <string>
@@ -17,5 +18,15 @@ struct RewriteRequest {
 
 /// Writes the copy and says what became of each variable.
 Result<ExitStatus> rewrite_whole_file(RewriteRequest request);
+
+struct RestoreRequest {
+  std::string input;
+  std::string output;
+  std::size_t threads = 1;
+  bool json = false;
+};
+
+/// Writes the copy without our filter and says how each variable that had it is stored now.
+Result<ExitStatus> restore_whole_file(const RestoreRequest& request);
 
 }  // namespace tensorpress::cli

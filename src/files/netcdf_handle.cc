@@ -17,6 +17,7 @@ Result<std::shared_ptr<const NetcdfHandle>> NetcdfHandle::open(const std::string
   int id = 0;
   RETURN_IF_ERROR(
       library.check(library.nc_open(path.c_str(), NC_NOWRITE, &id), "the file cannot be opened"));
+  library.listen();
   return std::shared_ptr<const NetcdfHandle>(std::make_shared<NetcdfHandle>(library, id));
 }
 
@@ -25,6 +26,7 @@ Result<std::shared_ptr<NetcdfHandle>> NetcdfHandle::create(const std::string& pa
   int id = 0;
   RETURN_IF_ERROR(
       library.check(library.nc_create(path.c_str(), mode, &id), "a NetCDF file cannot be made"));
+  library.listen();
   return std::make_shared<NetcdfHandle>(library, id);
 }
 
