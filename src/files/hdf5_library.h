@@ -23,7 +23,7 @@ namespace tensorpress::files {
   FUNCTION(H5Dcreate2) FUNCTION(H5Dflush) FUNCTION(H5Dget_create_plist) FUNCTION(H5Dget_space) \
   FUNCTION(H5Dget_storage_size) FUNCTION(H5Dget_type) FUNCTION(H5Dopen2) FUNCTION(H5Dread) \
   FUNCTION(H5Dvlen_reclaim) FUNCTION(H5Dwrite) FUNCTION(H5Ewalk2) \
-  FUNCTION(H5Fclose) FUNCTION(H5Fcreate) FUNCTION(H5Fget_create_plist) FUNCTION(H5Fopen) \
+  FUNCTION(H5FDregister) FUNCTION(H5Fclose) FUNCTION(H5Fcreate) FUNCTION(H5Fget_create_plist) FUNCTION(H5Fopen) \
   FUNCTION(H5Gclose) FUNCTION(H5Gcreate2) FUNCTION(H5Gget_create_plist) FUNCTION(H5Gget_info) \
   FUNCTION(H5Gget_objinfo) FUNCTION(H5Gopen2) FUNCTION(H5Iget_type) FUNCTION(H5Lcreate_external) \
   FUNCTION(H5Lcreate_hard) FUNCTION(H5Lcreate_soft) FUNCTION(H5Lget_info) \
@@ -33,7 +33,9 @@ namespace tensorpress::files {
   FUNCTION(H5Pfill_value_defined) FUNCTION(H5Pget_chunk) FUNCTION(H5Pget_fill_value) \
   FUNCTION(H5Pget_filter2) FUNCTION(H5Pget_layout) FUNCTION(H5Pget_link_creation_order) \
   FUNCTION(H5Pget_nfilters) FUNCTION(H5Premove_filter) FUNCTION(H5Pset_chunk) \
-  FUNCTION(H5Pset_fapl_core) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_layout) \
+  FUNCTION(H5Pset_fapl_core) FUNCTION(H5Pset_driver) \
+  FUNCTION(H5Pset_fclose_degree) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_obj_track_times) \
+  FUNCTION(H5Pset_layout) \
   FUNCTION(H5Pset_link_creation_order) \
   FUNCTION(H5Rcreate) FUNCTION(H5Rget_name) FUNCTION(H5Sclose) FUNCTION(H5Screate) \
   FUNCTION(H5Screate_simple) \

@@ -13,23 +13,25 @@
 #include "files/hdf5_attributes.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/hdf5_library.h"
+#include "files/hdf5_output.h"
 #include "files/rewrite_plan.h"
 
 namespace tensorpress::files {
 namespace {
 
-constexpr unsigned kReadOnly = 0, kTruncate = 2;  // H5F_ACC_..., whose macros call into a library
+constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY, whose macro calls into a library
 
 class Hdf5Rewrite {
  public:
   Hdf5Rewrite(const Hdf5Functions& hdf5, RewritePlan& plan, RewriteProgress& progress, hid_t from,
-              hid_t to)
+              const Hdf5Output& output)
       : hdf5_(hdf5),
         plan_(plan),
         progress_(progress),
-        attributes_(hdf5, from, to),
+        attributes_(hdf5, from, output.id()),
+        output_(output),
         from_(from),
-        to_(to) {
+        to_(output.id()) {
     for (const auto& [path, planned] : plan.variables) planned_.insert(path);
   }
 
@@ -74,6 +76,7 @@ class Hdf5Rewrite {
 
   Result<void> copy_link(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,
                          const std::string& path) {
+    RETURN_IF_ERROR(output_.check());
     H5L_info_t info{};
     if (hdf5_.H5Lget_info(from.get(), name.c_str(), &info, H5P_DEFAULT) < 0) {
       return hdf5_.failure(text("'", path, "' cannot be read"));
@@ -91,6 +94,7 @@ class Hdf5Rewrite {
                                  H5P_DEFAULT) < 0) {
           return hdf5_.failure(text("link '", path, "' cannot be made"));
         }
+        share_treatment(first->second.substr(1), path);
         return progress_.add(0);
       }
     }
@@ -162,6 +166,16 @@ class Hdf5Rewrite {
       if (rest.empty() || rest.starts_with('/')) rests.push_back(std::move(rest));
     }
     return rests;
+  }
+
+  /// What was found out about an object holds for its other names.
+  void share_treatment(const std::string& first, const std::string& other) {
+    for (const std::string& rest : planned_below(other)) {
+      const auto found = plan_.copied.find(first + rest);
+      if (found == plan_.copied.end()) continue;
+      plan_.copied[other + rest] = found->second;
+      plan_.variables.erase(other + rest);
+    }
   }
 
   /// H5Ocopy copies a fill value of any length (netCDF-4 gives one to all strings) as its place in
@@ -253,6 +267,8 @@ class Hdf5Rewrite {
     const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
     const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
     const Hdf5Id creation(hdf5_.H5Dget_create_plist(from.get()), hdf5_.H5Pclose);
+    // The same call makes the same file.
+    hdf5_.H5Pset_obj_track_times(creation.get(), false);
     if (planned != nullptr) RETURN_IF_ERROR(set_storage(creation, from, path, *planned));
     Hdf5Id made(hdf5_.H5Dcreate2(group.get(), name.c_str(), own.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
@@ -330,6 +346,7 @@ class Hdf5Rewrite {
                                         H5P_DEFAULT, room.data()) >= 0;
     // Does nothing where no element has a length of its own.
     hdf5_.H5Dvlen_reclaim(type.get(), memory.get(), H5P_DEFAULT, room.data());
+    RETURN_IF_ERROR(output_.check());
     if (!written) return hdf5_.failure(text("dataset '", path, "' cannot be written"));
     return {};
   }
@@ -338,6 +355,7 @@ class Hdf5Rewrite {
   RewritePlan& plan_;
   RewriteProgress& progress_;
   Hdf5AttributeCopy attributes_;
+  const Hdf5Output& output_;
   hid_t from_;
   hid_t to_;
   std::set<std::string> planned_;  // paths, those that turned out not to become smaller too
@@ -363,12 +381,12 @@ Result<void> rewrite_hdf5(const std::string& input, const std::string& output_pl
     hdf5.H5Pget_link_creation_order(properties.get(), &order);
     hdf5.H5Pset_link_creation_order(creation.get(), order);
   }
-  Hdf5Id to(hdf5.H5Fcreate(output_place.c_str(), kTruncate, creation.get(), H5P_DEFAULT),
-            hdf5.H5Fclose);
-  if (!to.valid()) return hdf5.failure("an HDF5 file cannot be made");
-  RETURN_IF_ERROR(Hdf5Rewrite(hdf5, plan, progress, from.get(), to.get()).run());
-  if (!to.close()) return hdf5.failure("the HDF5 file cannot be completed");
-  return {};
+  TRY(const auto to, Hdf5Output::create(hdf5, output_place, creation.get()));
+  auto done = Hdf5Rewrite(hdf5, plan, progress, from.get(), *to).run();
+  // Whatever else went wrong after that.
+  RETURN_IF_ERROR(to->check());
+  RETURN_IF_ERROR(std::move(done));
+  return to->close();
 }
 
 }  // namespace tensorpress::files

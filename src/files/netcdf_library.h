@@ -27,7 +27,7 @@ namespace tensorpress::files {
   FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_fill) FUNCTION(nc_inq_var_filter_ids) \
   FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_inq_varids) \
   FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) \
-  FUNCTION(nc_set_fill) FUNCTION(nc_strerror)
+  FUNCTION(nc_set_fill) FUNCTION(nc_strerror) FUNCTION(nc_sync)
 // clang-format on
 
 struct NetcdfLibrary {

@@ -175,7 +175,9 @@ Result<void> rewrite_classic(const std::string& input, const std::string& output
   TRY(auto from, NetcdfHandle::open(input));
   // Of the formats with filters the one that has what classic files have, and nothing else.
   TRY(auto to, NetcdfHandle::create(output_place, NC_NETCDF4 | NC_CLASSIC_MODEL));
-  return ClassicRewrite(std::move(from), std::move(to), plan, progress).run();
+  auto done = ClassicRewrite(std::move(from), to, plan, progress).run();
+  if (!done.ok()) to->abandon();
+  return done;
 }
 
 }  // namespace tensorpress::files

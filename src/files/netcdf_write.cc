@@ -152,6 +152,9 @@ class NetcdfTensorFile : public TensorFile {
                               "variable '", variable_name_, "'"));
   }
 
+  /// Unless it is finished it is not wanted, and may not be writable.
+  ~NetcdfTensorFile() override { handle_->abandon(); }
+
   Result<void> finish() override {
     RETURN_IF_ERROR(about_output(name_, handle_->close()));
     return file_->finish();
