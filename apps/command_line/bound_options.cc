@@ -31,7 +31,7 @@ Result<ValueRange> parse_range(const std::string& range) {
 }  // namespace
 
 void BoundOptions::declare(CLI::App& app) {
-  const std::string group = "Error bound (codecs dense, ceresz and ceresz2)";
+  const std::string group = kBoundGroup;
   CLI::Option* const options[] = {
       app.add_option("--abs", absolute_, "every value within E of the original")->option_text("E"),
       app.add_option("--rel", relative_, "within E of the value range, max - min")

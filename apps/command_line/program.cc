@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "history_line.h"
 #include "interruption.h"
 #include "manual.h"
 #include "messages.h"
@@ -107,6 +108,7 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
 int run_program(const Program& program, int argc, const char* const* argv) {
   // A write beyond `ulimit -f` is then an error with a sentence, and not the end without a word.
   std::signal(SIGXFSZ, SIG_IGN);
+  remember_command(argc, argv);
   try {
     return parse_and_run(program, argc, argv);
   } catch (const std::bad_alloc&) {

@@ -9,7 +9,8 @@
 #include "bound_options.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
-#include "files/rewrite.h"
+#include "files/earlier_loss.h"
+#include "files/provenance.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
@@ -21,6 +22,7 @@
 #include "table.h"
 #include "tensor_options.h"
 #include "verification.h"
+#include "whole_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -34,9 +36,14 @@ struct Options {
   ThreadsOption threads;
   StreamOptions stream;
   std::vector<std::string> variables;
+  bool from_here = false;
   bool verify = false;
   bool json = false;
 };
+
+files::EarlierLoss earlier_loss(const Options& options) {
+  return {.from_here = options.from_here, .from_here_name = "--from-here"};
+}
 
 Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
@@ -71,7 +78,12 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
-  TRY(StreamInfo info, about(job.name, stream::write_stream(codec, *job.source, sink, job.write)));
+  auto written = stream::write_stream(codec, *job.source, sink, job.write);
+  if (!written.ok() && written.error().code == ErrorCode::bad_argument &&
+      job.write.bound.earlier_error) {
+    return about(job.name, bad_argument(written.error().message, ": --from-here"));
+  }
+  TRY(StreamInfo info, about(job.name, std::move(written)));
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   Done done{std::move(info), took.count()};
@@ -140,7 +152,7 @@ Result<Job> job_for(const Options& options, files::NetcdfFile& file,
           .variable = variable.path,
           .output = output};
   TRY(job.source, about(options.input, file.source(variable)));
-  TRY(const files::NetcdfNotes notes, about(options.input, file.notes(variable)));
+  TRY(files::NetcdfNotes notes, about(options.input, file.notes(variable)));
   if (!notes.left_behind.empty()) {
     std::string listed;
     for (const auto& name : notes.left_behind) listed += text(listed.empty() ? "" : ", ", name);
@@ -148,8 +160,19 @@ Result<Job> job_for(const Options& options, files::NetcdfFile& file,
                        "dimensions: ", listed));
   }
   TRY(job.write, write_options(options));
+  TRY(const auto history,
+      about(options.input, files::history_of(file, variable, options.threads.threads())));
+  RETURN_IF_ERROR(about(
+      options.input,
+      files::count_from_first_values(variable, history, earlier_loss(options), job.write.bound)));
+  // Our own attributes tell about the file; a stream has its own way to say it.
+  files::erase_own_attributes(notes.attributes);
   for (Attribute& attribute : files::to_attributes(notes)) {
     job.write.attributes.push_back(std::move(attribute));
+  }
+  if (!history.empty()) {
+    job.write.attributes.push_back(
+        {std::string(stream::kHistoryAttribute), stream::to_text(history)});
   }
   // Fill values of packed numbers are NaN by now.
   if (!variable.packed) {
@@ -185,11 +208,14 @@ Result<ExitStatus> compress_variables(const Options& options) {
     Json fields = to_json(options, done);
     fields["variable"] = variable->path;
     fields["output"] = output;
+    TRY(const std::uint64_t stored, about(options.input, file->stored_bytes(*variable)));
+    if (stored > 0) fields["stored_bytes"] = stored;
     all.push_back(std::move(fields));
     rows.push_back({.variable = variable->path,
                     .type = variable->type,
                     .extents = variable->extents,
-                    .bytes_in = done.info.bytes_in(),
+                    .bytes_in = bytes_in_file(done.info),
+                    .stored = stored,
                     .bytes_out = done.info.bytes_out,
                     .remark = text(error_in_words(done.info), ", ", output)});
     line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info,
@@ -215,46 +241,19 @@ Result<ExitStatus> rewrite(const Options& options) {
     return bad_argument("--verify, --chunk-shape and --attr are for .tpz files, and '",
                         options.output, "' is a NetCDF or HDF5 file");
   }
-  RETURN_IF_ERROR(check_output(options.input, options.output));
-  RETURN_IF_ERROR(prepare_for(options.input));
-  RETURN_IF_ERROR(register_filter());
   TRY(Codec codec, options.codec.codec());
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
-  note_interruptions();
-  ProgressBar bar("compressing");
-  const auto show = bar.callback();
   files::RewriteOptions rewriting{.codec = std::move(codec),
                                   .bound = std::move(write.bound),
                                   .variables = options.variables,
-                                  .threads = options.threads.threads()};
+                                  .threads = options.threads.threads(),
+                                  .earlier_loss = earlier_loss(options)};
   std::erase(rewriting.variables, "*");
-  rewriting.progress = [&](std::uint64_t done, std::uint64_t total) {
-    if (show) show(done, total);
-    return check_interruption();
-  };
-  TRY(const auto variables,
-      about(options.input, files::rewrite_file(options.input, options.output, rewriting)));
-  std::vector<TableRow> rows;
-  Json all = Json::array();
-  for (const auto& variable : variables) {
-    rows.push_back({.variable = variable.path,
-                    .type = variable.type,
-                    .extents = variable.extents,
-                    .bytes_in = variable.bytes_in,
-                    .bytes_out = variable.bytes_out,
-                    .remark = variable.bound.empty() ? "as it was" : variable.bound});
-    all.push_back({{"variable", variable.path},
-                   {"bytes_in", variable.bytes_in},
-                   {"bytes_out", variable.bytes_out},
-                   {"bound", variable.bound.empty() ? Json() : Json(variable.bound)}});
-  }
-  if (options.json) {
-    print_json({{"output", options.output}, {"variables", all}}, stdout);
-  } else {
-    std::fputs(table_of(rows).c_str(), stdout);
-  }
-  return ExitStatus::fine;
+  return rewrite_whole_file({.input = options.input,
+                             .output = options.output,
+                             .options = std::move(rewriting),
+                             .json = options.json});
 }
 
 Result<ExitStatus> run(const Options& options) {
@@ -296,6 +295,10 @@ Action declare(CLI::App& app) {
   options->bound.declare(app);
   options->codec.declare(app);
   options->raw.declare(app);
+  app.add_flag("--from-here", options->from_here,
+               "of values that were compressed before: the bound counts from the values as they "
+               "are now; what was lost before is added to the history")
+      ->group(kBoundGroup);
   options->threads.declare(app);
   options->stream.declare(app);
   app.add_flag("--verify", options->verify,

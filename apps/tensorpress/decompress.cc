@@ -16,10 +16,12 @@
 #include "messages.h"
 #include "paths.h"
 #include "progress_bar.h"
+#include "stream/history.h"
 #include "stream/reader.h"
 #include "stream_file.h"
 #include "stream_report.h"
 #include "tensor_options.h"
+#include "whole_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -88,7 +90,9 @@ class Output {
     }
     TRY(auto notes, files::netcdf_notes(info.attributes));
     if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice);
-    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes, promised_error(info)));
+    TRY(stream::History history, stream::history_with(info));
+    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes, promised_error(info),
+                                           history));
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
@@ -186,6 +190,17 @@ Result<std::vector<Parameter>> method_of(const Options& options) {
 Result<ExitStatus> run(const Options& options) {
   stream::ReadOptions read;
   TRY(read.method, method_of(options));
+  if (files::array_format_of(options.input) != files::ArrayFormat::other) {
+    if (!options.slice.empty() || options.raw || options.skip_corrupt || options.method_given) {
+      return bad_argument(
+          "--slice, --raw, --skip-corrupt, --form and --serialize are for .tpz files, and '",
+          options.input, "' is a NetCDF or HDF5 file");
+    }
+    return restore_whole_file({.input = options.input,
+                               .output = options.output,
+                               .threads = options.threads.threads(),
+                               .json = options.json});
+  }
   RETURN_IF_ERROR(check_is_stream(options.input));
   TRY(const std::string path,
       output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
@@ -226,7 +241,9 @@ Result<ExitStatus> run(const Options& options) {
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".tpz file; - is standard input")
+  app.add_option("IN", options->input,
+                 ".tpz file; - is standard input. Or a NetCDF or HDF5 file that compress wrote: a "
+                 "copy without our filter")
       ->required()
       ->option_text(" ");
   app.add_option(
@@ -260,6 +277,7 @@ Verb decompress_verb() {
           "  tensorpress decompress x.tpz -o y.npy\n"
           "  tensorpress decompress x.tpz --slice 0:10,:,50:100 -o part.npy\n"
           "  tensorpress decompress run.TEMP.tpz -o temp.nc\n"
+          "  tensorpress decompress small.nc -o plain.nc\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",
           declare};
 }

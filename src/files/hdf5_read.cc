@@ -7,6 +7,7 @@
 #include "files/hdf5_file.h"
 #include "files/hdf5_library.h"
 #include "files/netcdf_conventions.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -213,6 +214,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     // A scale of other datasets' dimensions.
     variable.coordinate = text_of(attributes, "CLASS") == "DIMENSION_SCALE";
     add_filters(creation, variable);
+    read_provenance(attributes, variable);
     variables_.push_back(std::move(variable));
   }
 

@@ -51,6 +51,10 @@ bool is_array_file_name(const std::string& path) {
   return std::ranges::any_of(kEndings, [&](const char* ending) { return ends_in(path, ending); });
 }
 
+bool is_hdf5_file_name(const std::string& path) {
+  return ends_in(path, ".h5") || ends_in(path, ".hdf5");
+}
+
 bool is_classic_file_name(const std::string& path) {
   return ends_in(path, ".cdf");
 }

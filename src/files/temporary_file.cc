@@ -70,7 +70,10 @@ Result<TemporaryFile> TemporaryFile::create(const std::string& directory, mode_t
 }
 
 TemporaryFile::~TemporaryFile() {
-  if (directory_.is_open() && !name_.empty()) ::unlinkat(directory_.number(), name_.c_str(), 0);
+  if (!directory_.is_open() || name_.empty()) return;
+  ::unlinkat(directory_.number(), name_.c_str(), 0);
+  // A library that could not write it may have it open still; its room is given back all the same.
+  if (file_.is_open() && ::ftruncate(file_.number(), 0) != 0) return;
 }
 
 Result<void> TemporaryFile::give_random_name() {
