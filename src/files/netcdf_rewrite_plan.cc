@@ -6,6 +6,7 @@
 #include "files/byte_files.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_filter_settings.h"
+#include "files/input_watch.h"
 #include "files/rewrite_plan.h"
 #include "stream/resolve.h"
 
@@ -74,6 +75,18 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   return planned;
 }
 
+Result<RewritePlan> plan_by_rules(NetcdfFile& file, const RewriteOptions& options) {
+  RewritePlan plan;
+  TRY(const auto chosen, options.per_variable.choose(file, options.variables, false));
+  for (const auto& [variable, choice] : chosen) {
+    RewriteOptions own = options;
+    own.bound = choice.bound_beside(options.bound);
+    if (choice.codec) own.codec = *choice.codec;
+    TRY(plan[variable->path], plan_variable(file, *variable, own));
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> boxes_for(std::vector<std::uint64_t> extents,
@@ -114,6 +127,7 @@ Result<void> for_each_box(
 }
 
 Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options) {
+  if (!options.per_variable.empty()) return plan_by_rules(file, options);
   RewritePlan plan;
   std::vector<const NetcdfVariable*> chosen;
   for (const std::string& name : options.variables) {
@@ -146,6 +160,7 @@ Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& input,
   if (is_classic_file_name(output)) {
     return unsupported("classic NetCDF files (.cdf) have no filters; name the output .nc or .h5");
   }
+  TRY(const InputWatch watch, InputWatch::begin(input));
   TRY(const auto file, NetcdfFile::open(input));
   TRY(const RewritePlan plan, plan_rewrite(*file, options));
   std::uint64_t total = 0;
@@ -169,6 +184,7 @@ Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& input,
     }
     result.push_back(std::move(row));
   }
+  RETURN_IF_ERROR(watch.check());
   RETURN_IF_ERROR(target->finish());
   return result;
 }
