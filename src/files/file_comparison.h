@@ -3,7 +3,8 @@
 // attributes, links and values of every type. Values are read a box at a time.
 //
 // Not compared: the attributes `history` and `tensorpress_...`, which say what was done to the
-// copy, `_NCProperties`, which says who wrote it, and how values are stored (chunks, filters).
+// copy, `_NCProperties`, which says who wrote it, HDF5's `REFERENCE_LIST` of those that use a
+// dimension, which they say themselves, and how values are stored (chunks, filters).
 #pragma once
 
 #include <functional>
@@ -68,7 +69,7 @@ Result<FileComparison> compare_files(const std::string& original, const std::str
 /// "3 values differ, ...".
 std::string values_differ(std::uint64_t count);
 
-/// `history`, `tensorpress_...` and `_NCProperties`.
+/// The attributes that are not compared.
 bool may_differ(std::string_view attribute);
 
 /// What a variable says about the lossy steps behind its values.

@@ -33,7 +33,6 @@ Result<Hdf5AttributeValue> value_of(const Hdf5Functions& hdf5, hid_t file, const
     elements.append(hdf5, file, bytes.data() + i * elements.size(), value.values.emplace_back());
   }
   hdf5.H5Dvlen_reclaim(value.type.get(), space.get(), H5P_DEFAULT, bytes.data());
-  if (name == "REFERENCE_LIST") std::ranges::sort(value.values);
   return value;
 }
 

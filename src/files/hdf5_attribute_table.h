@@ -16,8 +16,7 @@ struct Hdf5AttributeValue {
   std::vector<std::string> values = {};
 };
 
-/// Without those that may differ between a file and its copy (file_comparison.h). The uses of a
-/// dimension scale, whose order means nothing, are sorted.
+/// Without those that may differ between a file and its copy (file_comparison.h).
 Result<std::map<std::string, Hdf5AttributeValue>> hdf5_attribute_table(const Hdf5Functions& hdf5,
                                                                        hid_t file, hid_t object);
 

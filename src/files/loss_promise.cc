@@ -40,7 +40,7 @@ std::string values_differ(std::uint64_t count) {
 }
 
 bool may_differ(std::string_view attribute) {
-  return attribute == "history" || attribute == "_NCProperties" ||
+  return attribute == "history" || attribute == "_NCProperties" || attribute == "REFERENCE_LIST" ||
          attribute.starts_with("tensorpress_");
 }
 

@@ -95,6 +95,7 @@ Result<const VariableRule*> VariableBounds::rule_for(const std::string& path) co
 
 Result<void> VariableBounds::check_use(const NetcdfFile& file, bool packed_numbers) const {
   for (const VariableRule& rule : rules_) {
+    if (rule.pattern == "*") continue;  // there need not be any others
     bool matched = false, usable = !rule.choice.bound.bound;
     std::string refusal;
     for (const NetcdfVariable& variable : file.variables()) {

@@ -127,9 +127,9 @@ def test_a_file_of_bounds(tensorpress, file):
 
 def test_streams_have_bounds_for_each_variable(tensorpress, file):
     write_bounds(file, "tas = { abs = 0.01 }", "packed = { abs = 1 }", '"ocean/*" = { abs = 0.5 }')
-    told = tensorpress(
-        "compress", "in.nc", "--var", "*", "--bounds", "bounds.toml", "-o", "out/", "--json"
-    ).json["variables"]
+    told = tensorpress("compress", "in.nc", "--var", "*", "--bounds", "bounds.toml", "--json").json[
+        "variables"
+    ]
     limits = {each["variable"]: each["parameters"]["bound"] for each in told}
     assert limits == {
         "tas": "abs 0.01",
