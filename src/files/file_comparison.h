@@ -75,7 +75,7 @@ bool may_differ(std::string_view attribute);
 /// What a variable says about the lossy steps behind its values.
 struct LossNotes {
   std::optional<Hdf5FilterSettings> filter = {};
-  /// The attribute `tensorpress_history`: the steps before the filter, if there is one.
+  /// The attribute `tensorpress_history`: every step, that of the filter the last.
   std::string history = {};
 };
 

@@ -19,9 +19,10 @@ std::optional<Bound> error_of(const Hdf5FilterSettings& filter) {
 
 Result<stream::History> steps_of(const LossNotes& notes) {
   TRY(stream::History steps, stream::parse_history(notes.history));
-  if (notes.filter) {
-    steps.push_back({.codec = notes.filter->codec.name(), .error = error_of(*notes.filter)});
-  }
+  if (!notes.filter) return steps;
+  stream::HistoryStep own{.codec = notes.filter->codec.name(), .error = error_of(*notes.filter)};
+  // Other tools put our filter onto values without telling the history.
+  if (steps.empty() || steps.back() != own) steps.push_back(std::move(own));
   return steps;
 }
 

@@ -270,11 +270,13 @@ def test_what_was_recompressed_is_judged_by_what_came_after(tensorpress):
     tensorpress("compress", "in.nc", "--abs", "0.05", "-o", "one.nc")
     shutil.copy(tensorpress.directory / "one.nc", tensorpress.directory / "two.nc")
     assert tensorpress("verify", "one.nc", "two.nc", "--json").json["variables"][0]["exact"]
-    with netCDF4.Dataset(tensorpress.directory / "two.nc", "a") as file:
-        file["tas"].tensorpress_history = "dense abs 0.5"
-    rows = tensorpress("verify", "in.nc", "two.nc", "--json").json["variables"]
-    total = {each["variable"]: each["bound"] for each in rows}["tas"]
-    assert float(total.removeprefix("abs ")) == pytest.approx(0.55)
+    # With the filter's own step or, where another tool has set the filter, without.
+    for history in ("dense abs 0.5; dense abs 0.05", "dense abs 0.5"):
+        with netCDF4.Dataset(tensorpress.directory / "two.nc", "a") as file:
+            file["tas"].tensorpress_history = history
+        rows = tensorpress("verify", "in.nc", "two.nc", "--json").json["variables"]
+        total = {each["variable"]: each["bound"] for each in rows}["tas"]
+        assert float(total.removeprefix("abs ")) == pytest.approx(0.55)
 
 
 def test_a_file_without_the_filter_is_judged_by_its_history(tensorpress):
