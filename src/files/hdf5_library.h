@@ -42,7 +42,8 @@ namespace tensorpress::files {
   FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) \
   FUNCTION(H5Zfilter_avail) FUNCTION(H5open) \
   FUNCTION(H5Tget_ebias) FUNCTION(H5Tget_member_offset) FUNCTION(H5Tget_member_type) \
-  FUNCTION(H5Tget_order)
+  FUNCTION(H5Tget_order) FUNCTION(H5Pget_attr_creation_order) \
+  FUNCTION(H5Pset_attr_creation_order)
 // clang-format on
 
 struct Hdf5Functions {
