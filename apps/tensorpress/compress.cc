@@ -22,6 +22,7 @@
 #include "table.h"
 #include "tensor_options.h"
 #include "verification.h"
+#include "verify_files.h"
 #include "whole_files.h"
 
 namespace tensorpress::cli {
@@ -48,7 +49,7 @@ files::EarlierLoss earlier_loss(const Options& options) {
 Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
-  TRY(write.bound, options.bound.options());
+  TRY(write.bound, options.bound.options_for_all());
   RETURN_IF_ERROR(options.stream.apply_to(write));
   return write;
 }
@@ -123,6 +124,7 @@ Result<ExitStatus> compress_tensor(const Options& options) {
   TRY(const auto raw, options.raw.format());
   TRY(const Codec codec, options.codec.codec());
   TRY(stream::WriteOptions write, write_options(options));
+  TRY(write.bound, options.bound.options());
   const auto access =
       stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
   if (!options.variables.empty()) {
@@ -146,8 +148,24 @@ Result<ExitStatus> compress_tensor(const Options& options) {
   return remark(options, "", output, done);
 }
 
+/// The variables, each with its own bound if it has one.
+Result<std::vector<files::ChosenVariable>> chosen_with_bounds(const Options& options,
+                                                              const files::NetcdfFile& file) {
+  TRY(const auto rules, options.bound.per_variable());
+  if (!rules.empty()) {
+    TRY(auto chosen, rules.choose(file, options.variables, true));
+    if (chosen.empty()) return bad_argument("no variable has a bound");
+    return chosen;
+  }
+  TRY(const auto variables, chosen_variables(file, options.variables));
+  std::vector<files::ChosenVariable> chosen;
+  for (const auto* const variable : variables) chosen.push_back({variable, {}});
+  return chosen;
+}
+
 Result<Job> job_for(const Options& options, files::NetcdfFile& file,
-                    const files::NetcdfVariable& variable, const std::string& output) {
+                    const files::ChosenVariable& chosen, const std::string& output) {
+  const files::NetcdfVariable& variable = *chosen.variable;
   Job job{.name = text(options.input, ": ", variable.path),
           .variable = variable.path,
           .output = output};
@@ -160,6 +178,7 @@ Result<Job> job_for(const Options& options, files::NetcdfFile& file,
                        "dimensions: ", listed));
   }
   TRY(job.write, write_options(options));
+  if (chosen.choice.bound.bound) job.write.bound = chosen.choice.bound_beside(job.write.bound);
   TRY(const auto history,
       about(options.input, files::history_of(file, variable, options.threads.threads())));
   RETURN_IF_ERROR(about(
@@ -185,7 +204,9 @@ Result<Job> job_for(const Options& options, files::NetcdfFile& file,
 Result<ExitStatus> compress_variables(const Options& options) {
   RETURN_IF_ERROR(prepare_for(options.input));
   TRY(const auto file, about(options.input, files::NetcdfFile::open(options.input)));
-  TRY(const auto chosen, about(options.input, chosen_variables(*file, options.variables)));
+  TRY(const auto choices, about(options.input, chosen_with_bounds(options, *file)));
+  std::vector<const files::NetcdfVariable*> chosen;
+  for (const auto& each : choices) chosen.push_back(each.variable);
   if (options.variables.empty() && chosen.size() > 1) {
     std::string listed;
     for (const auto* variable : chosen) listed += text(listed.empty() ? "" : ", ", variable->path);
@@ -203,8 +224,8 @@ Result<ExitStatus> compress_variables(const Options& options) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const files::NetcdfVariable* const variable = chosen[i];
     const std::string& output = outputs[i];
-    TRY(Job job, job_for(options, *file, *variable, output));
-    TRY(const Done done, perform(options, codec, std::move(job)));
+    TRY(Job job, job_for(options, *file, choices[i], output));
+    TRY(const Done done, perform(options, choices[i].choice.codec.value_or(codec), std::move(job)));
     Json fields = to_json(options, done);
     fields["variable"] = variable->path;
     fields["output"] = output;
@@ -237,15 +258,17 @@ Result<ExitStatus> compress_variables(const Options& options) {
 }
 
 Result<ExitStatus> rewrite(const Options& options) {
-  if (options.verify || options.stream.given()) {
-    return bad_argument("--verify, --chunk-shape and --attr are for .tpz files, and '",
-                        options.output, "' is a NetCDF or HDF5 file");
+  if (options.stream.given()) {
+    return bad_argument("--chunk-shape and --attr are for .tpz files, and '", options.output,
+                        "' is a NetCDF or HDF5 file");
   }
   TRY(Codec codec, options.codec.codec());
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
+  TRY(auto rules, options.bound.per_variable());
   files::RewriteOptions rewriting{.codec = std::move(codec),
                                   .bound = std::move(write.bound),
+                                  .per_variable = std::move(rules),
                                   .variables = options.variables,
                                   .threads = options.threads.threads(),
                                   .earlier_loss = earlier_loss(options)};
@@ -253,6 +276,7 @@ Result<ExitStatus> rewrite(const Options& options) {
   return rewrite_whole_file({.input = options.input,
                              .output = options.output,
                              .options = std::move(rewriting),
+                             .verify = options.verify,
                              .json = options.json});
 }
 
@@ -292,7 +316,7 @@ Action declare(CLI::App& app) {
                  "variable of a NetCDF or HDF5 file (GROUP/NAME); may be repeated; '*' is all data")
       ->option_text("NAME")
       ->allow_extra_args(false);
-  options->bound.declare(app);
+  options->bound.declare_per_variable(app);
   options->codec.declare(app);
   options->raw.declare(app);
   app.add_flag("--from-here", options->from_here,
@@ -315,7 +339,8 @@ Verb compress_verb() {
           "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
           "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
           "  tensorpress compress run.nc --var TEMP --rel 1e-4\n"
-          "  tensorpress compress run.nc --rel 1e-4 -o small.nc",
+          "  tensorpress compress run.nc --rel 1e-4 -o small.nc\n"
+          "  tensorpress compress run.nc --abs tas=0.01 --rel 'ocean/*'=1e-4 -o small.nc",
           declare};
 }
 

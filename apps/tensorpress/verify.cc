@@ -1,4 +1,5 @@
-// tensorpress verify: is a stream as close to its original as it says?
+// tensorpress verify: is a stream, or a whole NetCDF or HDF5 file, as close to its original as it
+// says?
 #include <memory>
 
 #include "base/errors.h"
@@ -8,6 +9,7 @@
 #include "stream_file.h"
 #include "tensor_options.h"
 #include "verification.h"
+#include "verify_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -19,11 +21,21 @@ struct Options {
   RawFormatOptions raw;
   ThreadsOption threads;
   bool json = false;
+
+  std::vector<std::string> variables() const {
+    return variable.empty() ? std::vector<std::string>() : std::vector{variable};
+  }
 };
 
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto raw, options.raw.format());
   RETURN_IF_ERROR(check_exists(options.original));
+  if (!raw && are_array_files(options.original, options.stream)) {
+    note_interruptions();
+    TRY(const auto verification,
+        verify_files(options.original, options.stream, options.variables()));
+    return report(verification, options.stream, options.json);
+  }
   RETURN_IF_ERROR(check_is_stream(options.stream));
   note_interruptions();
   TRY(const Verification verification, verify_stream(options.original, raw, options.stream,
@@ -62,7 +74,8 @@ Verb verify_verb() {
   return {"verify", "compare a stream with its original; status 1 if its error is exceeded",
           "  tensorpress verify x.npy x.tpz\n"
           "  tensorpress verify field.raw field.tpz --shape 20x180x360 --dtype f32 --json\n"
-          "  tensorpress compress x.npy --rel 1e-4 -o - | tensorpress verify x.npy -",
+          "  tensorpress compress x.npy --rel 1e-4 -o - | tensorpress verify x.npy -\n"
+          "  tensorpress verify run.nc small.nc",
           declare};
 }
 

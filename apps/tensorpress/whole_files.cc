@@ -9,6 +9,7 @@
 #include "paths.h"
 #include "progress_bar.h"
 #include "table.h"
+#include "verify_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -64,7 +65,8 @@ Json to_json(const RewrittenVariable& variable) {
   return fields;
 }
 
-void print_report(const files::RewriteReport& report, const std::string& output, bool json) {
+void print_report(const files::RewriteReport& report, const std::string& output,
+                  const FileVerification* verification, bool json) {
   std::vector<TableRow> rows;
   Json all = Json::array();
   for (const RewrittenVariable& variable : report.variables) {
@@ -78,9 +80,12 @@ void print_report(const files::RewriteReport& report, const std::string& output,
     all.push_back(to_json(variable));
   }
   if (json) {
-    print_json({{"output", output}, {"copied", report.copied}, {"variables", all}}, stdout);
+    Json fields = {{"output", output}, {"copied", report.copied}, {"variables", all}};
+    if (verification != nullptr) fields["verify"] = verification->fields;
+    print_json(fields, stdout);
   } else {
     std::fputs(table_of(rows).c_str(), stdout);
+    if (verification != nullptr) std::fputs(("\n" + verification->table).c_str(), stdout);
   }
 }
 
@@ -120,9 +125,13 @@ Result<ExitStatus> rewrite_whole_file(RewriteRequest request) {
   request.options.progress = show_on(show);
   TRY(const auto report,
       about(request.input, files::rewrite_file(request.input, request.output, request.options)));
-  print_report(report, request.output, request.json);
+  FileVerification verification;
+  if (request.verify) {
+    TRY(verification, verify_files(request.input, request.output, {}));
+  }
+  print_report(report, request.output, request.verify ? &verification : nullptr, request.json);
   print_remarks(report, request.input);
-  return ExitStatus::fine;
+  return told_breaches(verification, request.output);
 }
 
 Result<ExitStatus> restore_whole_file(const RestoreRequest& request) {
@@ -141,7 +150,7 @@ Result<ExitStatus> restore_whole_file(const RestoreRequest& request) {
   options.progress = show_on(show);
   TRY(const auto report,
       about(request.input, files::restore_file(request.input, request.output, options)));
-  print_report(report, request.output, request.json);
+  print_report(report, request.output, nullptr, request.json);
   return ExitStatus::fine;
 }
 

@@ -13,10 +13,12 @@ struct RewriteRequest {
   std::string input;
   std::string output;
   files::RewriteOptions options;
+  bool verify = false;
   bool json = false;
 };
 
-/// Writes the copy and says what became of each variable.
+/// Writes the copy, compares it with the input if that is wanted, and says what became of each
+/// variable.
 Result<ExitStatus> rewrite_whole_file(RewriteRequest request);
 
 struct RestoreRequest {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "base/ascii_toml.h"
 #include "base/errors.h"
 #include "base/near_names.h"
-#include "devices/ascii_toml.h"
 #include "devices/device.h"
 #include "devices/operator_groups.h"
 #include "devices/toml_places.h"

@@ -45,7 +45,10 @@ namespace tensorpress::files {
   FUNCTION(H5Tget_native_type) FUNCTION(H5Tget_nmembers) FUNCTION(H5Tget_sign) \
   FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) \
   FUNCTION(H5Tset_size) \
-  FUNCTION(H5Zfilter_avail) FUNCTION(H5open)
+  FUNCTION(H5Zfilter_avail) FUNCTION(H5open) \
+  FUNCTION(H5Tget_ebias) FUNCTION(H5Tget_member_offset) FUNCTION(H5Tget_member_type) \
+  FUNCTION(H5Tget_order) FUNCTION(H5Pget_attr_creation_order) \
+  FUNCTION(H5Pset_attr_creation_order)
 // clang-format on
 
 struct Hdf5Functions {

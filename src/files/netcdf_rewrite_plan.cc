@@ -153,6 +153,29 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   return planned;
 }
 
+/// Into the plan, as a variable to write or one to copy.
+void add(RewritePlan& plan, const NetcdfVariable& variable, PlannedVariable planned) {
+  const Treatment treatment = planned.treatment;
+  if (treatment == Treatment::compressed || treatment == Treatment::exact) {
+    plan.variables[variable.path] = std::move(planned);
+  } else {
+    plan.copied[variable.path] = treatment;
+  }
+}
+
+Result<RewritePlan> plan_by_rules(NetcdfFile& file, const RewriteOptions& options) {
+  RewritePlan plan{.history_line = options.history_line};
+  TRY(const auto chosen, options.per_variable.choose(file, options.variables, false));
+  for (const auto& [variable, choice] : chosen) {
+    RewriteOptions own = options;
+    own.bound = choice.bound_beside(options.bound);
+    if (choice.codec) own.codec = *choice.codec;
+    TRY(PlannedVariable planned, plan_variable(file, *variable, own));
+    add(plan, *variable, std::move(planned));
+  }
+  return plan;
+}
+
 }  // namespace
 
 Storage shuffled_and_deflated(std::uint32_t level) {
@@ -197,6 +220,7 @@ Result<void> for_each_box(
 }
 
 Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options) {
+  if (!options.per_variable.empty()) return plan_by_rules(file, options);
   RewritePlan plan{.history_line = options.history_line};
   std::vector<const NetcdfVariable*> chosen;
   for (const std::string& name : options.variables) {
@@ -219,12 +243,7 @@ Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options
   }
   for (const NetcdfVariable* const variable : chosen) {
     TRY(PlannedVariable planned, plan_variable(file, *variable, options));
-    const Treatment treatment = planned.treatment;
-    if (treatment == Treatment::compressed || treatment == Treatment::exact) {
-      plan.variables[variable->path] = std::move(planned);
-    } else {
-      plan.copied[variable->path] = treatment;
-    }
+    add(plan, *variable, std::move(planned));
   }
   return plan;
 }

@@ -320,3 +320,26 @@ def test_datasets_that_declare_more_than_can_be_read_are_refused(tensorpress, ki
     said = tensorpress.refuses("compress", "bad.h5", *how, "-o", "y.h5")
     assert "has more than 2^" in said
     assert not (tensorpress.directory / "y.h5").exists()
+
+
+@needs_plugin
+@pytest.mark.parametrize("kind", ["netCDF-4", "HDF5"])
+def test_groups_with_many_variables_are_rewritten(tensorpress, smooth, kind):
+    """HDF5 keeps more than eight links of a group elsewhere, and tells where when it is asked for
+    the properties of the group."""
+    path = tensorpress.directory / ("in.nc" if kind == "netCDF-4" else "in.h5")
+    if kind == "netCDF-4":
+        with netCDF4.Dataset(path, "w") as file:
+            group = file.createGroup("ocean")
+            group.createDimension("x", 50)
+            for i in range(20):
+                group.createVariable(f"v{i}", "f4", ("x",))[:] = smooth((50,))
+            group.z_first, group.a_last = 1, 2
+    else:
+        with h5py.File(path, "w", track_order=True) as file:
+            for i in range(20):
+                file[f"ocean/deep/v{i}"] = smooth((50,))
+    tensorpress("compress", path, "--abs", "0.5", "-o", "out.nc", "--verify")
+    with h5py.File(path) as old, h5py.File(tensorpress.directory / "out.nc") as new:
+        assert list(new["ocean"]) == list(old["ocean"])
+        assert list(new["ocean"].attrs) == list(old["ocean"].attrs)
