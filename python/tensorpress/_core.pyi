@@ -12,6 +12,13 @@ class UnsupportedError(ValueError):
 class TooLargeError(ValueError):
     """More than max_bytes, or more than can be addressed."""
 
+class LikelyFillError(ValueError):
+    """One repeated extreme makes up most of the value range: a fill value that was not named?"""
+
+    value: float
+    count: int
+    value_range: tuple[float, float]
+
 class Reader:
     @staticmethod
     def of_file(path: bytes) -> Reader: ...
@@ -26,6 +33,7 @@ class Reader:
     @property
     def closed(self) -> bool: ...
 
+def add_hdf5_plugin_path(folder: bytes) -> int: ...
 def check_codec(
     name: str, parameters: list[tuple[str, str]], bound: str | None
 ) -> dict[str, str]: ...
@@ -38,6 +46,8 @@ def compress(
     bound: str | None,
     fill_values: list[float],
     value_range: tuple[float, float] | None,
+    whole_range: bool,
+    history: str | None,
     chunk_shape: list[int] | None,
     attributes: list[tuple[str, str]],
     threads: int,

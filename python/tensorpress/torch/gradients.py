@@ -238,7 +238,9 @@ class GradientCompression:
         if not finite(wanted):
             return self._as_it_is(gradient)
         matrix = as_matrix(wanted, slot.shape)
-        stream = compress(matrix, self._seeded(slot, rank), threads=self.threads)
+        # Gradients have no fill values: an extreme that many share was clipped.
+        codec = self._seeded(slot, rank)
+        stream = compress(matrix, codec, whole_range=True, threads=self.threads)
         if len(stream) >= gradient.nbytes:
             message = exact(wanted.to(gradient.dtype))
             arrived = torch.frombuffer(bytearray(message.data), dtype=gradient.dtype)
