@@ -13,7 +13,14 @@ class TooLargeError(ValueError):
     """More than max_bytes, or more than can be addressed."""
 
 class LikelyFillError(ValueError):
-    """One repeated extreme makes up most of the value range: a fill value that was not named?"""
+    """A relative bound or PSNR was asked for, and one repeated extreme makes up most of the value
+    range.
+
+    It is likely a fill value that was not named, and a bound of such a range would allow errors
+    larger than the other values. `value` is the extreme, `count` how many elements have it, and
+    `value_range` (low, high) where all others lie. Pass fill_values=, value_range= or
+    whole_range=True to compress().
+    """
 
     value: float
     count: int

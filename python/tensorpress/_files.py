@@ -57,7 +57,7 @@ def load(file: Path | BinaryIO, *, threads: int = 1, max_bytes: int = MAX_BYTES)
     that is no whole stream raises CorruptError, which is a ValueError.
 
     >>> tensorpress.save("field.tpz", field, absolute=1e-3)
-    >>> abs(tensorpress.load("field.tpz") - field).max() <= 1e-3
+    >>> bool(abs(tensorpress.load("field.tpz") - field).max() <= 1e-3)
     True
     """
     threads, max_bytes = checked_threads(threads), checked_max_bytes(max_bytes)

@@ -18,11 +18,14 @@ def compressed(tmp_path, field):
     """A file that only the filter can read, and its values."""
     data = field((40, 60))
     path = tmp_path / "x.nc"
-    with h5py.File(path, "w") as file:
+    # netCDF4 changes only files that know the order in which things were made.
+    with h5py.File(path, "w", track_order=True) as file:
         for axis, name in enumerate(("y", "x")):
-            file[name] = np.arange(data.shape[axis], dtype="f4")
+            file.create_dataset(name, data=np.arange(data.shape[axis]), track_order=True)
             file[name].make_scale(name)
-        file.create_dataset("t", data=data, chunks=(20, 20), **Filter(absolute=0.01))
+        file.create_dataset(
+            "t", data=data, chunks=(20, 20), track_order=True, **Filter(absolute=0.01)
+        )
         for axis, name in enumerate(("y", "x")):
             file["t"].dims[axis].attach_scale(file[name])
     np.save(tmp_path / "t.npy", data)

@@ -145,7 +145,7 @@ def test_a_stream_that_is_no_buffer_is_a_type_error(stream):
 
 @pytest.mark.parametrize("path", ["wind.tpz", pathlib.Path("wind.tpz")])
 def test_a_path_where_bytes_are_wanted_is_told_the_way(path):
-    with pytest.raises(TypeError, match=r"use tensorpress.open\('wind.tpz'\)"):
+    with pytest.raises(TypeError, match=r"use tensorpress.load\('wind.tpz'\)"):
         tensorpress.decompress(path)
 
 

@@ -12,8 +12,8 @@ import os, signal, sys, threading, time
 import numpy as np
 import tensorpress
 
-array = np.random.default_rng(1).standard_normal((600, 256, 256), dtype="f4")
-array = np.cumsum(array, axis=2, out=array)
+noise = np.random.default_rng(1).standard_normal((256, 256), dtype="f4").cumsum(axis=1)
+array = noise + np.arange(300, dtype="f4")[:, None, None]
 threads = {threads}
 {prepare}
 
@@ -69,7 +69,7 @@ import os, signal, threading
 import numpy as np
 import tensorpress
 
-array = np.random.default_rng(1).standard_normal((400, 256, 256), dtype="f4")
+array = np.random.default_rng(1).standard_normal((100, 256, 256), dtype="f4")
 seen = []
 signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
 running = threading.Event()
@@ -83,6 +83,7 @@ sender = threading.Thread(target=send)
 sender.start()
 running.set()
 stream = tensorpress.compress(array, relative=1e-3)
+sender.join()
 print(len(seen) > 0, stream == tensorpress.compress(array, relative=1e-3))
 """
 
