@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import io
 import os
-import secrets
 import stat
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -145,7 +144,7 @@ def _create_beside(target: str) -> tuple[str, int]:
     """A new file with the permissions that the process gives to new files."""
     folder, name = os.path.split(target)
     while True:
-        temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(4)}.tmp")
+        temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
         with contextlib.suppress(FileExistsError):
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
             return temporary, os.open(temporary, flags, 0o666)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import pathlib
 
 from . import _core
 
@@ -20,21 +19,23 @@ VARIABLE = "HDF5_PLUGIN_PATH"
 DEFAULT_PATH = "/usr/local/hdf5/lib/plugin"
 
 
-def candidates() -> list[pathlib.Path]:
+def candidates() -> list[str]:
     """TENSORPRESS_HDF5_PLUGIN, the folder of this package, and the build folder of the tree that it
     is in."""
     named = os.environ.get("TENSORPRESS_HDF5_PLUGIN")
-    here = pathlib.Path(__file__).resolve().parent
-    found = [pathlib.Path(named)] if named else []
-    found += [here / "plugins" / LIBRARY, here / LIBRARY]
-    found += [
-        folder / "build" / "lib" / "hdf5" / "plugin" / LIBRARY for folder in here.parents[1:2]
+    here = os.path.dirname(os.path.realpath(__file__))
+    tree = os.path.dirname(os.path.dirname(here))
+    folders = [
+        os.path.join(here, "plugins"),
+        here,
+        os.path.join(tree, "build", "lib", "hdf5", "plugin"),
     ]
-    return found
+    found = [os.path.join(folder, LIBRARY) for folder in folders]
+    return [named, *found] if named else found
 
 
-def find() -> pathlib.Path | None:
-    return next((each for each in candidates() if each.is_file()), None)
+def find() -> str | None:
+    return next((each for each in candidates() if os.path.isfile(each)), None)
 
 
 def announce() -> None:
@@ -42,7 +43,7 @@ def announce() -> None:
     plugin = find()
     if plugin is None:
         return
-    folder = str(plugin.parent)
+    folder = os.path.dirname(os.path.abspath(plugin))
     _add_to_environment(folder)
     _core.add_hdf5_plugin_path(os.fsencode(folder))
 

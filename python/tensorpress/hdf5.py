@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import pathlib
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -93,10 +93,10 @@ class Filter(h5py.filters.FilterRefBase):
 # ---- The shared library --------------------------------------------------------------------------
 
 
-def _find_plugin() -> pathlib.Path:
+def _find_plugin() -> str:
     plugin = _hdf5_plugin.find()
     if plugin is None:
-        looked = ", ".join(str(candidate.parent) for candidate in _hdf5_plugin.candidates())
+        looked = ", ".join(map(os.path.dirname, _hdf5_plugin.candidates()))
         raise ImportError(
             f"{_hdf5_plugin.LIBRARY} is not in {looked}; set TENSORPRESS_HDF5_PLUGIN to where it is"
         )
@@ -104,7 +104,7 @@ def _find_plugin() -> pathlib.Path:
 
 
 def _open_plugin() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(_find_plugin()))
+    library = ctypes.CDLL(os.path.abspath(_find_plugin()))
     library.H5PLget_plugin_info.restype = ctypes.c_void_p
     coder = [ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
     coder += [
@@ -126,7 +126,7 @@ _plugin = _open_plugin()
 def plugin_path() -> str:
     """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump and other programs that use
     HDF5."""
-    return str(_find_plugin().parent)
+    return os.path.dirname(os.path.abspath(_find_plugin()))
 
 
 def register() -> None:
