@@ -238,3 +238,23 @@ def test_no_variable_of_the_real_files_is_refused_when_masked():
                 tensorpress.compress(variable[...], relative=1e-3)
                 compressed += 1
     assert compressed > 20
+
+
+def test_tensors_of_networks_have_no_fill_values(tmp_path):
+    """Clipped weights and flat activations are meant as they are; samples are data again."""
+    torch = pytest.importorskip("torch")
+    from tensorpress.torch import CompressedDataset, load, save
+    from tensorpress.torch.tensor_codecs import Dense
+
+    clipped = torch.from_numpy(waves((64, 64)))
+    clipped[:4] = 1000
+    save({"weight": clipped}, tmp_path / "x.tpc", relative=1e-3)
+    codec = Dense(value=1e-3)
+    copy = codec.decode(codec.encode(clipped, 0), clipped.shape, clipped.dtype)
+    assert float((copy - clipped).abs().max()) <= 1e-3 * 1001
+    assert load(tmp_path / "x.tpc")["weight"].shape == clipped.shape
+    samples = [clipped, clipped + 1]
+    with pytest.raises(tensorpress.LikelyFillError, match="in the samples from number 0 on"):
+        CompressedDataset(samples, "dense", relative=1e-3)
+    for way in ({"whole_range": True}, {"fill_values": [1000, 1001]}):
+        assert len(CompressedDataset(samples, "dense", relative=1e-3, **way)) == 2

@@ -27,6 +27,7 @@ import torch.distributed as dist
 
 from .._codec import Codec
 from .._compression import compress, decompress
+from .._reader import checked_threads
 from ._gradient_messages import Message, all_reduce, as_matrix, exact, finite, read, sum_type
 from ._gradient_report import GradientReport
 
@@ -96,7 +97,7 @@ class GradientCompression:
             raise ValueError(f"{warmup_steps=} and {min_elements=} must not be negative")
         self.warmup_steps = warmup_steps
         self.min_elements = min_elements
-        self.threads = threads
+        self.threads = checked_threads(threads)
         self.scaler = scaler
         self.process_group = process_group
         self.steps = 0
