@@ -259,7 +259,10 @@ class _Writer:
         values = memory.view(storage.dtype)
         shape = storage.shape(values.numel())
         zeros = (0.0,) if codec.bound is not None else ()
-        stream = compress(values.view(shape), codec, fill_values=zeros, threads=self.threads)
+        # Weights have no fill values: an extreme that many share was clipped.
+        stream = compress(
+            values.view(shape), codec, fill_values=zeros, whole_range=True, threads=self.threads
+        )
         if len(stream) >= storage.bytes:
             return None
         if self.check:
