@@ -84,16 +84,14 @@ def _introduction(page, seconds: float) -> str:
     import tensorpress
 
     lead = (
-        "Tensorpress compresses arrays of numbers, at the speed of memory and with an error "
-        "that you choose: "
-        "scientific fields on disk, training data, the activations that wait in a network's "
+        "Tensorpress compresses arrays of numbers with an error that you choose: "
+        "scientific fields on disk, training data, the activations that a network saves for its "
         "backward pass."
     )
     facts = (
         f"Version {tensorpress.__version__} on {cpu_name()}, {os.cpu_count()} cores, "
         f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
-        "seconds; what is published "
-        "or predicted says so."
+        "seconds, except where a number is labelled as published or predicted."
     )
     return page.paragraph(lead, "lead") + page.paragraph(facts, "caption")
 
