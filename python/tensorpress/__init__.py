@@ -1,4 +1,4 @@
-"""Compresses tensors with a stated error.
+"""Tensors made smaller at the speed of memory, with a stated error.
 
 >>> import numpy, tensorpress
 >>> field = numpy.linspace(0, 1, 10000, dtype="float32").reshape(100, 100)
@@ -7,9 +7,9 @@
 >>> len(packed) < field.nbytes / 10 and bool(abs(copy - field).max() <= 1e-3)
 True
 
-Zarr, numcodecs and xarray find `tensorpress.zarr`, `tensorpress.numcodecs` and `tensorpress.xarray`
-automatically. `tensorpress.torch` and `tensorpress.onnx` have DCT+Chop for PyTorch and ONNX.
-Importing tensorpress imports none of these.
+`tensorpress.zarr`, `tensorpress.numcodecs` and `tensorpress.xarray` are found by those packages
+themselves; `tensorpress.torch` and `tensorpress.onnx` have DCT+Chop for PyTorch and ONNX. Importing
+tensorpress imports none of these.
 """
 
 from ._codec import Codec
