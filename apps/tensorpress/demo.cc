@@ -61,7 +61,7 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
       files::read_text(beside.string(), kLargestDescription, "a description"));
   const auto parsed = parse_json_object<Json>(content);
   if (!parsed.ok()) {
-    return bad_argument(beside.string(), ": ", parsed.error().message, "; remove it or mend it");
+    return bad_argument(beside.string(), ": ", parsed.error().message, "; remove it or fix it");
   }
   const Json& json = *parsed;
   const auto text_of = [&](const char* key, std::string& into) {

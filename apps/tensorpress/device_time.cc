@@ -161,7 +161,7 @@ Result<std::vector<Sweep>> wanted_sweeps(const TimeOptions& options) {
     }
     return sweeps;
   }
-  return bad_argument("--sweep ", options.sweep, " is none of resolution, batch, cf, serialize");
+  return bad_argument("--sweep ", options.sweep, " is not one of resolution, batch, cf, serialize");
 }
 
 Result<ExitStatus> time_sweeps(const TimeOptions& options) {

@@ -88,7 +88,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 def _as_numpy(array: Any, use: str) -> np.ndarray[Any, Any]:
     if isinstance(array, (str, os.PathLike)):
         raise TypeError(
-            f"cannot {use} {os.fspath(array)!r}, which is no array: read the file first, for "
+            f"cannot {use} {os.fspath(array)!r}, which is not an array: read the file first, for "
             "instance with numpy.load"
         )
     try:

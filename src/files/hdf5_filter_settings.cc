@@ -46,7 +46,7 @@ Result<std::uint32_t> pack(const PackedParameter& packed, std::string_view value
     std::uint32_t number = 0;
     for (const char digit : value) {
       if (digit < '0' || digit > '9')
-        return bad_argument(packed.name, " '", value, "' is no number");
+        return bad_argument(packed.name, " '", value, "' is not a number");
       number = number * 10 + static_cast<std::uint32_t>(digit - '0');
       if (number > packed.mask) return bad_argument(packed.name, " ", value, " is too large");
     }

@@ -145,7 +145,7 @@ class DictParser {
       tuple = extents.size() > 1;
       break;
     }
-    if (!tuple) return corrupt("its header has the shape (", extents[0], "), which is no tuple");
+    if (!tuple) return corrupt("its header has the shape (", extents[0], "), which is not a tuple");
     return Shape::make(extents);
   }
 

@@ -67,6 +67,9 @@ TEST(TensorView, OfAShapeThatDoesNotFitTheValuesIsAnErrorThatNamesBoth) {
   EXPECT_FALSE(view_of(field, {0}).ok());
 }
 
+template <class Values>
+concept Viewable = requires(Values values) { view_of(static_cast<Values>(values), Shape{}); };
+
 TEST(TensorView, TakesEverySupportedTypeFromEveryContiguousRange) {
   std::vector<double> doubles(6);
   const std::array<std::uint8_t, 6> bytes = {};
@@ -76,8 +79,9 @@ TEST(TensorView, TakesEverySupportedTypeFromEveryContiguousRange) {
   EXPECT_EQ(view_of(bytes, {6})->dtype, DType::u8);
   EXPECT_EQ(view_of(shorts, {6})->dtype, DType::i16);
   EXPECT_EQ(view_of(std::span(shorts).first(4), {4})->byte_count(), 8u);
-  static_assert(!requires { view_of(std::vector<float>{}, Shape{}); });  // it would dangle
-  static_assert(!requires(std::vector<std::int64_t> longs) { view_of(longs, Shape{}); });
+  static_assert(Viewable<std::vector<float>&>);
+  static_assert(!Viewable<std::vector<float>>);  // the view would outlive the vector
+  static_assert(!Viewable<std::vector<std::int64_t>&>);
 }
 
 TEST(TensorView, KnowsWhetherItIsContiguous) {

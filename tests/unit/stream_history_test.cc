@@ -55,8 +55,8 @@ TEST(History, AddsUpErrorsOfOneKind) {
   ASSERT_TRUE(sum.has_value());
   EXPECT_NEAR(sum->value(), 0.07, 1e-15);
   EXPECT_GE(static_cast<long double>(sum->value()), 0.05L + static_cast<long double>(0.02));
-  const auto shares = error_of({{"dense", Bound::pointwise_relative(0.1)},
-                                {"dense", Bound::pointwise_relative(0.1)}});
+  const auto shares = error_of(
+      {{"dense", Bound::pointwise_relative(0.1)}, {"dense", Bound::pointwise_relative(0.1)}});
   ASSERT_TRUE(shares.has_value());
   EXPECT_NEAR(shares->value(), 0.21, 1e-12);  // 1.1 * 1.1
   EXPECT_EQ(error_of({{"dense", Bound::absolute(1)}, {"cast"}}), std::nullopt);
@@ -74,11 +74,11 @@ TEST(EarlierError, LeavesASecondBoundAgainstTheFirstValues) {
   EXPECT_EQ(to_text(history), "dense abs 0.05");
 
   for (const Bound& bound : {Bound::absolute(0.07), Bound::relative(0.004)}) {
-    const auto second = compress(*view_of(once, shape), dense, bound,
-                                 {.earlier_error = error_of(history),
-                                  .attributes = {{std::string(kHistoryAttribute),
-                                                  to_text(history)}}})
-                            .value();
+    const auto second =
+        compress(*view_of(once, shape), dense, bound,
+                 {.earlier_error = error_of(history),
+                  .attributes = {{std::string(kHistoryAttribute), to_text(history)}}})
+            .value();
     const auto twice = values_of(decompress(second).value());
     const double allowed =
         bound.kind() == Bound::Kind::absolute
@@ -123,8 +123,7 @@ TEST(EarlierError, ThatIsTooLargeIsRefused) {
   EXPECT_TRUE(refused(Bound::absolute(0.1), Bound::pointwise_relative(0.05)));
   EXPECT_TRUE(refused(Bound::psnr(60), Bound::absolute(0.05)));
   EXPECT_TRUE(refused(Bound::absolute(0.1), Bound::relative(0.05)));
-  EXPECT_TRUE(compress(view, dense, Bound::absolute(0.05),
-                       {.earlier_error = Bound::absolute(0.05)})
+  EXPECT_TRUE(compress(view, dense, Bound::absolute(0.05), {.earlier_error = Bound::absolute(0.05)})
                   .ok());  // nothing is left, so nothing more is lost
 }
 

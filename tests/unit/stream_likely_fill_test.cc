@@ -105,7 +105,8 @@ TEST(LikelyFill, IsNotSeenInOrdinaryFields) {
   expect_taken(spike);
 
   std::vector<float> sparse(5000, 0.0f);  // rain: mostly none
-  for (std::size_t i = 0; i < sparse.size(); i += 40) sparse[i] = 0.01f * static_cast<float>(i % 97);
+  for (std::size_t i = 0; i < sparse.size(); i += 40)
+    sparse[i] = 0.01f * static_cast<float>(i % 97);
   expect_taken(sparse);
 
   std::vector<float> mask(5000, 0.0f);  // land and sea

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "metrics/metrics.h"
+#include "stream/memory_io.h"
 #include "stream_samples.h"
 #include "tensorpress/stream.h"
 
@@ -34,8 +35,8 @@ TEST(Ratio, IsReachedByTheWholeStreamAndHardlyOvershot) {
     for (const Shape& shape : {Shape{1500}, Shape{40, 60}, Shape{64, 64, 64}, Shape{300, 700}}) {
       const auto values = uneven(shape);
       for (const double wanted : {2.0, 5.0, 10.0}) {
-        const auto packed = compress(*view_of(values, shape), Codec::make(codec).value(),
-                                     Bound::ratio(wanted));
+        const auto packed =
+            compress(*view_of(values, shape), Codec::make(codec).value(), Bound::ratio(wanted));
         if (!packed.ok()) {
           EXPECT_NE(packed.error().message.find("out of reach"), std::string::npos);
           continue;
@@ -53,9 +54,8 @@ TEST(Ratio, IsReachedWhereSamplesDoNotShowEverything) {
   // 96 MB in many chunks, of which 16 MB are sampled.
   const Shape shape{24, 1000, 1000};
   const auto values = uneven(shape);
-  const auto packed =
-      compress(*view_of(values, shape), Codec::make("ceresz").value(), Bound::ratio(4),
-               {.threads = 2});
+  const auto packed = compress(*view_of(values, shape), Codec::make("ceresz").value(),
+                               Bound::ratio(4), {.threads = 2});
   ASSERT_TRUE(packed.ok()) << packed.error().message;
   EXPECT_GE(ratio_of(values, *packed), 4.0);
   EXPECT_LE(ratio_of(values, *packed), 4.4);
@@ -96,7 +96,7 @@ TEST(Search, TakesTheSameLimitForSinksThatCannotRewind) {
       ASSERT_TRUE(stream::write_stream(Codec::make(codec).value(), source, sink,
                                        {.bound = {.bound = bound}})
                       .ok());
-      EXPECT_EQ(sink.bytes, in_memory) << codec << " " << bound.to_string();
+      EXPECT_EQ(sink.collected, in_memory) << codec << " " << bound.to_string();
     }
   }
 }

@@ -238,7 +238,7 @@ def _samples(
     (sample, bytes of one in the source, what the normalization was)."""
     if not hasattr(source, "__getitem__") or not hasattr(source, "__len__"):
         raise TypeError(
-            f"a {type(source).__name__} is no map-style dataset, which has len() and [index]; "
+            f"a {type(source).__name__} is not a map-style dataset, which has len() and [index]; "
             "collect the samples in a list first"
         )
     if len(source) == 0:
