@@ -61,7 +61,7 @@ def main() -> int:
         + _end(page)
     )
     target = options.output / "report.html"
-    _write(target, page.document("Tensorpress: the same numbers in less room", body))
+    _write(target, page.document("Tensorpress: the same numbers in less space", body))
     for problem in problems:
         print(f"demo: not shown: {problem}")
     print(f"demo: {target} after {seconds:.0f} s")
@@ -101,9 +101,8 @@ def _end(page) -> str:
         "next",
         "Where to go next",
         page.paragraph(
-            "docs/README.md has a way in for scientists, for people who train networks, for "
-            "those who build accelerators, "
-            "and for writers of frameworks. `tensorpress VERB --help` explains every verb."
+            "docs/README.md says where to start: as a scientist, if you train networks, study "
+            "accelerators or write a framework. `tensorpress VERB --help` explains every verb."
         ),
     )
 
