@@ -24,7 +24,7 @@ constexpr std::array kVerbs = {
 int main(int argc, char** argv) {
   return tensorpress::cli::run_program(
       {.name = "tensorpress",
-       .summary = "Makes tensors smaller at the speed of memory, with a stated error.",
+       .summary = "Compresses tensors with a stated error.",
        .footer =
            "`tensorpress VERB --help` explains a verb. `-` as a file is a pipe. Shapes are in "
            "NumPy\norder. Status: 0 fine, 1 a check failed, 2 bad usage or bad input.",
