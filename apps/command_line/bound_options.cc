@@ -33,10 +33,12 @@ Result<ValueRange> parse_range(const std::string& range) {
 void BoundOptions::declare(CLI::App& app) {
   const std::string group = "Error bound (codecs dense, ceresz and ceresz2)";
   CLI::Option* const options[] = {
-      app.add_option("--abs", absolute_, "every value within E of the original")->option_text("E"),
-      app.add_option("--rel", relative_, "within E of the value range, max - min")
+      app.add_option("--abs,--absolute", absolute_, "every value within E of the original")
           ->option_text("E"),
-      app.add_option("--pw-rel", pointwise_, "within E of the value itself")->option_text("E"),
+      app.add_option("--rel,--relative", relative_, "within E of the value range, max - min")
+          ->option_text("E"),
+      app.add_option("--pw-rel,--pointwise-relative", pointwise_, "within E of the value itself")
+          ->option_text("E"),
       app.add_option("--psnr", psnr_, "a peak signal-to-noise ratio of at least P decibels")
           ->option_text("P"),
       app.add_option("--ratio", ratio_, "the tightest bound that makes samples R times smaller")
@@ -47,13 +49,14 @@ void BoundOptions::declare(CLI::App& app) {
       if (other != option) option->excludes(other);
     }
   }
-  app.add_option("--fill", fills_,
+  app.add_option("--fill,--fill-value", fills_,
                  "a value that stands for no data: kept bit for bit, not in the range; may be "
                  "repeated")
       ->option_text("V")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--range", range_, "the value range for --rel, to save looking for it")
+  app.add_option("--range,--value-range", range_,
+                 "the value range for --rel, to save looking for it")
       ->option_text("LO:HI")
       ->group(group);
   app.add_flag("--whole-range", whole_range_,

@@ -61,7 +61,8 @@ Result<void> check_stream_name(const std::string& path) {
   std::ranges::transform(extension, extension.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   });
-  constexpr std::array kOthers = {".npy", ".npz", ".raw"};
+  constexpr std::array kOthers = {".npy",  ".npz", ".raw", ".bin", ".dat",
+                                  ".zarr", ".png", ".csv", ".txt"};
   if (std::ranges::find(kOthers, extension) == kOthers.end() && !files::is_array_file_name(path)) {
     return {};
   }

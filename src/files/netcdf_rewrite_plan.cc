@@ -152,7 +152,7 @@ Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& input,
   for (const auto& variable : file->variables()) total += variable.bytes;
   RewriteProgress progress(options, total);
 
-  TRY(const auto target, SharedFile::create(output));
+  TRY(const auto target, SharedFile::create(output, input));
   const std::string& place = target->temporary_path();
   RETURN_IF_ERROR(array_format_of(input) == ArrayFormat::netcdf_classic
                       ? rewrite_classic(input, place, plan, progress)
