@@ -221,10 +221,16 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   return info;
 }
 
+/// "run.tpz", or "run.ocean.TEMP.tpz" of a variable in a group.
+std::string default_output(const Options& options) {
+  std::string variable = options.variable;
+  std::ranges::replace(variable, '/', '.');
+  return cli::default_output(options.input, text(variable.empty() ? "" : ".", variable, ".tpz"));
+}
+
 Result<cli::ExitStatus> run(const Options& options) {
   const Crew crew;
-  const std::string output =
-      options.output.empty() ? cli::default_output(options.input, ".tpz") : options.output;
+  const std::string output = options.output.empty() ? default_output(options) : options.output;
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, compress(crew, options, output));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -50,7 +50,7 @@ def test_fill_values_and_constants_do_not_count(tensorpress, field):
 def test_variables_are_remarked_upon_by_name(tensorpress, field):
     netCDF4 = pytest.importorskip("netCDF4")
     with netCDF4.Dataset(tensorpress.directory / "w.nc", "w") as file:
-        for axis, extent in zip("yx", field.shape):
+        for axis, extent in zip("yx", field.shape, strict=True):
             file.createDimension(axis, extent)
         file.createVariable("T", "f4", ("y", "x"))[:] = field
         file.createVariable("big", "f4", ("y", "x"))[:] = field * 1000

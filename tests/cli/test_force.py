@@ -35,7 +35,10 @@ WRITERS = {
     "sz3 by default": (["sz3", *RAW, "-M", "ABS", "1", "-i", "a.raw"], "a.raw.sz"),
     "sz3 back by default": (["sz3", "-z", "k.tpz"], "k.tpz.out"),
     "codebook build": (["codebook", "build", "k.npy", "--rel", "1e-3", "-o", "b.json"], "b.json"),
-    "codebook study": (["codebook", "study", "k.npy", "--rel", "1e-3", "--html", "p.html"], "p.html"),
+    "codebook study": (
+        ["codebook", "study", "k.npy", "--rel", "1e-3", "--html", "p.html"],
+        "p.html",
+    ),
     "wafer run": (
         ["wafer", "run", "k.npy", "--rel", "1e-3", "--mesh", "8x8", "-o", "new.tpz"],
         "new.tpz",

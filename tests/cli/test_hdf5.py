@@ -32,7 +32,15 @@ def test_the_help_of_args_offers_what_the_filter_takes_and_nothing_else(tensorpr
     for taken in ("--abs", "--psnr", "--fill", "--effort", "--cf", "--layout", "--coefficients"):
         assert f"{taken}" in text
     assert "--codec dense|ceresz|ceresz2|dct-chop\n" in text.replace(" " * 4, "\n")
-    for refused in ("--ratio", "--range", "--whole-range", "--bits", "--to", "--rounding", "--seed"):
+    for refused in (
+        "--ratio",
+        "--range",
+        "--whole-range",
+        "--bits",
+        "--to",
+        "--rounding",
+        "--seed",
+    ):
         assert f"{refused} " not in text and f"{refused}," not in text
     assert "ratio" in tensorpress.refuses("hdf5", "args", "--ratio", "10")
 

@@ -60,7 +60,7 @@ def array_file(tensorpress, smooth):
     """w.nc with A and B, rewritten to small.nc."""
     field = smooth((8, 64, 64))
     with netCDF4.Dataset(tensorpress.directory / "w.nc", "w") as file:
-        for name, extent in zip("zyx", field.shape):
+        for name, extent in zip("zyx", field.shape, strict=True):
             file.createDimension(name, extent)
         for name in "AB":
             file.createVariable(name, "f4", ("z", "y", "x"))[:] = field

@@ -19,7 +19,7 @@ def secret(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", field)
     field.tofile(tensorpress.directory / "x_16x32.f32")
     with netCDF4.Dataset(tensorpress.directory / "w.nc", "w") as file:
-        for axis, extent in zip("yx", field.shape):
+        for axis, extent in zip("yx", field.shape, strict=True):
             file.createDimension(axis, extent)
         file.createVariable("T", "f4", ("y", "x"))[:] = field
     for name in os.listdir(tensorpress.directory):

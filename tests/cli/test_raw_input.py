@@ -20,9 +20,7 @@ def test_both_byte_orders_are_read(tensorpress, smooth, dtype):
     assert back.dtype == np.dtype(dtype).newbyteorder("=")
     arguments = ["--shape", "5x7", "--dtype", dtype]
     tensorpress("verify", "a.raw", "x.tpz", *arguments)
-    piped = tensorpress(
-        *["compress", "-", "--abs", "0", *arguments], stdin=field.tobytes()
-    ).out
+    piped = tensorpress(*["compress", "-", "--abs", "0", *arguments], stdin=field.tobytes()).out
     assert piped == (tensorpress.directory / "x.tpz").read_bytes()
 
 
@@ -31,7 +29,9 @@ def test_whole_numbers_have_byte_orders_too(tensorpress, smooth):
     field.tofile(tensorpress.directory / "a.raw")
     arguments = ["--shape", "16x16", "--codec", "dct-chop", "--cf", "8"]
     tensorpress("compress", "a.raw", *arguments, "--dtype", ">i2")
-    little = tensorpress("compress", "-", *arguments, "--dtype", "i16", stdin=field.astype("<i2").tobytes())
+    little = tensorpress(
+        "compress", "-", *arguments, "--dtype", "i16", stdin=field.astype("<i2").tobytes()
+    )
     assert little.out == (tensorpress.directory / "a.tpz").read_bytes()
 
 
@@ -95,7 +95,7 @@ def array_files(tensorpress, smooth):
     field = smooth((12, 20))
     for name, kind in ("w.nc", "NETCDF4"), ("w.cdf", "NETCDF3_CLASSIC"):
         with netCDF4.Dataset(tensorpress.directory / name, "w", format=kind) as file:
-            for axis, extent in zip("yx", field.shape):
+            for axis, extent in zip("yx", field.shape, strict=True):
                 file.createDimension(axis, extent)
             for variable in "TU":
                 file.createVariable(variable, "f4", ("y", "x"))[:] = field
@@ -111,9 +111,10 @@ def test_array_files_come_through_a_pipe(tensorpress, array_files, name):
     tensorpress("compress", name, *arguments, "-o", "file.tpz")
     tensorpress("compress", "-", *arguments, "-o", "pipe.tpz", stdin=content)
     assert (array_files / "pipe.tpz").read_bytes() == (array_files / "file.tpz").read_bytes()
-    assert tensorpress("compress", "-", *arguments, stdin=content).out == (
-        array_files / "file.tpz"
-    ).read_bytes()
+    assert (
+        tensorpress("compress", "-", *arguments, stdin=content).out
+        == (array_files / "file.tpz").read_bytes()
+    )
 
 
 def test_several_variables_come_through_a_pipe(tensorpress, array_files):
@@ -131,7 +132,9 @@ def test_several_variables_come_through_a_pipe(tensorpress, array_files):
 
 def test_a_cut_off_pipe_is_refused(tensorpress, array_files):
     content = (array_files / "w.nc").read_bytes()[:3000]
-    tensorpress.refuses("compress", "-", "--var", "T", "--rel", "1e-4", "-o", "y.tpz", stdin=content)
+    tensorpress.refuses(
+        "compress", "-", "--var", "T", "--rel", "1e-4", "-o", "y.tpz", stdin=content
+    )
     assert not (array_files / "y.tpz").exists()
 
 
