@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "files/netcdf_notes.h"
 #include "paths.h"
@@ -9,9 +10,35 @@
 namespace tensorpress::cli {
 namespace {
 
+bool is_netcdf_note(std::string_view name) {
+  return name == "netcdf" || name.starts_with("netcdf.");
+}
+
 /// NaN and infinity (empty tensors) end up as null.
 double quotient(std::uint64_t above, std::uint64_t below) {
   return static_cast<double>(above) / static_cast<double>(below);
+}
+
+/// The notes about a NetCDF variable, which a stream keeps as text in one piece or several, as the
+/// object that they are; null if they are damaged.
+Json netcdf_to_json(std::span<const Attribute> attributes) {
+  std::string whole;
+  for (const Attribute& attribute : attributes) {
+    if (is_netcdf_note(attribute.name)) whole += attribute.value;
+  }
+  const auto parsed = parse_json_object<Json>(whole);
+  return parsed.ok() ? *parsed : Json();
+}
+
+Json attributes_to_json(std::span<const Attribute> attributes) {
+  Json fields = Json::object();
+  const Json notes = netcdf_to_json(attributes);
+  for (const Attribute& attribute : attributes) {
+    const bool is_note = is_netcdf_note(attribute.name) && !notes.is_null();
+    if (!is_note) fields[attribute.name] = attribute.value;
+    if (is_note && attribute.name == "netcdf") fields["netcdf"] = notes;
+  }
+  return fields;
 }
 
 }  // namespace
@@ -40,9 +67,7 @@ Json describe(const StreamInfo& info) {
     fields[fact.name] = to_json(fact.value);
   }
   if (!info.attributes.empty()) {
-    Json attributes = Json::object();
-    for (const Attribute& attribute : info.attributes) attributes[attribute.name] = attribute.value;
-    fields["attributes"] = attributes;
+    fields["attributes"] = attributes_to_json(info.attributes);
   }
   return fields;
 }

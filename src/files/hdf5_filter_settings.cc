@@ -191,6 +191,17 @@ Result<Shape> hdf5_chunk_shape(std::span<const std::uint64_t> extents) {
   return Shape::make(kept);
 }
 
+std::vector<Hdf5FilterCodec> hdf5_filter_codecs() {
+  std::vector<Hdf5FilterCodec> all;
+  for (const PackedCodec& codec : kCodecs) {
+    all.push_back({codec.name});
+    for (const PackedParameter& parameter : codec.parameters) {
+      if (!parameter.name.empty()) all.back().parameters.push_back(parameter.name);
+    }
+  }
+  return all;
+}
+
 Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {
   const auto packed = std::ranges::find(kCodecs, codec.name(), &PackedCodec::name);
   if (packed == kCodecs.end()) {

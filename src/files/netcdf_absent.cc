@@ -27,7 +27,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(
     const std::string& /*path*/, DType /*dtype*/, const Shape& /*shape*/,
     const std::optional<NetcdfNotes>& /*notes*/, std::optional<double> /*error*/,
-    const stream::History& /*history*/) {
+    const stream::History& /*history*/, const std::string& /*made_from*/) {
   return absent();
 }
 

@@ -76,7 +76,7 @@ Result<bool> is_better_as_it_was(const Names& names, const RewriteReport& report
 
 Result<void> copy_bytes(const Names& names) {
   TRY(const auto from, open_bytes(names.input));
-  TRY(const auto to, AtomicFile::create(names.output));
+  TRY(const auto to, AtomicFile::create(names.output, names.input));
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   for (std::uint64_t at = 0; at < from->size(); at += buffer.size()) {
     const auto part = std::span(buffer).first(
@@ -101,7 +101,7 @@ Result<RewriteReport> write_planned(NetcdfFile& file, const Names& names, Rewrit
   for (const auto& variable : file.variables()) total += variable.bytes;
   while (true) {
     RewriteProgress progress(step, total);
-    TRY(const auto target, SharedFile::create(names.output));
+    TRY(const auto target, SharedFile::create(names.output, names.input));
     const std::string& place = target->temporary_path();
     RETURN_IF_ERROR(
         about_output(names.output, classic ? rewrite_classic(names.input, place, plan, progress)
