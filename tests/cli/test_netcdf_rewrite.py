@@ -336,3 +336,18 @@ def test_groups_with_many_variables_are_rewritten(tensorpress, smooth, kind):
     with h5py.File(path) as old, h5py.File(tensorpress.directory / "out.nc") as new:
         assert list(new["ocean"]) == list(old["ocean"])
         assert list(new["ocean"].attrs) == list(old["ocean"].attrs)
+
+
+@needs_plugin
+def test_variables_with_many_attributes_are_copied(tensorpress):
+    """HDF5 1.10 itself crashes when it copies more than eight attributes, one of any length."""
+    path = tensorpress.directory / "in.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 10)
+        made = file.createVariable("n", "i4", ("t", "x"))
+        made[:] = np.arange(50).reshape(5, 10)
+        for i in range(12):
+            made.setncattr_string(f"note{i}", f"text {i}")
+    tensorpress("compress", path, "--abs", "0.5", "-o", "out.nc", "--verify")
+    assert attributes(tensorpress.directory / "out.nc", "n") == attributes(path, "n")
