@@ -311,6 +311,7 @@ Result<FileReport> compress_pipe(Options options) {
     return compress_tensor(options, std::move(pipe));
   }
   TRY(const auto spooled, files::SpooledInput::copy(std::move(pipe)));
+  note_interruptions();  // from here on there is a file to be removed
   if (options.output.empty()) options.output = "-";
   return compress_variables(options, spooled.path());
 }

@@ -124,11 +124,23 @@ class Hdf5Rewrite {
         return {};
       }
     }
-    if (hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT) <
-        0) {
+    return copy_object(object, from, to, name, path);
+  }
+
+  /// By HDF5 itself, but its attributes by us: HDF5 (1.10) crashes on an object with more than
+  /// eight attributes of which one has any length.
+  Result<void> copy_object(const Hdf5Id& object, const Hdf5Id& from, const Hdf5Id& to,
+                           const std::string& name, const std::string& path) {
+    const Hdf5Id how(hdf5_.H5Pcreate(hdf5_.object_copy), hdf5_.H5Pclose);
+    if (hdf5_.H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG) < 0 ||
+        hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), how.get(), H5P_DEFAULT) <
+            0) {
       return hdf5_.failure(text("'", path, "' cannot be copied"));
     }
-    if (kind == H5I_DATASET) copied_.push_back(path);
+    const Hdf5Id made(hdf5_.H5Oopen(to.get(), name.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
+    if (!made.valid()) return hdf5_.failure(text("'", path, "' cannot be opened"));
+    RETURN_IF_ERROR(attributes_.copy_plain(object.get(), made.get()));
+    copied_.push_back(path);
     return progress_.add(0);
   }
 

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
+#include "base/portable_math.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/rewrite_plan.h"
 #include "stream/resolve.h"
@@ -12,11 +13,23 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 
+/// The share of the range that, as the largest error, keeps the root mean square below what a PSNR
+/// allows. The filter cannot keep one: it would count what HDF5 puts behind a variable's edges.
+double error_for_psnr(double decibels) {
+  constexpr double kLog2Of10 = 3.3219280948873623, kRounding = 1 - 0x1p-45, kMost = 0.5;
+  return std::min(portable_exp2(-decibels * kLog2Of10 / 20) * kRounding, kMost);
+}
+
 /// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep. Where
 /// the values carry an earlier error, what that leaves.
 Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSource& source,
                         std::size_t threads) {
   const Bound& bound = *options.bound;
+  if (bound.kind() == Bound::Kind::psnr) {
+    stream::BoundOptions everywhere = options;
+    everywhere.bound = Bound::relative(error_for_psnr(bound.value()));
+    return bound_for(everywhere, source, threads);
+  }
   if (bound.kind() == Bound::Kind::ratio) {
     return unsupported(
         "--ratio cannot be kept by a filter, which sees one chunk at a time; give "

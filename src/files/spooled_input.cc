@@ -1,10 +1,7 @@
 #include "files/spooled_input.h"
 
-#include <unistd.h>
-
 #include "base/aligned_buffer.h"
 #include "base/errors.h"
-#include "files/temporary_file.h"
 
 namespace tensorpress::files {
 namespace {
@@ -14,19 +11,19 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 }  // namespace
 
 Result<SpooledInput> SpooledInput::copy(FileInput input) {
-  TRY(auto file, create_spool(kCopyBytes));
+  TRY(auto file, create_spool_file(kCopyBytes));
   AlignedBuffer buffer(kCopyBytes);
   const auto room = buffer.reserve(kCopyBytes);
   for (std::uint64_t copied = 0;;) {
     TRY(const std::size_t count, input.read(room));
-    RETURN_IF_ERROR(write_spool(file, copied, room.first(count)));
+    RETURN_IF_ERROR(write_spool(file.descriptor(), copied, room.first(count)));
     copied += count;
     if (count < room.size()) break;
   }
-  std::string path = text("/proc/self/fd/", file.number());
-  if (::access(path.c_str(), R_OK) != 0) {
-    return while_doing(text("cannot read ", spool_name(), " through '", path, "'"), last_error());
+  if (auto named = file.appear(); !named.ok()) {
+    return while_doing(text("cannot name ", spool_name()), std::move(named).error());
   }
+  std::string path = text(spool_directory(), "/", file.name());
   return SpooledInput(std::move(file), std::move(path));
 }
 

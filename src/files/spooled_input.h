@@ -1,10 +1,12 @@
-// A pipe for libraries that read files: copied to a temporary file that has no name, which they
-// find under /proc as long as it is open here.
+// A pipe for libraries that read files: copied to a temporary file. It has no name while it grows,
+// so that nothing stays behind if the copy is interrupted, and then gets one, because HDF5 opens no
+// file without.
 #pragma once
 
 #include <string>
 
 #include "files/file_descriptor.h"
+#include "files/temporary_file.h"
 
 namespace tensorpress::files {
 
@@ -12,14 +14,14 @@ class SpooledInput {
  public:
   /// Reads `input` to its end.
   static Result<SpooledInput> copy(FileInput input);
-  /// "/proc/self/fd/5".
+  /// There is a file as long as this object lives.
   const std::string& path() const { return path_; }
 
  private:
-  SpooledInput(FileDescriptor file, std::string path)
+  SpooledInput(TemporaryFile file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
 
-  FileDescriptor file_;
+  TemporaryFile file_;
   std::string path_;
 };
 

@@ -12,8 +12,8 @@ def activations():
 
 def compressed(tensorpress, array, *flags):
     np.save(tensorpress.directory / "x.npy", array)
-    outcome = tensorpress("compress", "x.npy", "-o", "x.tpz", *flags, "--json")
-    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    outcome = tensorpress("compress", "x.npy", "-o", "x.tpz", *flags, "--force", "--json")
+    tensorpress("decompress", "x.tpz", "--force", "-o", "y.npy")
     return np.load(tensorpress.directory / "y.npy"), outcome
 
 

@@ -12,7 +12,7 @@ BLOCK_VALUES = {"dct": 64, "zfp": 16}
 
 def compressed(tensorpress, array, *flags):
     np.save(tensorpress.directory / "x.npy", array)
-    return tensorpress("compress", "--codec", "dct-chop", "x.npy", "--json", *flags).json
+    return tensorpress("compress", "--codec", "dct-chop", "x.npy", "-f", "--json", *flags).json
 
 
 def payload_cases():

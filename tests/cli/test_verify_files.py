@@ -294,6 +294,17 @@ def test_a_file_without_the_filter_is_judged_by_its_history(tensorpress):
     assert len(told) == 1 and "exceeds the bound 0.01" in told[0]
 
 
+def test_datasets_that_were_never_written_are_not_read(tensorpress):
+    for name in ("in.h5", "out.h5"):
+        with h5py.File(tensorpress.directory / name, "w") as file:
+            file.create_dataset("huge", (2**40, 2**20), "i4", chunks=(2, 2), fillvalue=7)
+    tensorpress("verify", "in.h5", "out.h5")
+    with h5py.File(tensorpress.directory / "out.h5", "w") as file:
+        file.create_dataset("huge", (2**40, 2**20), "i4", chunks=(2, 2), fillvalue=8)
+    told = sentences(tensorpress("verify", "in.h5", "out.h5", status=1))
+    assert told == ["out.h5: huge: its fill value is another one"]
+
+
 @pytest.mark.parametrize("bound", [["--abs", "0.1"], ["--pw-rel", "1e-3"], ["--psnr", "60"]])
 def test_compress_verifies_whole_files(tensorpress, bound):
     outcome = tensorpress("compress", COADS, *bound, "-o", "small.nc", "--verify", "--json")

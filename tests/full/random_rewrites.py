@@ -82,6 +82,9 @@ def add_attributes(generator, target, dtype=None):
         target.setncattr("numbers", generator.standard_normal(3).astype("f4"))
     if generator.random() < 0.2:
         target.setncattr("level", np.int16(7))
+    if generator.random() < 0.1:  # HDF5 stores more than eight in another way
+        for i in range(10):
+            target.setncattr(f"note{i}", random_text(generator))
     if dtype is not None and dtype.kind == "f" and generator.random() < 0.3:
         target.setncattr("valid_range", np.array([-1e6, 1e6], dtype))
 
@@ -295,7 +298,8 @@ class Hdf5Maker:
             else:
                 values = generator.integers(0, 100, shape).astype(dtype)
             made = file.create_dataset(path, data=values, **options)
-        made.attrs["note"] = random_text(generator)
+        for i in range(int(generator.choice([1, 1, 1, 12]))):
+            made.attrs[f"note{i}"] = random_text(generator)
         if generator.random() < 0.3:
             made.attrs["numbers"] = generator.standard_normal(2)
 
