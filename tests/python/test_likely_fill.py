@@ -253,8 +253,8 @@ def test_tensors_of_networks_have_no_fill_values(tmp_path):
     copy = codec.decode(codec.encode(clipped, 0), clipped.shape, clipped.dtype)
     assert float((copy - clipped).abs().max()) <= 1e-3 * 1001
     assert load(tmp_path / "x.tpc")["weight"].shape == clipped.shape
-    samples = [clipped, clipped + 1]
+    samples = [clipped, clipped.flip(1)]
     with pytest.raises(tensorpress.LikelyFillError, match="in the samples from number 0 on"):
         CompressedDataset(samples, "dense", relative=1e-3)
-    for way in ({"whole_range": True}, {"fill_values": [1000, 1001]}):
+    for way in ({"whole_range": True}, {"fill_values": [1000]}):
         assert len(CompressedDataset(samples, "dense", relative=1e-3, **way)) == 2
