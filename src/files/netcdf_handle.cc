@@ -41,6 +41,8 @@ NetcdfHandle::~NetcdfHandle() {
 
 Result<void> NetcdfHandle::close() {
   open_ = false;
+  // NetCDF does not tell of everything that it cannot write while it closes a file.
+  RETURN_IF_ERROR(check(library_.nc_sync(id_), "the NetCDF file cannot be completed"));
   if (!new_hdf5_file_.empty()) return close_hdf5();
   return check(library_.nc_close(id_), "the NetCDF file cannot be completed");
 }
@@ -49,11 +51,10 @@ Result<void> NetcdfHandle::close() {
 /// file is left to us: NetCDF is not the last to have it open.
 Result<void> NetcdfHandle::close_hdf5() {
   constexpr const char* kDoing = "the NetCDF file cannot be completed";
-  RETURN_IF_ERROR(check(library_.nc_sync(id_), kDoing));
   TRY(const auto hdf5, Hdf5Functions::load());
   Hdf5Id file;
   // HDF5 wants to be asked as NetCDF asked it, which depends on how NetCDF was built.
-  for (const auto degree : {H5F_CLOSE_STRONG, H5F_CLOSE_SEMI}) {
+  for (const auto degree : {H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG}) {
     const Hdf5Id access(hdf5.H5Pcreate(hdf5.file_access), hdf5.H5Pclose);
     hdf5.H5Pset_fclose_degree(access.get(), degree);
     constexpr unsigned kReadAndWrite = 1;  // H5F_ACC_RDWR, whose macro calls into a library

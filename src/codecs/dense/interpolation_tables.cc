@@ -9,7 +9,9 @@
 namespace tensorpress::dense {
 namespace {
 
-const std::array<ResidualShape, kPlainTables + kHalvedShapes> kShapes = {{
+// Never destroyed: HDF5 may still compress chunks while the process ends.
+using Shapes = std::array<ResidualShape, kPlainTables + kHalvedShapes>;
+const Shapes& kShapes = *new const Shapes{{
     // SHAPES
     {false, {0, 0, 0, 1}, {4095}},
     {false, {0, 0, 0, 1}, {4093, 1}},
@@ -136,7 +138,7 @@ ResidualTables::ResidualTables(std::span<const ResidualShape> shapes)
 }
 
 const ResidualTables& residual_tables() {
-  // Never destroyed: HDF5 may still compress chunks while the process ends.
+  // Never destroyed either.
   static const ResidualTables& tables = *new const ResidualTables(kShapes);
   return tables;
 }
