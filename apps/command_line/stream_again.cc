@@ -15,8 +15,8 @@ namespace {
 void add_attributes(const StreamInfo& info, const stream::History& history,
                     std::vector<Attribute>& attributes) {
   for (const Attribute& attribute : info.attributes) {
-    const bool given = std::ranges::find(attributes, attribute.name, &Attribute::name) !=
-                       attributes.end();
+    const bool given =
+        std::ranges::find(attributes, attribute.name, &Attribute::name) != attributes.end();
     if (!given && attribute.name != stream::kHistoryAttribute) attributes.push_back(attribute);
   }
   attributes.push_back({std::string(stream::kHistoryAttribute), stream::to_text(history)});

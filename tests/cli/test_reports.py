@@ -286,6 +286,6 @@ def test_raw_chunks_are_explained(tensorpress, smooth):
     outcome = tensorpress("compress", "x.npy", "--cf", 4, "--json")
     assert outcome.json["raw_chunks"] == 1 and outcome.json["l2_error"] == 0
     assert (
-        outcome.err.startswith("tensorpress: stored raw: 1 of 1 chunks, exact")
+        outcome.err.startswith("tensorpress: stored uncompressed: 1 of 1 chunks")
         and outcome.err.count("\n") == 1
     )

@@ -63,5 +63,5 @@ def test_a_remark_about_raw_chunks_names_the_variable(tensorpress, tmp_path):
         file.createVariable("calm", "f4", ("x",))[:] = 0
         file.createVariable("noise", "f4", ("x",))[:] = noise
     said = tensorpress("compress", "n.nc", "--var", "*", "--abs", "0").err
-    assert "noise: stored raw: 1 of 1 chunks" in said
-    assert "calm: stored raw" not in said
+    assert "noise: stored uncompressed: 1 of 1 chunks" in said
+    assert "calm: stored uncompressed" not in said
