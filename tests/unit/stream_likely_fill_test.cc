@@ -119,7 +119,8 @@ TEST(LikelyFill, IsNotSeenInOrdinaryFields) {
 
   std::vector<float> decades(5000);  // every order of magnitude has values
   for (std::size_t i = 0; i < decades.size(); ++i) {
-    decades[i] = std::pow(10.0f, static_cast<float>(i % 30) - 10.0f) * (1 + 0.1f * (i % 7));
+    decades[i] = std::pow(10.0f, static_cast<float>(i % 30) - 10.0f) *
+                 (1 + 0.1f * static_cast<float>(i % 7));
   }
   expect_taken(decades);
   expect_taken(std::vector<float>(100, 3.5f));
