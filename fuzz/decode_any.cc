@@ -29,7 +29,7 @@ void read_every_way(std::span<const std::byte> stream) {
     must(in_memory->bytes == as_pipe->bytes, "memory and pipe give the same elements");
   }
   stream::ReadOptions skipping;
-  skipping.skip_corrupt = [](std::uint64_t, const Error& error) { must_explain(error); };
+  skipping.skip_corrupt = [](const stream::SkippedChunk& chunk) { must_explain(chunk.error); };
   check(read_as_file(stream, skipping));
   check(read_without_footer(stream, skipping));
 }
