@@ -67,7 +67,7 @@ bool names_variable(const std::string& word) {
 }  // namespace
 
 void BoundOptions::declare(CLI::App& app, Names names) {
-  const std::string group = "Error bound (codecs dense, ceresz and ceresz2)";
+  const std::string group = kBoundGroup;
   const bool named = names == Names::allowed;
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     const Flag& flag = kFlags[i];

@@ -13,6 +13,9 @@
 
 namespace tensorpress::cli {
 
+/// The heading of these options in the help text.
+inline constexpr const char* kBoundGroup = "Error bound (codecs dense, ceresz and ceresz2)";
+
 class BoundOptions {
  public:
   void declare(CLI::App& app) { declare(app, Names::none); }

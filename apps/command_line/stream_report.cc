@@ -2,15 +2,43 @@
 
 #include <cstdlib>
 
+#include "base/json_text.h"
 #include "base/text.h"
+#include "files/netcdf_notes.h"
 #include "paths.h"
 
 namespace tensorpress::cli {
 namespace {
 
+bool is_netcdf_note(std::string_view name) {
+  return name == "netcdf" || name.starts_with("netcdf.");
+}
+
 /// NaN and infinity (empty tensors) end up as null.
 double quotient(std::uint64_t above, std::uint64_t below) {
   return static_cast<double>(above) / static_cast<double>(below);
+}
+
+/// The notes about a NetCDF variable, which a stream keeps as text in one piece or several, as the
+/// object that they are; null if they are damaged.
+Json netcdf_to_json(std::span<const Attribute> attributes) {
+  std::string whole;
+  for (const Attribute& attribute : attributes) {
+    if (is_netcdf_note(attribute.name)) whole += attribute.value;
+  }
+  const auto parsed = parse_json_object<Json>(whole);
+  return parsed.ok() ? *parsed : Json();
+}
+
+Json attributes_to_json(std::span<const Attribute> attributes) {
+  Json fields = Json::object();
+  const Json notes = netcdf_to_json(attributes);
+  for (const Attribute& attribute : attributes) {
+    const bool is_note = is_netcdf_note(attribute.name) && !notes.is_null();
+    if (!is_note) fields[attribute.name] = attribute.value;
+    if (is_note && attribute.name == "netcdf") fields["netcdf"] = notes;
+  }
+  return fields;
 }
 
 }  // namespace
@@ -24,11 +52,13 @@ Json describe(const StreamInfo& info) {
   fields["shape"] = to_json(info.shape);
   fields["chunk_shape"] = to_json(info.chunk_shape);
   fields["chunks"] = info.chunk_count;
-  fields["bytes_in"] = info.bytes_in();
+  fields["bytes_in"] = bytes_in_file(info);
+  // Of packed whole numbers: the values that they stand for.
+  if (bytes_in_file(info) != info.bytes_in()) fields["unpacked_bytes"] = info.bytes_in();
   fields["bytes_out"] = info.bytes_out;
   fields["payload_bytes"] = info.payload_bytes;
   fields["ratio"] = to_json(ratio_of(info));
-  fields["payload_ratio"] = to_json(quotient(info.bytes_in(), info.payload_bytes));
+  fields["payload_ratio"] = to_json(quotient(bytes_in_file(info), info.payload_bytes));
   fields["bits_per_value"] = to_json(quotient(8 * info.bytes_out, info.shape.element_count()));
   for (const Statistic& statistic : info.statistics) {
     fields[statistic.name] = to_json(statistic.value);
@@ -37,9 +67,7 @@ Json describe(const StreamInfo& info) {
     fields[fact.name] = to_json(fact.value);
   }
   if (!info.attributes.empty()) {
-    Json attributes = Json::object();
-    for (const Attribute& attribute : info.attributes) attributes[attribute.name] = attribute.value;
-    fields["attributes"] = attributes;
+    fields["attributes"] = attributes_to_json(info.attributes);
   }
   return fields;
 }
@@ -53,8 +81,14 @@ std::string error_in_words(const StreamInfo& info) {
   return text("max_abs_error at most ", rounded(number));
 }
 
+std::uint64_t bytes_in_file(const StreamInfo& info) {
+  const auto notes = files::netcdf_notes(info.attributes);
+  if (!notes.ok() || !*notes || !(*notes)->packed()) return info.bytes_in();
+  return info.shape.element_count() * size_of((*notes)->type);
+}
+
 double ratio_of(const StreamInfo& info) {
-  return quotient(info.bytes_in(), info.bytes_out);
+  return quotient(bytes_in_file(info), info.bytes_out);
 }
 
 std::string compression_in_one_line(const std::string& input, const std::string& output,
@@ -62,7 +96,7 @@ std::string compression_in_one_line(const std::string& input, const std::string&
   const auto named = [](const std::string& path) {
     return is_pipe(path) ? std::string() : text(path, ": ");
   };
-  return text(named(input), human_bytes(info.bytes_in()), " -> ", named(output),
+  return text(named(input), human_bytes(bytes_in_file(info)), " -> ", named(output),
               human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
               error_in_words(info), ", ", rounded(gb_per_s(info.bytes_in(), seconds), 3),
               " GB/s\n");

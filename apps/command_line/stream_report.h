@@ -13,6 +13,11 @@ Json describe(const StreamInfo& info);
 /// "max_abs_error 0.001" for codecs with a bound, "l2_error 3.1" for others.
 std::string error_in_words(const StreamInfo& info);
 
+/// The elements as they stood in the file that the stream was made from: whole numbers, where it
+/// packed them, are fewer bytes than the values that they stand for.
+std::uint64_t bytes_in_file(const StreamInfo& info);
+
+/// Against the bytes that stood in the file.
 double ratio_of(const StreamInfo& info);
 
 /// "x.npy: 2 MiB -> x.tpz: 100 KiB, ratio 20, ...", with a line break.

@@ -180,18 +180,18 @@ Result<FileVerification> verify_files(const std::string& original, const std::st
   return summary_of(comparison, judged);
 }
 
-ExitStatus told_breaches(const FileVerification& verification, const std::string& copy) {
-  for (const std::string& reason : verification.reasons) print_message(text(copy, ": ", reason));
-  return verification.ok() ? ExitStatus::fine : ExitStatus::check_failed;
+void add_breaches(const FileVerification& verification, const std::string& copy,
+                  FileReport& report) {
+  for (const std::string& reason : verification.reasons) {
+    report.remarks.push_back(text(copy, ": ", reason));
+  }
+  if (!verification.ok()) report.status = ExitStatus::check_failed;
 }
 
-ExitStatus report(const FileVerification& verification, const std::string& copy, bool json) {
-  if (json) {
-    print_json(verification.fields, stdout);
-  } else {
-    std::fputs(verification.table.c_str(), stdout);
-  }
-  return told_breaches(verification, copy);
+FileReport report_of(const FileVerification& verification, const std::string& copy) {
+  FileReport report{.lines = verification.table, .fields = verification.fields};
+  add_breaches(verification, copy, report);
+  return report;
 }
 
 }  // namespace tensorpress::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "batch.h"
 #include "json_output.h"
 #include "verb.h"
 
@@ -24,10 +25,11 @@ struct FileVerification {
 Result<FileVerification> verify_files(const std::string& original, const std::string& copy,
                                       std::vector<std::string> variables);
 
-/// Prints the breaches, one a line on stderr; the status that follows from them.
-ExitStatus told_breaches(const FileVerification& verification, const std::string& copy);
+/// Adds the breaches to what is said about the copy, and the status that follows from them.
+void add_breaches(const FileVerification& verification, const std::string& copy,
+                  FileReport& report);
 
-/// Prints the table, or the JSON object, and the breaches.
-ExitStatus report(const FileVerification& verification, const std::string& copy, bool json);
+/// The table, the same as JSON, and the breaches.
+FileReport report_of(const FileVerification& verification, const std::string& copy);
 
 }  // namespace tensorpress::cli

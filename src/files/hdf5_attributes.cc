@@ -1,9 +1,10 @@
 #include "files/hdf5_attributes.h"
 
+#include <algorithm>
 #include <functional>
-#include <vector>
 
 #include "base/errors.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -57,6 +58,100 @@ Result<void> Hdf5AttributeCopy::copy_plain(hid_t from, hid_t to) const {
                               if (holds_references(type.get())) return {};
                               return copy_values(attribute, name, to);
                             });
+}
+
+Result<void> Hdf5AttributeCopy::copy_plain(hid_t from, hid_t to,
+                                           const std::vector<NetcdfAttribute>& own) const {
+  RETURN_IF_ERROR(for_each_attribute(
+      hdf5_, from, [&](const Hdf5Id& attribute, const std::string& name) -> Result<void> {
+        const Hdf5Id type(hdf5_.H5Aget_type(attribute.get()), hdf5_.H5Tclose);
+        if (holds_references(type.get()) || is_own_attribute(name)) return {};
+        return copy_values(attribute, name, to);
+      }));
+  for (const NetcdfAttribute& attribute : own) RETURN_IF_ERROR(put(to, attribute));
+  return {};
+}
+
+Result<void> Hdf5AttributeCopy::copy_plain_with_history(hid_t from, hid_t to,
+                                                        const std::string& line) const {
+  bool found = line.empty();
+  RETURN_IF_ERROR(for_each_attribute(
+      hdf5_, from, [&](const Hdf5Id& attribute, const std::string& name) -> Result<void> {
+        const Hdf5Id type(hdf5_.H5Aget_type(attribute.get()), hdf5_.H5Tclose);
+        if (holds_references(type.get())) return {};
+        if (name == kFileHistory && !line.empty()) {
+          found = true;
+          TRY(const bool put, put_history(attribute, line, to));
+          if (put) return {};
+        }
+        return copy_values(attribute, name, to);
+      }));
+  return found ? Result<void>() : put(to, text_attribute(std::string(kFileHistory), line));
+}
+
+Result<void> Hdf5AttributeCopy::put(hid_t to, const NetcdfAttribute& attribute) const {
+  if (attribute.value.type == NetcdfType::text) {
+    const std::string value(reinterpret_cast<const char*>(attribute.value.bytes.data()),
+                            attribute.value.bytes.size());
+    const Hdf5Id type(hdf5_.H5Tcopy(hdf5_.text), hdf5_.H5Tclose);
+    const Hdf5Id space(hdf5_.H5Screate(H5S_SCALAR), hdf5_.H5Sclose);
+    return put_text(to, attribute.name, value, type, space);
+  }
+  ENSURE(attribute.value.type == NetcdfType::f64);
+  const hsize_t count = attribute.value.count();
+  const Hdf5Id space(hdf5_.H5Screate_simple(1, &count, nullptr), hdf5_.H5Sclose);
+  const Hdf5Id made(hdf5_.H5Acreate2(to, attribute.name.c_str(), hdf5_.native_double, space.get(),
+                                     H5P_DEFAULT, H5P_DEFAULT),
+                    hdf5_.H5Aclose);
+  if (!made.valid() ||
+      hdf5_.H5Awrite(made.get(), hdf5_.native_double, attribute.value.bytes.data()) < 0) {
+    return hdf5_.failure(text("attribute '", attribute.name, "' cannot be written"));
+  }
+  return {};
+}
+
+/// False where the attribute is not one text, or its text would be longer than a header takes.
+Result<bool> Hdf5AttributeCopy::put_history(const Hdf5Id& attribute, const std::string& line,
+                                            hid_t to) const {
+  const Hdf5Id type(hdf5_.H5Aget_type(attribute.get()), hdf5_.H5Tclose);
+  const Hdf5Id space(hdf5_.H5Aget_space(attribute.get()), hdf5_.H5Sclose);
+  if (hdf5_.H5Tget_class(type.get()) != H5T_STRING ||
+      hdf5_.H5Sget_simple_extent_npoints(space.get()) != 1) {
+    return false;
+  }
+  const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
+  std::string before;
+  if (hdf5_.H5Tis_variable_str(type.get()) > 0) {
+    char* pointer = nullptr;
+    if (hdf5_.H5Aread(attribute.get(), own.get(), &pointer) < 0) return false;
+    if (pointer != nullptr) before = pointer;
+    hdf5_.H5Dvlen_reclaim(own.get(), space.get(), H5P_DEFAULT, &pointer);
+  } else {
+    before.resize(hdf5_.H5Tget_size(type.get()));
+    if (hdf5_.H5Aread(attribute.get(), own.get(), before.data()) < 0) return false;
+    before.resize(std::min(before.find('\0'), before.size()));
+    constexpr std::size_t kMostInHeader = 64000;
+    if (before.size() + line.size() + 1 > kMostInHeader) return false;
+  }
+  RETURN_IF_ERROR(put_text(to, std::string(kFileHistory), history_text(line, before), own, space));
+  return true;
+}
+
+/// `type` is of text, of a fixed length (which is set here) or of any.
+Result<void> Hdf5AttributeCopy::put_text(hid_t to, const std::string& name,
+                                         const std::string& value, const Hdf5Id& type,
+                                         const Hdf5Id& space) const {
+  const bool any_length = hdf5_.H5Tis_variable_str(type.get()) > 0;
+  if (!any_length) hdf5_.H5Tset_size(type.get(), std::max<std::size_t>(value.size(), 1));
+  const Hdf5Id made(
+      hdf5_.H5Acreate2(to, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      hdf5_.H5Aclose);
+  const char* const characters = value.c_str();
+  const void* const values = any_length ? static_cast<const void*>(&characters) : characters;
+  if (!made.valid() || hdf5_.H5Awrite(made.get(), type.get(), values) < 0) {
+    return hdf5_.failure(text("attribute '", name, "' cannot be written"));
+  }
+  return {};
 }
 
 Result<void> Hdf5AttributeCopy::copy_references(hid_t from, hid_t to,

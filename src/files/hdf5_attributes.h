@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "files/hdf5_library.h"
+#include "files/netcdf_notes.h"
 
 namespace tensorpress::files {
 
@@ -18,11 +20,19 @@ class Hdf5AttributeCopy {
 
   /// All but references.
   Result<void> copy_plain(hid_t from, hid_t to) const;
+  /// The same without those of our own (files/provenance.h), and `own` in their place.
+  Result<void> copy_plain(hid_t from, hid_t to, const std::vector<NetcdfAttribute>& own) const;
+  /// The same with `line` before what the attribute `history` holds, where that is text.
+  Result<void> copy_plain_with_history(hid_t from, hid_t to, const std::string& line) const;
   /// References, once what they point to is in the new file under the same name. What was copied in
   /// their place is replaced.
   Result<void> copy_references(hid_t from, hid_t to, const std::string& path) const;
 
  private:
+  Result<void> put(hid_t to, const NetcdfAttribute& attribute) const;
+  Result<bool> put_history(const Hdf5Id& attribute, const std::string& line, hid_t to) const;
+  Result<void> put_text(hid_t to, const std::string& name, const std::string& value,
+                        const Hdf5Id& type, const Hdf5Id& space) const;
   Result<void> copy_values(const Hdf5Id& attribute, const std::string& name, hid_t to) const;
   Result<void> translate(const Hdf5Id& attribute, const std::string& name, hid_t to) const;
   Result<hobj_ref_t> translated(const hobj_ref_t& reference) const;

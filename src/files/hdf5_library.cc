@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "files/hdf5_register.h"
+#include "files/hdf5_system_errors.h"
 
 namespace tensorpress::files {
 namespace {
@@ -23,8 +24,8 @@ Result<Hdf5Functions> Hdf5Functions::load(SharedLibrary::Symbols symbols) {
   TENSORPRESS_HDF5_FUNCTIONS(TENSORPRESS_FIND)
 #undef TENSORPRESS_FIND
 #undef TENSORPRESS_NAME_OF
+  listen_to_hdf5(library);
   if (table.H5open() < 0) return unsupported("HDF5's library does not start");
-  table.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   hid_t* number = nullptr;
   RETURN_IF_ERROR(library.find("H5T_STD_REF_OBJ_g", number));
   table.reference_type = *number;
@@ -32,6 +33,8 @@ Result<Hdf5Functions> Hdf5Functions::load(SharedLibrary::Symbols symbols) {
   table.native_float = *number;
   RETURN_IF_ERROR(library.find("H5T_NATIVE_DOUBLE_g", number));
   table.native_double = *number;
+  RETURN_IF_ERROR(library.find("H5T_C_S1_g", number));
+  table.text = *number;
   RETURN_IF_ERROR(library.find("H5P_CLS_FILE_ACCESS_ID_g", number));
   table.file_access = *number;
   RETURN_IF_ERROR(library.find("H5P_CLS_DATASET_CREATE_ID_g", number));
@@ -48,7 +51,9 @@ std::string Hdf5Functions::last_error() const {
 }
 
 Error Hdf5Functions::failure(std::string_view doing) const {
-  return corrupt(doing, ": ", last_error());
+  const std::string sentence = last_error();
+  if (const auto system = take_system_error()) return io_error(doing, ": ", system->reason);
+  return corrupt(doing, ": ", sentence);
 }
 
 }  // namespace tensorpress::files

@@ -20,26 +20,31 @@ namespace tensorpress::files {
   FUNCTION(H5Aclose) FUNCTION(H5Acreate2) FUNCTION(H5Adelete) FUNCTION(H5Aexists) \
   FUNCTION(H5Aget_name) FUNCTION(H5Aget_num_attrs) FUNCTION(H5Aget_space) FUNCTION(H5Aget_type) \
   FUNCTION(H5Aopen_by_idx) FUNCTION(H5Aread) FUNCTION(H5Awrite) FUNCTION(H5Dclose) \
-  FUNCTION(H5Dcreate2) FUNCTION(H5Dget_create_plist) FUNCTION(H5Dget_space) \
+  FUNCTION(H5Dcreate2) FUNCTION(H5Dflush) FUNCTION(H5Dget_create_plist) FUNCTION(H5Dget_space) \
   FUNCTION(H5Dget_storage_size) FUNCTION(H5Dget_type) FUNCTION(H5Dopen2) FUNCTION(H5Dread) \
-  FUNCTION(H5Dvlen_reclaim) FUNCTION(H5Dwrite) FUNCTION(H5Eset_auto2) FUNCTION(H5Ewalk2) \
-  FUNCTION(H5Fclose) FUNCTION(H5Fcreate) FUNCTION(H5Fget_create_plist) FUNCTION(H5Fopen) \
+  FUNCTION(H5Dvlen_reclaim) FUNCTION(H5Dwrite) FUNCTION(H5Ewalk2) \
+  FUNCTION(H5FDregister) FUNCTION(H5Fclose) FUNCTION(H5Fcreate) FUNCTION(H5Fget_create_plist) FUNCTION(H5Fopen) \
   FUNCTION(H5Gclose) FUNCTION(H5Gcreate2) FUNCTION(H5Gget_create_plist) FUNCTION(H5Gget_info) \
   FUNCTION(H5Gget_objinfo) FUNCTION(H5Gopen2) FUNCTION(H5Iget_type) FUNCTION(H5Lcreate_external) \
   FUNCTION(H5Lcreate_hard) FUNCTION(H5Lcreate_soft) FUNCTION(H5Lget_info) \
   FUNCTION(H5Lget_name_by_idx) FUNCTION(H5Lget_val) FUNCTION(H5Literate) \
-  FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Oclose) FUNCTION(H5Ocopy) \
+  FUNCTION(H5Ldelete) FUNCTION(H5Lunpack_elink_val) FUNCTION(H5Oclose) FUNCTION(H5Ocopy) \
   FUNCTION(H5Oopen) FUNCTION(H5PLprepend) FUNCTION(H5Pclose) FUNCTION(H5Pcreate) \
   FUNCTION(H5Pfill_value_defined) FUNCTION(H5Pget_chunk) FUNCTION(H5Pget_fill_value) \
   FUNCTION(H5Pget_filter2) FUNCTION(H5Pget_layout) FUNCTION(H5Pget_link_creation_order) \
   FUNCTION(H5Pget_nfilters) FUNCTION(H5Premove_filter) FUNCTION(H5Pset_chunk) \
-  FUNCTION(H5Pset_fapl_core) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_link_creation_order) \
-  FUNCTION(H5Rcreate) FUNCTION(H5Rget_name) FUNCTION(H5Sclose) FUNCTION(H5Screate_simple) \
+  FUNCTION(H5Pset_fapl_core) FUNCTION(H5Pset_driver) \
+  FUNCTION(H5Pset_fclose_degree) FUNCTION(H5Pset_filter) FUNCTION(H5Pset_obj_track_times) \
+  FUNCTION(H5Pset_layout) \
+  FUNCTION(H5Pset_link_creation_order) \
+  FUNCTION(H5Rcreate) FUNCTION(H5Rget_name) FUNCTION(H5Sclose) FUNCTION(H5Screate) \
+  FUNCTION(H5Screate_simple) \
   FUNCTION(H5Sget_simple_extent_dims) FUNCTION(H5Sget_simple_extent_ndims) \
   FUNCTION(H5Sget_simple_extent_npoints) FUNCTION(H5Sselect_hyperslab) FUNCTION(H5Tclose) \
   FUNCTION(H5Tcopy) FUNCTION(H5Tdetect_class) FUNCTION(H5Tequal) FUNCTION(H5Tget_class) \
   FUNCTION(H5Tget_native_type) FUNCTION(H5Tget_nmembers) FUNCTION(H5Tget_sign) \
   FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) \
+  FUNCTION(H5Tset_size) \
   FUNCTION(H5Zfilter_avail) FUNCTION(H5open) \
   FUNCTION(H5Tget_ebias) FUNCTION(H5Tget_member_offset) FUNCTION(H5Tget_member_type) \
   FUNCTION(H5Tget_order) FUNCTION(H5Pget_attr_creation_order) \
@@ -54,6 +59,7 @@ struct Hdf5Functions {
   hid_t reference_type = -1;  // H5T_STD_REF_OBJ
   hid_t native_float = -1;
   hid_t native_double = -1;
+  hid_t text = -1;              // H5T_C_S1
   hid_t file_access = -1;       // H5P_FILE_ACCESS
   hid_t dataset_creation = -1;  // H5P_DATASET_CREATE
   hid_t object_copy = -1;       // H5P_OBJECT_COPY

@@ -8,6 +8,7 @@
 #include "files/hdf5_library.h"
 #include "files/input_watch.h"
 #include "files/netcdf_conventions.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -216,6 +217,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     // A scale of other datasets' dimensions.
     variable.coordinate = text_of(attributes, "CLASS") == "DIMENSION_SCALE";
     add_filters(creation, variable);
+    read_provenance(attributes, variable);
     variables_.push_back(std::move(variable));
   }
 

@@ -9,6 +9,11 @@ namespace tensorpress::files {
 
 Result<SharedLibrary> open_hdf5_library(SharedLibrary::Symbols symbols);
 
+/// The HDF5 library that is, or is behind, `library` then writes nothing after `main` has ended:
+/// what is to be kept is closed by then, and a file that could not be written must not be touched
+/// again, nor our filter be called. To be called before anything else reaches HDF5.
+void end_hdf5_with_main(const SharedLibrary& library);
+
 /// `filter_class` is an H5Z_class2_t that lives as long as the program.
 Result<void> register_hdf5_filter(const void* filter_class);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,23 +13,27 @@
 #include "files/hdf5_attributes.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/hdf5_library.h"
+#include "files/hdf5_output.h"
 #include "files/rewrite_plan.h"
 
 namespace tensorpress::files {
 namespace {
 
-constexpr unsigned kReadOnly = 0, kTruncate = 2;  // H5F_ACC_..., whose macros call into a library
+constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY, whose macro calls into a library
 
 class Hdf5Rewrite {
  public:
-  Hdf5Rewrite(const Hdf5Functions& hdf5, const RewritePlan& plan, RewriteProgress& progress,
-              hid_t from, hid_t to)
+  Hdf5Rewrite(const Hdf5Functions& hdf5, RewritePlan& plan, RewriteProgress& progress, hid_t from,
+              const Hdf5Output& output)
       : hdf5_(hdf5),
         plan_(plan),
         progress_(progress),
-        attributes_(hdf5, from, to),
+        attributes_(hdf5, from, output.id()),
+        output_(output),
         from_(from),
-        to_(to) {}
+        to_(output.id()) {
+    for (const auto& [path, planned] : plan.variables) planned_.insert(path);
+  }
 
   Result<void> run() {
     const Hdf5Id from(hdf5_.H5Gopen2(from_, "/", H5P_DEFAULT), hdf5_.H5Gclose);
@@ -46,7 +51,8 @@ class Hdf5Rewrite {
  private:
   /// Groups end: who opened the file looked (check_hdf5_groups).
   Result<void> copy_group(const Hdf5Id& from, const Hdf5Id& to, const std::string& prefix) {
-    RETURN_IF_ERROR(attributes_.copy_plain(from.get(), to.get()));
+    RETURN_IF_ERROR(attributes_.copy_plain_with_history(from.get(), to.get(),
+                                                        prefix.empty() ? plan_.history_line : ""));
     copied_.push_back(prefix.empty() ? "/" : prefix);
     H5G_info_t info{};
     if (hdf5_.H5Gget_info(from.get(), &info) < 0) {
@@ -70,6 +76,7 @@ class Hdf5Rewrite {
 
   Result<void> copy_link(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,
                          const std::string& path) {
+    RETURN_IF_ERROR(output_.check());
     H5L_info_t info{};
     if (hdf5_.H5Lget_info(from.get(), name.c_str(), &info, H5P_DEFAULT) < 0) {
       return hdf5_.failure(text("'", path, "' cannot be read"));
@@ -87,6 +94,7 @@ class Hdf5Rewrite {
                                  H5P_DEFAULT) < 0) {
           return hdf5_.failure(text("link '", path, "' cannot be made"));
         }
+        share_treatment(first->second.substr(1), path);
         return progress_.add(0);
       }
     }
@@ -102,11 +110,19 @@ class Hdf5Rewrite {
       return copy_group(object, made, path);
     }
     if (kind == H5I_DATASET) {
-      const auto planned = plan_.find(path);
-      if (planned != plan_.end()) return make_anew(object, to, name, path, &planned->second);
+      const auto planned = plan_.variables.find(path);
+      if (planned != plan_.variables.end()) {
+        TRY(const bool kept, make_planned(object, to, name, path, planned->second));
+        if (kept) return {};
+        plan_.copied[path] = Treatment::not_smaller;
+        plan_.variables.erase(planned);
+      }
       RETURN_IF_ERROR(check_copyable(object, path));
       TRY(const bool fill_of_any_length, has_fill_of_any_length(object, path));
-      if (fill_of_any_length) return make_anew(object, to, name, path, nullptr);
+      if (fill_of_any_length) {
+        RETURN_IF_ERROR(make_anew(object, to, name, path, nullptr));
+        return {};
+      }
     }
     return copy_object(object, from, to, name, path);
   }
@@ -171,12 +187,22 @@ class Hdf5Rewrite {
   /// of one object only where this is the same for both.
   std::vector<std::string> planned_below(const std::string& path) const {
     std::vector<std::string> rests;
-    for (auto each = plan_.lower_bound(path); each != plan_.end(); ++each) {
-      if (!each->first.starts_with(path)) break;
-      std::string rest = each->first.substr(path.size());
+    for (auto each = planned_.lower_bound(path); each != planned_.end(); ++each) {
+      if (!each->starts_with(path)) break;
+      std::string rest = each->substr(path.size());
       if (rest.empty() || rest.starts_with('/')) rests.push_back(std::move(rest));
     }
     return rests;
+  }
+
+  /// What was found out about an object holds for its other names.
+  void share_treatment(const std::string& first, const std::string& other) {
+    for (const std::string& rest : planned_below(other)) {
+      const auto found = plan_.copied.find(first + rest);
+      if (found == plan_.copied.end()) continue;
+      plan_.copied[other + rest] = found->second;
+      plan_.variables.erase(other + rest);
+    }
   }
 
   /// H5Ocopy copies a fill value of any length (netCDF-4 gives one to all strings) as its place in
@@ -206,40 +232,90 @@ class Hdf5Rewrite {
         "`tensorpress hdf5 args`");
   }
 
-  Result<void> set_filter(const Hdf5Id& creation, const std::string& path,
-                          const PlannedVariable& planned) const {
-    const std::vector<hsize_t> chunk(planned.chunk_extents.begin(), planned.chunk_extents.end());
+  /// What grows has chunks.
+  bool can_be_contiguous(const Hdf5Id& dataset) const {
+    const Hdf5Id space(hdf5_.H5Dget_space(dataset.get()), hdf5_.H5Sclose);
+    const int rank = hdf5_.H5Sget_simple_extent_ndims(space.get());
+    std::vector<hsize_t> now(static_cast<std::size_t>(std::max(rank, 0))), most(now.size());
+    hdf5_.H5Sget_simple_extent_dims(space.get(), now.data(), most.data());
+    return now == most;
+  }
+
+  /// Filters of plugins that are not here cannot be used, and those of HDF5 that we do not name may
+  /// lose something.
+  bool can_filter(const Storage& storage) const {
+    return std::ranges::all_of(storage.filters, [&](const StoredFilter& filter) {
+      constexpr std::uint32_t kFirstPlugin = 256;
+      const bool known = filter.id <= kFletcherFilter || filter.id >= kFirstPlugin;
+      return known && hdf5_.H5Zfilter_avail(static_cast<H5Z_filter_t>(filter.id)) > 0;
+    });
+  }
+
+  Result<void> set_storage(const Hdf5Id& creation, const Hdf5Id& from, const std::string& path,
+                           PlannedVariable& planned) const {
     // Other filters would find nothing left to do.
     constexpr H5Z_filter_t kAllFilters = 0;
-    if (hdf5_.H5Premove_filter(creation.get(), kAllFilters) < 0 ||
-        hdf5_.H5Pset_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||
-        hdf5_.H5Pset_filter(creation.get(), kHdf5FilterId, H5Z_FLAG_MANDATORY,
-                            planned.filter_values.size(), planned.filter_values.data()) < 0) {
-      return hdf5_.failure(text("our filter cannot be set for '", path, "'"));
+    bool set = hdf5_.H5Premove_filter(creation.get(), kAllFilters) >= 0;
+    Storage& storage = planned.storage;
+    if (storage.contiguous && !can_be_contiguous(from)) storage.contiguous = false;
+    if (!can_filter(storage)) storage = shuffled_and_deflated();
+    if (storage.contiguous) {
+      set = set && hdf5_.H5Pset_layout(creation.get(), H5D_CONTIGUOUS) >= 0;
+    } else {
+      const std::vector<hsize_t> chunk(planned.chunk_extents.begin(), planned.chunk_extents.end());
+      set = set &&
+            hdf5_.H5Pset_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0;
+      for (const StoredFilter& filter : storage.filters) {
+        set = set && hdf5_.H5Pset_filter(creation.get(), static_cast<H5Z_filter_t>(filter.id),
+                                         H5Z_FLAG_MANDATORY, filter.values.size(),
+                                         filter.values.data()) >= 0;
+      }
     }
+    if (!set) return hdf5_.failure(text("the filters of '", path, "' cannot be set"));
     return {};
   }
 
-  /// A dataset with its attributes and values; with our filter if it is planned.
-  Result<void> make_anew(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
-                         const std::string& path, const PlannedVariable* planned) {
+  /// False if it took more room than before; then it is gone again.
+  Result<bool> make_planned(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
+                            const std::string& path, PlannedVariable& planned) {
+    TRY(const std::uint64_t bytes, make_anew(from, group, name, path, &planned));
+    if (!planned.only_if_smaller || bytes < hdf5_.H5Dget_storage_size(from.get())) return true;
+    copied_.pop_back();
+    if (hdf5_.H5Ldelete(group.get(), name.c_str(), H5P_DEFAULT) < 0) {
+      return hdf5_.failure(text("'", path, "' cannot be replaced"));
+    }
+    return false;
+  }
+
+  /// A dataset with its attributes and values; as planned, or else as it was. What it takes.
+  Result<std::uint64_t> make_anew(const Hdf5Id& from, const Hdf5Id& group, const std::string& name,
+                                  const std::string& path, PlannedVariable* planned) {
     const Hdf5Id type(hdf5_.H5Dget_type(from.get()), hdf5_.H5Tclose);
     const Hdf5Id own(hdf5_.H5Tcopy(type.get()), hdf5_.H5Tclose);
     const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
     const Hdf5Id creation(hdf5_.H5Dget_create_plist(from.get()), hdf5_.H5Pclose);
-    if (planned != nullptr) RETURN_IF_ERROR(set_filter(creation, path, *planned));
+    // The same call makes the same file.
+    hdf5_.H5Pset_obj_track_times(creation.get(), false);
+    if (planned != nullptr) RETURN_IF_ERROR(set_storage(creation, from, path, *planned));
     Hdf5Id made(hdf5_.H5Dcreate2(group.get(), name.c_str(), own.get(), space.get(), H5P_DEFAULT,
                                  creation.get(), H5P_DEFAULT),
                 hdf5_.H5Dclose);
     if (!made.valid()) return hdf5_.failure(text("dataset '", path, "' cannot be made"));
-    RETURN_IF_ERROR(attributes_.copy_plain(from.get(), made.get()));
+    RETURN_IF_ERROR(planned != nullptr
+                        ? attributes_.copy_plain(from.get(), made.get(), planned->attributes)
+                        : attributes_.copy_plain(from.get(), made.get()));
     copied_.push_back(path);
     RETURN_IF_ERROR(copy_values(from, made, own, path, planned));
+    // Chunks are compressed when they leave the cache.
+    if (hdf5_.H5Dflush(made.get()) < 0) {
+      return hdf5_.failure(text("dataset '", path, "' cannot be written"));
+    }
+    const std::uint64_t bytes = hdf5_.H5Dget_storage_size(made.get());
     if (!made.close()) return hdf5_.failure(text("dataset '", path, "' cannot be completed"));
-    return {};
+    return bytes;
   }
 
-  /// Chunk by chunk where it is planned, in the byte order of the file.
+  /// Chunk by chunk where it has some, in the byte order of the file.
   Result<void> copy_values(const Hdf5Id& from, const Hdf5Id& to, const Hdf5Id& type,
                            const std::string& path, const PlannedVariable* planned) {
     const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
@@ -297,16 +373,19 @@ class Hdf5Rewrite {
                                         H5P_DEFAULT, room.data()) >= 0;
     // Does nothing where no element has a length of its own.
     hdf5_.H5Dvlen_reclaim(type.get(), memory.get(), H5P_DEFAULT, room.data());
+    RETURN_IF_ERROR(output_.check());
     if (!written) return hdf5_.failure(text("dataset '", path, "' cannot be written"));
     return {};
   }
 
   const Hdf5Functions& hdf5_;
-  const RewritePlan& plan_;
+  RewritePlan& plan_;
   RewriteProgress& progress_;
   Hdf5AttributeCopy attributes_;
+  const Hdf5Output& output_;
   hid_t from_;
   hid_t to_;
+  std::set<std::string> planned_;  // paths, those that turned out not to become smaller too
   std::vector<std::string> copied_;
   /// Paths in the new file of objects with several names in the old one.
   std::map<std::pair<Hdf5Address, std::vector<std::string>>, std::string> made_;
@@ -316,7 +395,7 @@ class Hdf5Rewrite {
 }  // namespace
 
 Result<void> rewrite_hdf5(const std::string& input, const std::string& output_place,
-                          const RewritePlan& plan, RewriteProgress& progress) {
+                          RewritePlan& plan, RewriteProgress& progress) {
   TRY(const auto hdf5, Hdf5Functions::load());
   const Hdf5Id from(hdf5.H5Fopen(input.c_str(), kReadOnly, H5P_DEFAULT), hdf5.H5Fclose);
   if (!from.valid()) return hdf5.failure("the file cannot be opened");
@@ -329,12 +408,12 @@ Result<void> rewrite_hdf5(const std::string& input, const std::string& output_pl
     hdf5.H5Pget_link_creation_order(properties.get(), &order);
     hdf5.H5Pset_link_creation_order(creation.get(), order);
   }
-  Hdf5Id to(hdf5.H5Fcreate(output_place.c_str(), kTruncate, creation.get(), H5P_DEFAULT),
-            hdf5.H5Fclose);
-  if (!to.valid()) return hdf5.failure("an HDF5 file cannot be made");
-  RETURN_IF_ERROR(Hdf5Rewrite(hdf5, plan, progress, from.get(), to.get()).run());
-  if (!to.close()) return hdf5.failure("the HDF5 file cannot be completed");
-  return {};
+  TRY(const auto to, Hdf5Output::create(hdf5, output_place, creation.get()));
+  auto done = Hdf5Rewrite(hdf5, plan, progress, from.get(), *to).run();
+  // Whatever else went wrong after that.
+  RETURN_IF_ERROR(to->check());
+  RETURN_IF_ERROR(std::move(done));
+  return to->close();
 }
 
 }  // namespace tensorpress::files

@@ -26,13 +26,18 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
 
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(
     const std::string& /*path*/, DType /*dtype*/, const Shape& /*shape*/,
-    const std::optional<NetcdfNotes>& /*notes*/, std::optional<double> /*error*/) {
+    const std::optional<NetcdfNotes>& /*notes*/, std::optional<double> /*error*/,
+    const stream::History& /*history*/, const std::string& /*made_from*/) {
   return absent();
 }
 
-Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& /*input*/,
-                                                    const std::string& /*output*/,
-                                                    const RewriteOptions& /*options*/) {
+Result<RewriteReport> rewrite_file(const std::string& /*input*/, const std::string& /*output*/,
+                                   const RewriteOptions& /*options*/) {
+  return absent();
+}
+
+Result<RewriteReport> restore_file(const std::string& /*input*/, const std::string& /*output*/,
+                                   const RestoreOptions& /*options*/) {
   return absent();
 }
 

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "files/netcdf_notes.h"
 #include "files/tensor_files.h"
+#include "stream/history.h"
 #include "stream/tensor_io.h"
 
 namespace tensorpress::files {
@@ -18,14 +20,19 @@ enum class ArrayFormat { other, netcdf_classic, hdf5 };
 
 /// From the first bytes; a file that cannot be read is `other`.
 ArrayFormat array_format_of(const std::string& path);
+/// From the first 8 bytes of a file.
+ArrayFormat array_format_of(std::span<const std::byte> beginning);
 /// From a name: .nc, .nc4, .cdf, .h5, .hdf5, in small or capital letters.
 bool is_array_file_name(const std::string& path);
+/// .h5 or .hdf5.
+bool is_hdf5_file_name(const std::string& path);
 /// .cdf, which is written as a classic file.
 bool is_classic_file_name(const std::string& path);
 
 struct StoredFilter {
   std::uint32_t id = 0;
   std::vector<std::uint32_t> values = {};
+  friend bool operator==(const StoredFilter&, const StoredFilter&) = default;
 };
 
 struct NetcdfVariable {
@@ -40,6 +47,10 @@ struct NetcdfVariable {
   bool packed = false;              // whole numbers with scale_factor or add_offset
   bool coordinate = false;          // a dimension has its name, or another variable's attribute
   std::string refusal;              // why it cannot be compressed; "" when it can
+  /// What it lost before, as its attributes and our filter tell (files/provenance.h).
+  stream::History history = {};
+  std::string kept_bound = {};      // against the first values: "rel 0.0001"
+  std::string filters_before = {};  // how it was stored before our filter
 };
 
 class NetcdfFile {
@@ -64,10 +75,13 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
 
 /// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
 /// and coordinates, and packed numbers are packed again. `error` is how far elements may be from
-/// what was packed, where that is known: remarks depend on it.
+/// what was packed, where that is known: remarks depend on it. The variable carries `history`, what
+/// was lost before its elements came here. `made_from` as of AtomicFile.
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
                                                          const std::optional<NetcdfNotes>& notes,
-                                                         std::optional<double> error);
+                                                         std::optional<double> error,
+                                                         const stream::History& history,
+                                                         const std::string& made_from = {});
 
 }  // namespace tensorpress::files

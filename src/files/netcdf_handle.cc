@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "files/hdf5_library.h"
 #include "files/netcdf_conventions.h"
 
 namespace tensorpress::files {
@@ -17,15 +18,21 @@ Result<std::shared_ptr<const NetcdfHandle>> NetcdfHandle::open(const std::string
   int id = 0;
   RETURN_IF_ERROR(
       library.check(library.nc_open(path.c_str(), NC_NOWRITE, &id), "the file cannot be opened"));
+  library.listen();
   return std::shared_ptr<const NetcdfHandle>(std::make_shared<NetcdfHandle>(library, id));
 }
 
 Result<std::shared_ptr<NetcdfHandle>> NetcdfHandle::create(const std::string& path, int mode) {
   TRY(const auto library, NetcdfLibrary::load());
   int id = 0;
-  RETURN_IF_ERROR(
-      library.check(library.nc_create(path.c_str(), mode, &id), "a NetCDF file cannot be made"));
-  return std::make_shared<NetcdfHandle>(library, id);
+  int status = library.nc_create(path.c_str(), mode, &id);
+  library.listen();
+  // Whatever the reason, NetCDF says that permission is denied; now we hear the true one.
+  if (status != NC_NOERR) status = library.nc_create(path.c_str(), mode, &id);
+  RETURN_IF_ERROR(library.check(status, "a NetCDF file cannot be made"));
+  auto handle = std::make_shared<NetcdfHandle>(library, id);
+  if ((mode & NC_NETCDF4) != 0) handle->new_hdf5_file_ = path;
+  return handle;
 }
 
 NetcdfHandle::~NetcdfHandle() {
@@ -34,7 +41,28 @@ NetcdfHandle::~NetcdfHandle() {
 
 Result<void> NetcdfHandle::close() {
   open_ = false;
+  if (!new_hdf5_file_.empty()) return close_hdf5();
   return check(library_.nc_close(id_), "the NetCDF file cannot be completed");
+}
+
+/// NetCDF 4.9 crashes when HDF5 cannot write while it closes a file. So nearly everything is
+/// written before, and HDF5 is left to us to close: NetCDF is not the last to have the file open.
+Result<void> NetcdfHandle::close_hdf5() {
+  constexpr const char* kDoing = "the NetCDF file cannot be completed";
+  RETURN_IF_ERROR(check(library_.nc_sync(id_), kDoing));
+  TRY(const auto hdf5, Hdf5Functions::load());
+  Hdf5Id file;
+  // HDF5 wants to be asked as NetCDF asked it, which depends on how NetCDF was built.
+  for (const auto degree : {H5F_CLOSE_STRONG, H5F_CLOSE_SEMI}) {
+    const Hdf5Id access(hdf5.H5Pcreate(hdf5.file_access), hdf5.H5Pclose);
+    hdf5.H5Pset_fclose_degree(access.get(), degree);
+    constexpr unsigned kReadAndWrite = 1;  // H5F_ACC_RDWR, whose macro calls into a library
+    file = Hdf5Id(hdf5.H5Fopen(new_hdf5_file_.c_str(), kReadAndWrite, access.get()), hdf5.H5Fclose);
+    if (file.valid()) break;
+  }
+  RETURN_IF_ERROR(check(library_.nc_close(id_), kDoing));
+  if (!file.close()) return hdf5.failure(kDoing);
+  return {};
 }
 
 Result<std::vector<int>> NetcdfHandle::variable_ids(int group) const {

@@ -29,6 +29,8 @@ class NetcdfHandle {
   Result<void> check(int status, const Parts&... doing) const {
     return library_.check(status, doing...);
   }
+  /// For what could not be written: it stays open until the process ends.
+  void abandon() { open_ = false; }
   /// Writes what is not written yet; only then is the file whole.
   Result<void> close();
 
@@ -58,9 +60,12 @@ class NetcdfHandle {
   Result<std::vector<StoredFilter>> filters_of(int group, int variable) const;
 
  private:
+  Result<void> close_hdf5();
+
   NetcdfLibrary library_;
   int id_;
   bool open_ = true;
+  std::string new_hdf5_file_ = {};  // its path; "" for others
 };
 
 }  // namespace tensorpress::files

@@ -6,9 +6,11 @@
 #include <netcdf.h>
 #include <netcdf_filter.h>
 
+#include <optional>
 #include <string>
 
 #include "base/errors.h"
+#include "files/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {
@@ -16,7 +18,7 @@ namespace tensorpress::files {
 // clang-format off
 #define TENSORPRESS_NETCDF_FUNCTIONS(FUNCTION) \
   FUNCTION(nc_close) FUNCTION(nc_copy_att) FUNCTION(nc_create) FUNCTION(nc_def_dim) \
-  FUNCTION(nc_def_var) FUNCTION(nc_def_var_chunking) \
+  FUNCTION(nc_def_var) FUNCTION(nc_def_var_chunking) FUNCTION(nc_def_var_deflate) \
   FUNCTION(nc_def_var_filter) FUNCTION(nc_enddef) FUNCTION(nc_free_string) FUNCTION(nc_get_att) \
   FUNCTION(nc_get_vara) \
   FUNCTION(nc_inq_att) FUNCTION(nc_inq_attname) FUNCTION(nc_inq_dim) FUNCTION(nc_inq_dimids) \
@@ -25,7 +27,7 @@ namespace tensorpress::files {
   FUNCTION(nc_inq_var_chunking) FUNCTION(nc_inq_var_fill) FUNCTION(nc_inq_var_filter_ids) \
   FUNCTION(nc_inq_var_filter_info) FUNCTION(nc_inq_varids) \
   FUNCTION(nc_open) FUNCTION(nc_put_att) FUNCTION(nc_put_vara) \
-  FUNCTION(nc_set_fill) FUNCTION(nc_strerror)
+  FUNCTION(nc_set_fill) FUNCTION(nc_strerror) FUNCTION(nc_sync)
 // clang-format on
 
 struct NetcdfLibrary {
@@ -36,14 +38,18 @@ struct NetcdfLibrary {
 
   static Result<NetcdfLibrary> load();
 
-  /// "NetCDF: Variable not found" behind what was being done.
+  /// Has HDF5's reasons kept; to be called when a file is open.
+  void listen() const;
+  /// "NetCDF: Variable not found" behind what was being done, or the operating system's reason.
   template <class... Parts>
   Result<void> check(int status, const Parts&... doing) const {
     if (status == NC_NOERR) return {};
-    const std::string reason = text(doing..., ": ", nc_strerror(status));
-    if (status == NC_ENOMEM) return too_large(reason);
-    return status > 0 ? io_error(reason) : corrupt(reason);
+    return failure(status, text(doing...));
   }
+
+ private:
+  Error failure(int status, const std::string& doing) const;
+  std::optional<SharedLibrary> library_;
 };
 
 }  // namespace tensorpress::files

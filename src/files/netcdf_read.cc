@@ -16,6 +16,7 @@
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
 #include "files/netcdf_numbers.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -247,6 +248,7 @@ class OpenFile : public NetcdfFile {
     if (variable.refusal.empty()) variable.refusal = refusal_of(variable, shape.type);
     TRY(variable.chunk_extents, file_->chunks_of(group, id, shape.extents.size()));
     TRY(variable.filters, file_->filters_of(group, id));
+    read_provenance(attributes, variable);
     variables_.push_back(std::move(variable));
     places_.push_back(place);
     return {};

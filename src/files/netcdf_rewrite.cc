@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "files/hdf5_filter_settings.h"
+#include "files/netcdf_conventions.h"
 #include "files/netcdf_handle.h"
 #include "files/rewrite_plan.h"
 
@@ -18,7 +18,7 @@ class ClassicRewrite {
 
   Result<void> run() {
     RETURN_IF_ERROR(define_dimensions());
-    RETURN_IF_ERROR(copy_attributes(NC_GLOBAL, NC_GLOBAL));
+    RETURN_IF_ERROR(copy_global_attributes());
     TRY(const auto ids, from_->variable_ids(from_->id()));
     for (const int id : ids) RETURN_IF_ERROR(define_variable(id));
     RETURN_IF_ERROR(to_->check(to_->library().nc_enddef(to_->id()), "cannot write the header"));
@@ -52,11 +52,49 @@ class ClassicRewrite {
   Result<void> copy_attributes(int from, int to) {
     TRY(const auto attributes, from_->attributes(from_->id(), from));
     for (const auto& attribute : attributes) {
-      RETURN_IF_ERROR(to_->check(
-          from_->library().nc_copy_att(from_->id(), from, attribute.name.c_str(), to_->id(), to),
-          "cannot copy attribute '", attribute.name, "'"));
+      RETURN_IF_ERROR(copy_attribute(from, to, attribute.name));
     }
     return {};
+  }
+
+  /// Without those of our own, and `own` in their place.
+  Result<void> copy_attributes(int from, int to, const std::vector<NetcdfAttribute>& own) {
+    TRY(const auto attributes, from_->attributes(from_->id(), from));
+    for (const auto& attribute : attributes) {
+      if (is_own_attribute(attribute.name)) continue;
+      RETURN_IF_ERROR(copy_attribute(from, to, attribute.name));
+    }
+    for (const auto& attribute : own) {
+      RETURN_IF_ERROR(to_->put_attribute(to_->id(), to, attribute));
+    }
+    return {};
+  }
+
+  Result<void> copy_attribute(int from, int to, const std::string& name) {
+    return to_->check(from_->library().nc_copy_att(from_->id(), from, name.c_str(), to_->id(), to),
+                      "cannot copy attribute '", name, "'");
+  }
+
+  Result<void> copy_global_attributes() {
+    TRY(const auto attributes, from_->attributes(from_->id(), NC_GLOBAL));
+    bool found = plan_.history_line.empty();
+    for (const auto& attribute : attributes) {
+      const bool history = attribute.name == kFileHistory && !plan_.history_line.empty() &&
+                           attribute.value.type == NetcdfType::text;
+      if (attribute.name == kFileHistory) found = true;
+      if (history) {
+        RETURN_IF_ERROR(put_history(text_of(attributes, kFileHistory)));
+      } else {
+        RETURN_IF_ERROR(copy_attribute(NC_GLOBAL, NC_GLOBAL, attribute.name));
+      }
+    }
+    return found ? Result<void>() : put_history("");
+  }
+
+  Result<void> put_history(const std::string& before) {
+    return to_->put_attribute(
+        to_->id(), NC_GLOBAL,
+        text_attribute(std::string(kFileHistory), history_text(plan_.history_line, before)));
   }
 
   Result<void> define_variable(int id) {
@@ -68,26 +106,39 @@ class ClassicRewrite {
                                                   shape.dimension_ids.data(), &made),
                                "cannot make variable '", shape.name, "'"));
     ENSURE(made == id);
-    if (const auto planned = plan_.find(shape.name); planned != plan_.end()) {
-      const std::vector<std::size_t> chunks(planned->second.chunk_extents.begin(),
-                                            planned->second.chunk_extents.end());
-      RETURN_IF_ERROR(
-          to_->check(library.nc_def_var_chunking(to_->id(), made, NC_CHUNKED, chunks.data()),
-                     "cannot cut variable '", shape.name, "' into chunks"));
-      const auto& values = planned->second.filter_values;
-      RETURN_IF_ERROR(to_->check(
-          library.nc_def_var_filter(to_->id(), made, kHdf5FilterId, values.size(), values.data()),
-          "cannot set our filter for variable '", shape.name, "'"));
+    const auto planned = plan_.variables.find(shape.name);
+    if (planned == plan_.variables.end()) return copy_attributes(id, made);
+    RETURN_IF_ERROR(set_storage(made, shape.name, planned->second));
+    return copy_attributes(id, made, planned->second.attributes);
+  }
+
+  Result<void> set_storage(int variable, const std::string& name, const PlannedVariable& planned) {
+    const NetcdfLibrary& library = to_->library();
+    const std::vector<std::size_t> chunks(planned.chunk_extents.begin(),
+                                          planned.chunk_extents.end());
+    RETURN_IF_ERROR(
+        to_->check(library.nc_def_var_chunking(to_->id(), variable, NC_CHUNKED, chunks.data()),
+                   "cannot cut variable '", name, "' into chunks"));
+    for (const StoredFilter& filter : planned.storage.filters) {
+      // NetCDF has its own way to set these two.
+      if (filter.id == kShuffleFilter) continue;
+      const int level = filter.values.empty() ? 0 : static_cast<int>(filter.values.front());
+      const int status =
+          filter.id == kDeflateFilter
+              ? library.nc_def_var_deflate(to_->id(), variable, 1, 1, level)
+              : library.nc_def_var_filter(to_->id(), variable, filter.id, filter.values.size(),
+                                          filter.values.data());
+      RETURN_IF_ERROR(to_->check(status, "cannot set a filter for variable '", name, "'"));
     }
-    return copy_attributes(id, made);
+    return {};
   }
 
   Result<void> copy_values(int id) {
     TRY(const auto shape, from_->shape_of(from_->id(), id));
     TRY(const auto type, from_->type_of(from_->id(), shape.type));
-    const auto planned = plan_.find(shape.name);
-    const auto box = planned != plan_.end() ? planned->second.chunk_extents
-                                            : boxes_for(shape.extents, type.bytes);
+    const auto planned = plan_.variables.find(shape.name);
+    const auto box = planned != plan_.variables.end() ? planned->second.chunk_extents
+                                                      : boxes_for(shape.extents, type.bytes);
     return for_each_box(shape.extents, box, [&](const auto& origin, const auto& extent) {
       return copy_box(id, shape.name, type.bytes, origin, extent);
     });
@@ -124,7 +175,9 @@ Result<void> rewrite_classic(const std::string& input, const std::string& output
   TRY(auto from, NetcdfHandle::open(input));
   // Of the formats with filters the one that has what classic files have, and nothing else.
   TRY(auto to, NetcdfHandle::create(output_place, NC_NETCDF4 | NC_CLASSIC_MODEL));
-  return ClassicRewrite(std::move(from), std::move(to), plan, progress).run();
+  auto done = ClassicRewrite(std::move(from), to, plan, progress).run();
+  if (!done.ok()) to->abandon();
+  return done;
 }
 
 }  // namespace tensorpress::files

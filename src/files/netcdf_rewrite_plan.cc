@@ -4,10 +4,7 @@
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "base/portable_math.h"
-#include "files/byte_files.h"
-#include "files/hdf5_file.h"
 #include "files/hdf5_filter_settings.h"
-#include "files/input_watch.h"
 #include "files/rewrite_plan.h"
 #include "stream/resolve.h"
 
@@ -23,7 +20,8 @@ double error_for_psnr(double decibels) {
   return std::min(portable_exp2(-decibels * kLog2Of10 / 20) * kRounding, kMost);
 }
 
-/// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep.
+/// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep. Where
+/// the values carry an earlier error, what that leaves.
 Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSource& source,
                         std::size_t threads) {
   const Bound& bound = *options.bound;
@@ -37,7 +35,7 @@ Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSourc
         "--ratio cannot be kept by a filter, which sees one chunk at a time; give "
         "--abs, --rel or --pw-rel");
   }
-  if (bound.kind() != Bound::Kind::relative) return bound;
+  if (bound.kind() != Bound::Kind::relative && !options.earlier_error) return bound;
   TRY(const Isa isa, active_isa());
   const auto boxes = boxes_for({source.shape().extents().begin(), source.shape().extents().end()},
                                size_of(source.dtype()));
@@ -46,11 +44,85 @@ Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSourc
   // All codecs with a bound find the same limit; this one learns nothing else on the way.
   TRY(const Codec codec, Codec::make("dense"));
   TRY(const auto resolved, stream::resolve_codec(codec, source, look, isa));
+  if (bound.kind() == Bound::Kind::pointwise_relative) {
+    return Bound::parse(resolved.codec.parameter("bound"));
+  }
   const std::string_view limit = resolved.codec.parameter("limit");
   double error = 0;
   const auto parsed = std::from_chars(limit.data(), limit.data() + limit.size(), error);
   ENSURE(parsed.ec == std::errc());
   return Bound::absolute(error);
+}
+
+bool is_exact(const std::optional<Bound>& bound) {
+  return bound && bound->value() == 0 && bound->kind() != Bound::Kind::psnr &&
+         bound->kind() != Bound::Kind::ratio;
+}
+
+PlannedVariable copied(Treatment treatment) {
+  return {.treatment = treatment};
+}
+
+Storage storage_of(const NetcdfVariable& variable) {
+  return {.contiguous = variable.chunk_extents.empty(), .filters = variable.filters};
+}
+
+Result<std::vector<std::uint64_t>> chunks_for(NetcdfFile& file, const NetcdfVariable& variable) {
+  if (!variable.chunk_extents.empty()) return variable.chunk_extents;
+  TRY(const auto notes, file.notes(variable));
+  auto extents = variable.extents;
+  // What grows by one does so without compressing its neighbours again.
+  for (std::size_t i = 0; i < extents.size() && extents.size() > 1; ++i) {
+    const bool grows =
+        std::ranges::find(notes.unlimited, variable.dimensions[i]) != notes.unlimited.end();
+    if (grows) extents[i] = 1;
+  }
+  return boxes_for(extents, size_of(DType::f32));
+}
+
+/// Our codecs do not shrink what must not change; shuffle and deflate do, a little. Other filters
+/// than these stay: they were chosen.
+Result<PlannedVariable> plan_exact(NetcdfFile& file, const NetcdfVariable& variable) {
+  std::uint32_t level = 4;
+  bool shuffled = false, deflated = false;
+  for (const StoredFilter& filter : variable.filters) {
+    if (filter.id > kFletcherFilter) return copied(Treatment::as_it_was);
+    shuffled = shuffled || filter.id == kShuffleFilter;
+    deflated = deflated || filter.id == kDeflateFilter;
+    if (filter.id == kDeflateFilter && !filter.values.empty()) level = filter.values.front();
+  }
+  if (shuffled && deflated) return copied(Treatment::as_it_was);
+  PlannedVariable planned{.treatment = Treatment::exact, .storage = shuffled_and_deflated(level)};
+  for (const StoredFilter& filter : variable.filters) {
+    if (filter.id == kFletcherFilter) planned.storage.filters.push_back({.id = filter.id});
+  }
+  TRY(planned.chunk_extents, chunks_for(file, variable));
+  return planned;
+}
+
+/// The step that our filter adds to a history; nothing where it loses nothing.
+void add_step(stream::History& history, const Hdf5FilterSettings& settings) {
+  stream::HistoryStep step{.codec = settings.codec.name()};
+  if (settings.bound && settings.bound->kind() != Bound::Kind::psnr) step.error = settings.bound;
+  if (step.error && step.error->value() == 0) return;
+  history.push_back(std::move(step));
+}
+
+/// What a variable says about itself when our filter has done its work on it.
+Provenance provenance_of(const NetcdfVariable& variable, const Hdf5FilterSettings& settings,
+                         const stream::BoundOptions& asked, stream::History history) {
+  Provenance provenance{.codec = settings.codec.name(), .bound = asked.bound};
+  const bool lost_before = !history.empty() && !asked.earlier_error;
+  add_step(history, settings);
+  // Counted from values that had lost something, it is not the bound against the first ones.
+  if (lost_before) provenance.bound = stream::error_of(history);
+  provenance.history = std::move(history);
+  const bool again = std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId},
+                                       &StoredFilter::id) != variable.filters.end();
+  provenance.filters_before = !variable.filters_before.empty() ? variable.filters_before
+                              : again                          ? to_text(shuffled_and_deflated())
+                                                               : to_text(storage_of(variable));
+  return provenance;
 }
 
 Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& variable,
@@ -65,42 +137,63 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
     return too_large("variable '", variable.path, "' and --fill have ", bound.fill_values.size(),
                      " fill values; the HDF5 filter takes at most ", kMaxHdf5FillValues);
   }
-  PlannedVariable planned;
+  if (variable.extents.empty()) return copied(Treatment::as_it_was);
+  TRY(stream::History history, history_of(file, variable, options.threads));
+  // A relative bound is kept already when it is the same share of the same range.
+  if (!options.earlier_loss.from_here && !history.empty() && bound.bound && !bound.value_range &&
+      bound.bound->to_string() == variable.kept_bound) {
+    return copied(Treatment::kept_already);
+  }
+  RETURN_IF_ERROR(count_from_first_values(variable, history, options.earlier_loss, bound));
+  if (is_exact(bound.bound) && !bound.earlier_error) return plan_exact(file, variable);
+
   Hdf5FilterSettings settings{.codec = options.codec, .fill_values = bound.fill_values};
   TRY(const auto source, file.source(variable));
   if (bound.bound) {
-    TRY(settings.bound, bound_for(bound, *source, options.threads));
-  }
-  planned.bound = settings.bound ? settings.bound->to_string() : options.codec.name();
-  TRY(planned.filter_values, settings.to_words());
-  planned.chunk_extents = variable.chunk_extents;
-  if (planned.chunk_extents.empty()) {
-    TRY(const auto notes, file.notes(variable));
-    auto extents = variable.extents;
-    // What grows by one does so without compressing its neighbours again.
-    for (std::size_t i = 0; i < extents.size() && extents.size() > 1; ++i) {
-      const bool grows =
-          std::ranges::find(notes.unlimited, variable.dimensions[i]) != notes.unlimited.end();
-      if (grows) extents[i] = 1;
+    auto kept = bound_for(bound, *source, options.threads);
+    if (!kept.ok() && bound.earlier_error) {
+      return with_way_out(variable, options.earlier_loss, kept.error());
     }
-    planned.chunk_extents = boxes_for(extents, size_of(DType::f32));
+    TRY(settings.bound, std::move(kept));
+    if (bound.earlier_error && settings.bound->value() == 0) return copied(Treatment::kept_already);
   }
+  PlannedVariable planned;
+  planned.bound = settings.bound ? settings.bound->to_string() : options.codec.name();
+  TRY(auto words, settings.to_words());
+  planned.storage.filters = {{.id = kHdf5FilterId, .values = std::move(words)}};
+  TRY(planned.chunk_extents, chunks_for(file, variable));
+  planned.attributes = to_attributes(provenance_of(variable, settings, bound, std::move(history)));
   return planned;
 }
 
+/// Into the plan, as a variable to write or one to copy.
+void add(RewritePlan& plan, const NetcdfVariable& variable, PlannedVariable planned) {
+  const Treatment treatment = planned.treatment;
+  if (treatment == Treatment::compressed || treatment == Treatment::exact) {
+    plan.variables[variable.path] = std::move(planned);
+  } else {
+    plan.copied[variable.path] = treatment;
+  }
+}
+
 Result<RewritePlan> plan_by_rules(NetcdfFile& file, const RewriteOptions& options) {
-  RewritePlan plan;
+  RewritePlan plan{.history_line = options.history_line};
   TRY(const auto chosen, options.per_variable.choose(file, options.variables, false));
   for (const auto& [variable, choice] : chosen) {
     RewriteOptions own = options;
     own.bound = choice.bound_beside(options.bound);
     if (choice.codec) own.codec = *choice.codec;
-    TRY(plan[variable->path], plan_variable(file, *variable, own));
+    TRY(PlannedVariable planned, plan_variable(file, *variable, own));
+    add(plan, *variable, std::move(planned));
   }
   return plan;
 }
 
 }  // namespace
+
+Storage shuffled_and_deflated(std::uint32_t level) {
+  return {.filters = {{.id = kShuffleFilter}, {.id = kDeflateFilter, .values = {level}}}};
+}
 
 std::vector<std::uint64_t> boxes_for(std::vector<std::uint64_t> extents,
                                      std::uint64_t element_bytes) {
@@ -141,7 +234,7 @@ Result<void> for_each_box(
 
 Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options) {
   if (!options.per_variable.empty()) return plan_by_rules(file, options);
-  RewritePlan plan;
+  RewritePlan plan{.history_line = options.history_line};
   std::vector<const NetcdfVariable*> chosen;
   for (const std::string& name : options.variables) {
     TRY(const auto* const variable, file.find(name));
@@ -162,44 +255,35 @@ Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options
     }
   }
   for (const NetcdfVariable* const variable : chosen) {
-    TRY(plan[variable->path], plan_variable(file, *variable, options));
+    TRY(PlannedVariable planned, plan_variable(file, *variable, options));
+    add(plan, *variable, std::move(planned));
   }
   return plan;
 }
 
-Result<std::vector<RewrittenVariable>> rewrite_file(const std::string& input,
-                                                    const std::string& output,
-                                                    const RewriteOptions& options) {
-  if (is_classic_file_name(output)) {
-    return unsupported("classic NetCDF files (.cdf) have no filters; name the output .nc or .h5");
-  }
-  TRY(const InputWatch watch, InputWatch::begin(input));
-  TRY(const auto file, NetcdfFile::open(input));
-  TRY(const RewritePlan plan, plan_rewrite(*file, options));
-  std::uint64_t total = 0;
-  for (const auto& variable : file->variables()) total += variable.bytes;
-  RewriteProgress progress(options, total);
-
-  TRY(const auto target, SharedFile::create(output));
-  const std::string& place = target->temporary_path();
-  RETURN_IF_ERROR(array_format_of(input) == ArrayFormat::netcdf_classic
-                      ? rewrite_classic(input, place, plan, progress)
-                      : rewrite_hdf5(input, place, plan, progress));
-  std::vector<RewrittenVariable> result;
-  for (const auto& variable : file->variables()) {
-    RewrittenVariable row{.path = variable.path,
-                          .type = variable.type,
-                          .extents = variable.extents,
-                          .bytes_in = variable.bytes};
-    TRY(row.bytes_out, hdf5_stored_bytes(place, variable.path));
-    if (const auto planned = plan.find(variable.path); planned != plan.end()) {
-      row.bound = planned->second.bound;
+Result<RewritePlan> plan_restoring(NetcdfFile& file, const RestoreOptions& options) {
+  RewritePlan plan{.history_line = options.history_line};
+  for (const NetcdfVariable& variable : file.variables()) {
+    const bool ours = std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId},
+                                        &StoredFilter::id) != variable.filters.end();
+    if (!ours) continue;
+    PlannedVariable planned{.treatment = Treatment::restored,
+                            .storage = shuffled_and_deflated(),
+                            .chunk_extents = variable.chunk_extents,
+                            .only_if_smaller = false};
+    if (!variable.filters_before.empty()) {
+      // What cannot be read there is not known.
+      auto before = parse_storage(variable.filters_before);
+      if (before.ok()) planned.storage = std::move(*before);
     }
-    result.push_back(std::move(row));
+    TRY(const stream::History history, history_of(file, variable, options.threads));
+    planned.attributes = history_attributes(history);
+    plan.variables[variable.path] = std::move(planned);
   }
-  RETURN_IF_ERROR(watch.check());
-  RETURN_IF_ERROR(target->finish());
-  return result;
+  if (plan.variables.empty()) {
+    return bad_argument("no variable is compressed with our filter, so there is nothing to undo");
+  }
+  return plan;
 }
 
 }  // namespace tensorpress::files

@@ -8,9 +8,12 @@
 #include "base/errors.h"
 #include "base/region.h"
 #include "files/byte_files.h"
+#include "files/file_descriptor.h"
+#include "files/hdf5_system_errors.h"
 #include "files/netcdf_file.h"
 #include "files/netcdf_handle.h"
 #include "files/netcdf_packing.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -43,6 +46,14 @@ std::string listed(const std::vector<std::string>& names) {
   return list;
 }
 
+/// NetCDF's complaints come without the name of the file, and are not about the data.
+Result<void> about_output(const std::string& path, Result<void> done) {
+  if (done.ok() || done.error().code == ErrorCode::unsupported) return done;
+  Error error = while_doing(text("cannot write ", output_name(path)), std::move(done).error());
+  if (error.code == ErrorCode::corrupt) error.code = ErrorCode::io;
+  return error;
+}
+
 class NetcdfTensorFile : public TensorFile {
  public:
   NetcdfTensorFile(std::unique_ptr<SharedFile> file, std::shared_ptr<NetcdfHandle> handle,
@@ -64,6 +75,7 @@ class NetcdfTensorFile : public TensorFile {
                          name_of(static_cast<NetcdfType>(type)), "; name the output .nc");
     }
     left_behind_ = notes.left_behind;
+    variable_name_ = notes.variable;
     const NetcdfLibrary& library = handle_->library();
     const int id = handle_->id();
     std::vector<int> dimensions;
@@ -109,13 +121,14 @@ class NetcdfTensorFile : public TensorFile {
     // Every element is written; filling first would write everything twice.
     int before = 0;
     library.nc_set_fill(id, NC_NOFILL, &before);
-    RETURN_IF_ERROR(handle_->check(library.nc_enddef(id), "cannot write the NetCDF header"));
+    RETURN_IF_ERROR(
+        written(handle_->check(library.nc_enddef(id), "cannot write the NetCDF header")));
     for (std::size_t i = 0; i < coordinates.size(); ++i) {
       const auto& values = notes.coordinates[i].values;
       const std::size_t start = 0, count = values.count();
-      RETURN_IF_ERROR(handle_->check(
+      RETURN_IF_ERROR(written(handle_->check(
           library.nc_put_vara(id, coordinates[i], &start, &count, values.bytes.data()),
-          "cannot write '", notes.coordinates[i].name, "'"));
+          "cannot write '", notes.coordinates[i].name, "'")));
     }
     return {};
   }
@@ -134,13 +147,17 @@ class NetcdfTensorFile : public TensorFile {
       packing_->pack(data, elements_here, packed.data());
       data = packed.data();
     }
-    return handle_->check(
-        handle_->library().nc_put_vara(handle_->id(), variable_, start.data(), count.data(), data),
-        "cannot write ", name_);
+    return about_output(
+        name_, handle_->check(handle_->library().nc_put_vara(handle_->id(), variable_, start.data(),
+                                                             count.data(), data),
+                              "variable '", variable_name_, "'"));
   }
 
+  /// Unless it is finished it is not wanted, and may not be writable.
+  ~NetcdfTensorFile() override { handle_->abandon(); }
+
   Result<void> finish() override {
-    RETURN_IF_ERROR(handle_->close());
+    RETURN_IF_ERROR(about_output(name_, handle_->close()));
     return file_->finish();
   }
 
@@ -155,11 +172,18 @@ class NetcdfTensorFile : public TensorFile {
   }
 
  private:
+  // NetCDF has one number for all that HDF5 may say, and nothing that is written is corrupt.
+  static Result<void> written(Result<void> done) {
+    if (done.ok() || done.error().code != ErrorCode::corrupt) return done;
+    return io_error(done.error().message, "; the disk may be full");
+  }
+
   std::unique_ptr<SharedFile> file_;
   std::shared_ptr<NetcdfHandle> handle_;
   DType dtype_;
   Shape shape_;
   std::string name_;
+  std::string variable_name_;
   int variable_ = 0;
   std::optional<NetcdfPacking> packing_;
   std::vector<std::string> left_behind_;
@@ -225,16 +249,25 @@ Result<NetcdfNotes> fitting_notes(const std::optional<NetcdfNotes>& given, DType
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
                                                          const std::optional<NetcdfNotes>& notes,
-                                                         std::optional<double> error) {
+                                                         std::optional<double> error,
+                                                         const stream::History& history,
+                                                         const std::string& made_from) {
   const bool classic = is_classic_file_name(path);
-  TRY(const NetcdfNotes fitting, fitting_notes(notes, dtype, shape, classic));
+  TRY(NetcdfNotes fitting, fitting_notes(notes, dtype, shape, classic));
+  erase_own_attributes(fitting.attributes);
+  for (auto& attribute : history_attributes(history_when_packed(history, fitting, dtype))) {
+    fitting.attributes.push_back(std::move(attribute));
+  }
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
-  TRY(auto file, SharedFile::create(path));
+  TRY(auto file, SharedFile::create(path, made_from));
   const std::string place = file->temporary_path();
-  TRY(auto handle, NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4));
+  take_system_error();  // an earlier file's
+  auto created = NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4);
+  if (!created.ok()) return about_output(path, std::move(created).error()).error();
+  auto handle = std::move(created).value();
   auto tensor =
       std::make_unique<NetcdfTensorFile>(std::move(file), std::move(handle), dtype, shape, path);
-  RETURN_IF_ERROR(tensor->define(fitting, classic, error));
+  RETURN_IF_ERROR(about_output(path, tensor->define(fitting, classic, error)));
   return std::unique_ptr<TensorFile>(std::move(tensor));
 }
 

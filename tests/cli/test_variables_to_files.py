@@ -23,7 +23,7 @@ def two(tensorpress):
 @pytest.mark.parametrize("chosen", [["--var", "A", "--var", "B"], ["--var", "*"]])
 def test_several_variables_need_a_folder(tensorpress, two, chosen, output):
     sentence = tensorpress.refuses("compress", "m.nc", *chosen, "--abs", "1e-3", "-o", output)
-    assert "several variables need a folder: -o DIR/" in sentence
+    assert "several variables need an output directory: -o DIR/" in sentence
     assert sorted(os.listdir(two)) == ["m.A.tpz", "m.nc"]
     assert (two / "m.A.tpz").read_bytes() == b"precious"
 

@@ -98,6 +98,15 @@ ssize_t pwrite64(int descriptor, const void* from, size_t count, off64_t offset)
   return pwrite(descriptor, from, count, offset);
 }
 
+/* HDF5 gives a file its length when it closes it. */
+int ftruncate(int descriptor, off_t length) {
+  return decide(kWrite) < 0 ? -1 : REAL(ftruncate)(descriptor, length);
+}
+
+int ftruncate64(int descriptor, off64_t length) {
+  return ftruncate(descriptor, length);
+}
+
 int fsync(int descriptor) {
   return decide(kSync) < 0 ? -1 : REAL(fsync)(descriptor);
 }

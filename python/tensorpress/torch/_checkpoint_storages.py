@@ -134,7 +134,7 @@ class Rules:
         for pattern, _ in self.patterns:
             if pattern not in self.matched:
                 raise ValueError(
-                    f"bounds has {pattern!r}, which is no tensor's name; names are those of the "
+                    f"bounds has {pattern!r}, which is not the name of a tensor; names are those of the "
                     'dicts, joined by points, such as "model.conv1.weight"'
                 )
 

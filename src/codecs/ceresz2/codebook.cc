@@ -191,7 +191,9 @@ kernels::huffman::PackTable Codebook::pack_table() const {
 }
 
 const Codebook& Codebook::standard() {
-  static const Codebook book = std::move(from_text(kDefaultCodebookText).value());
+  // Never destroyed: HDF5 may still compress chunks while the process ends.
+  static const Codebook& book =
+      *new const Codebook(std::move(from_text(kDefaultCodebookText).value()));
   return book;
 }
 

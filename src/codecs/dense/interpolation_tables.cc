@@ -136,8 +136,9 @@ ResidualTables::ResidualTables(std::span<const ResidualShape> shapes)
 }
 
 const ResidualTables& residual_tables() {
-  static const ResidualTables kTables(kShapes);
-  return kTables;
+  // Never destroyed: HDF5 may still compress chunks while the process ends.
+  static const ResidualTables& tables = *new const ResidualTables(kShapes);
+  return tables;
 }
 
 }  // namespace tensorpress::dense

@@ -48,7 +48,8 @@ LorenzoModel::LorenzoModel(const LorenzoLiterals& literals)
 }
 
 const LorenzoModel& LorenzoModel::standard() {
-  static const LorenzoModel model(lorenzo_literals());
+  // Never destroyed: HDF5 may still compress chunks while the process ends.
+  static const LorenzoModel& model = *new const LorenzoModel(lorenzo_literals());
   return model;
 }
 
