@@ -167,6 +167,7 @@ TensorCase take_tensor_case(ByteTaker& bytes) {
   if (info->error_bounded) options.bound = take_bound(bytes);
   const double fill = bytes.flag() ? -1e34 : take_number(bytes);
   if (bytes.flag()) options.fill_values = {fill};
+  options.whole_range = true;  // an unnamed fill value is an ordinary number here
   return {take_tensor(bytes, dtype, shape, fill), std::move(codec), std::move(options)};
 }
 

@@ -83,8 +83,12 @@ std::optional<Bound> error_of(const History& history) {
     if (!step.error || step.error->kind() != kind) return std::nullopt;
     const double next = step.error->value();
     // A share of what the steps before may have made larger: a + b (1 + a).
+    if (total == 0) {
+      total = next;
+      continue;
+    }
     const double share = kind == Bound::Kind::absolute ? next : next * (1 + total) * (1 + 0x1p-50);
-    total = total == 0 ? share : sum_rounded_up(total, share);
+    total = sum_rounded_up(total, share);
   }
   return Bound(kind, total);
 }

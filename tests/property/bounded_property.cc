@@ -199,6 +199,7 @@ Sample make_sample(std::uint64_t seed) {
       sample.options.bound = Bound::relative(std::pow(10.0, -6 * hostile.unit()));
   }
   if (hostile.one_in(2)) sample.options.fill_values = {-1e34};
+  sample.options.whole_range = true;  // half of the samples leave their fill value unnamed
   return sample;
 }
 

@@ -116,14 +116,23 @@ TEST(NpyHeader, ElementTypesInBothByteOrders) {
 
 TEST(NpyHeader, UnsupportedTypesAreNamed) {
   for (const char* const descr : {"'<i8'", "'<i4'", "'<u2'", "'|i1'", "'|b1'", "'<f16'", "'|O'",
-                                  "'<U10'", "'|S3'", "'<M8[ns]'", "'>V2'", "'|V4'", "''", "'<'",
-                                  "[('x', '<f4'), ('y', '<f4')]", "('<f4', (2,))"}) {
+                                  "'<U10'", "'|S3'", "'<M8[ns]'", "'>V2'", "'|V4'", "''", "'<'"}) {
     const auto header = parse_npy_dict(std::string("{'descr': ") + descr +
                                        ", 'fortran_order': False, 'shape': (1,)}");
     ASSERT_FALSE(header.ok()) << descr;
     EXPECT_EQ(header.error().code, ErrorCode::unsupported) << descr;
     EXPECT_NE(header.error().message.find(descr), std::string::npos) << header.error().message;
     EXPECT_NE(header.error().message.find("float32"), std::string::npos);
+  }
+}
+
+TEST(NpyHeader, StructuresAreRefusedWithTheWayToTheirFields) {
+  for (const char* const descr : {"[('x', '<f4'), ('y', '<f4')]", "('<f4', (2,))"}) {
+    const auto header = parse_npy_dict(std::string("{'descr': ") + descr +
+                                       ", 'fortran_order': False, 'shape': (1,)}");
+    ASSERT_FALSE(header.ok()) << descr;
+    EXPECT_EQ(header.error().code, ErrorCode::unsupported) << descr;
+    EXPECT_NE(header.error().message.find("array['field']"), std::string::npos);
   }
 }
 

@@ -208,7 +208,7 @@ TEST(WaferDiagnosis, AProgramThatThrowsEndsTheRunWithAnErrorOnWhateverThread) {
         expect_says(outcome_of_throwing(Throws::later, row, threads, shared).message,
                     {"a program threw", "thrown in a task"});
         expect_says(outcome_of_throwing(Throws::no_exception, row, threads, shared).message,
-                    {"a program threw", "no std::exception"});
+                    {"a program threw", "not a std::exception"});
       }
     }
   }
