@@ -2,11 +2,31 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "base/errors.h"
+#include "files/bounds_file.h"
+#include "usage.h"
 
 namespace tensorpress::cli {
 namespace {
+
+struct Flag {
+  const char* name;
+  const char* names;  // with what Python calls it
+  Bound::Kind kind;
+  const char* letter;
+  const char* help;
+};
+constexpr std::array<Flag, 4> kFlags = {
+    {{"--abs", "--abs,--absolute", Bound::Kind::absolute, "E",
+      "every value within E of the original"},
+     {"--rel", "--rel,--relative", Bound::Kind::relative, "E",
+      "within E of the value range, max - min"},
+     {"--pw-rel", "--pw-rel,--pointwise-relative", Bound::Kind::pointwise_relative, "E",
+      "within E of the value itself"},
+     {"--psnr", "--psnr", Bound::Kind::psnr, "P",
+      "a peak signal-to-noise ratio of at least P decibels"}}};
 
 Result<double> parse_number(std::string_view text) {
   double value = 0;
@@ -28,32 +48,54 @@ Result<ValueRange> parse_range(const std::string& range) {
   return ValueRange{low, high};
 }
 
+/// "tas=0.01", or a plain number. check_values has looked at the number.
+struct GivenBound {
+  std::string name;  // "" for all
+  double value = 0;
+};
+
+GivenBound split(const std::string& word) {
+  const std::size_t equals = word.rfind('=');
+  if (equals == std::string::npos) return {"", std::strtod(word.c_str(), nullptr)};
+  return {word.substr(0, equals), std::strtod(word.c_str() + equals + 1, nullptr)};
+}
+
+bool names_variable(const std::string& word) {
+  return word.find('=') != std::string::npos;
+}
+
 }  // namespace
 
-void BoundOptions::declare(CLI::App& app) {
+void BoundOptions::declare(CLI::App& app, Names names) {
   const std::string group = kBoundGroup;
-  CLI::Option* const options[] = {
-      app.add_option("--abs", absolute_, "every value within E of the original")->option_text("E"),
-      app.add_option("--rel", relative_, "within E of the value range, max - min")
-          ->option_text("E"),
-      app.add_option("--pw-rel", pointwise_, "within E of the value itself")->option_text("E"),
-      app.add_option("--psnr", psnr_, "a peak signal-to-noise ratio of at least P decibels")
-          ->option_text("P"),
-      app.add_option("--ratio", ratio_, "the tightest bound that makes samples R times smaller")
-          ->option_text("R")};
-  for (CLI::Option* const option : options) {
-    option->group(group);
-    for (CLI::Option* const other : options) {
-      if (other != option) option->excludes(other);
-    }
+  const bool named = names == Names::allowed;
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    const Flag& flag = kFlags[i];
+    app.add_option(flag.names, bounds_[i], flag.help)
+        ->option_text(named ? text(flag.letter, "|NAME=", flag.letter) : flag.letter)
+        ->type_name(named ? std::string(kNumberOrNamed) : "FLOAT")
+        ->allow_extra_args(false)
+        ->group(group);
   }
-  app.add_option("--fill", fills_,
+  app.add_option("--ratio", ratio_, "the tightest bound that makes samples R times smaller")
+      ->option_text("R")
+      ->group(group);
+  if (named) {
+    app.add_option(
+           "--bounds", file_,
+           "a TOML file with a bound for each variable, by name or pattern; what neither it "
+           "nor NAME=E names is copied")
+        ->option_text("FILE")
+        ->group(group);
+  }
+  app.add_option("--fill,--fill-value", fills_,
                  "a value that stands for no data: kept bit for bit, not in the range; may be "
                  "repeated")
       ->option_text("V")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--range", range_, "the value range for --rel, to save looking for it")
+  app.add_option("--range,--value-range", range_,
+                 "the value range for --rel, to save looking for it")
       ->option_text("LO:HI")
       ->group(group);
   app.add_flag("--whole-range", whole_range_,
@@ -63,7 +105,8 @@ void BoundOptions::declare(CLI::App& app) {
 }
 
 bool BoundOptions::given() const {
-  return absolute_ || relative_ || pointwise_ || psnr_ || ratio_;
+  return ratio_ || !file_.empty() ||
+         std::ranges::any_of(bounds_, [](const Words& words) { return !words.empty(); });
 }
 
 Result<void> BoundOptions::check_for(const Codec& codec) const {
@@ -78,21 +121,79 @@ Result<void> BoundOptions::check_for(const Codec& codec) const {
                       "--rel E, --pw-rel E, --psnr P or --ratio R");
 }
 
+std::string BoundOptions::first_named() const {
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    const auto found = std::ranges::find_if(bounds_[i], names_variable);
+    if (found != bounds_[i].end()) return text(kFlags[i].name, " ", *found);
+  }
+  return file_.empty() ? "" : text("--bounds ", file_);
+}
+
+Result<std::optional<Bound>> BoundOptions::plain() const {
+  std::optional<Bound> bound;
+  std::string flag;
+  const auto take = [&](const char* name, Bound next) -> Result<void> {
+    if (bound && flag == name) return bad_argument(name, " is given twice; leave one out");
+    if (bound) return bad_argument(flag, " and ", name, " exclude each other; leave one out");
+    bound = next;
+    flag = name;
+    return next.check();
+  };
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    for (const std::string& word : bounds_[i]) {
+      if (names_variable(word)) continue;
+      RETURN_IF_ERROR(take(kFlags[i].name, Bound(kFlags[i].kind, split(word).value)));
+    }
+  }
+  if (ratio_) RETURN_IF_ERROR(take("--ratio", Bound::ratio(*ratio_)));
+  return bound;
+}
+
 Result<stream::BoundOptions> BoundOptions::options() const {
+  if (const std::string named = first_named(); !named.empty()) {
+    return bad_argument(named, " is for the variables of a NetCDF or HDF5 file; one tensor takes ",
+                        "a plain number");
+  }
+  return options_for_all();
+}
+
+Result<stream::BoundOptions> BoundOptions::options_for_all() const {
   stream::BoundOptions options;
-  if (absolute_) options.bound = Bound::absolute(*absolute_);
-  if (relative_) options.bound = Bound::relative(*relative_);
-  if (pointwise_) options.bound = Bound::pointwise_relative(*pointwise_);
-  if (psnr_) options.bound = Bound::psnr(*psnr_);
-  if (ratio_) options.bound = Bound::ratio(*ratio_);
-  if (options.bound) RETURN_IF_ERROR(options.bound->check());
+  TRY(options.bound, plain());
   options.fill_values = fills_;
   options.whole_range = whole_range_;
-  if (!range_.empty()) {
-    if (!relative_) return bad_argument("--range is of use only with --rel");
-    TRY(options.value_range, parse_range(range_));
+  if (range_.empty()) return options;
+  if (!first_named().empty()) {
+    return bad_argument("--range is of one variable, and bounds are given for several; write ",
+                        "range = [LO, HI] into a file for --bounds");
   }
+  if (!options.bound || options.bound->kind() != Bound::Kind::relative) {
+    return bad_argument("--range is of use only with --rel");
+  }
+  TRY(options.value_range, parse_range(range_));
   return options;
+}
+
+Result<files::VariableBounds> BoundOptions::per_variable() const {
+  files::VariableBounds rules;
+  if (first_named().empty()) return rules;
+  if (!file_.empty()) RETURN_IF_ERROR(files::read_bounds(file_, rules));
+  for (std::size_t i = 0; i < kFlags.size(); ++i) {
+    for (const std::string& word : bounds_[i]) {
+      if (!names_variable(word)) continue;
+      const GivenBound given = split(word);
+      const Bound bound(kFlags[i].kind, given.value);
+      RETURN_IF_ERROR(bound.check());
+      RETURN_IF_ERROR(
+          rules.add(files::VariableRule::with(given.name, bound, text(kFlags[i].name, " ", word))));
+    }
+  }
+  TRY(const auto bound, plain());
+  if (bound) {
+    RETURN_IF_ERROR(
+        rules.add(files::VariableRule::with("*", *bound, text("the plain ", bound->to_string()))));
+  }
+  return rules;
 }
 
 }  // namespace tensorpress::cli

@@ -44,8 +44,10 @@ Result<void> InterruptibleByteSink::append(std::span<const std::byte> bytes) {
 }
 
 Result<void> InterruptibleTensorSink::write(const Region& region, const TensorView& elements) {
-  RETURN_IF_ERROR(check_interruption());
-  return sink_.write(region, elements);
+  auto done = check_interruption();
+  if (done.ok()) done = sink_.write(region, elements);
+  failed_ = !done.ok();
+  return done;
 }
 
 }  // namespace tensorpress::cli

@@ -21,6 +21,8 @@ class InterruptibleByteSink : public stream::ByteSink {
  public:
   explicit InterruptibleByteSink(stream::ByteSink& sink) : sink_(sink) {}
   Result<void> append(std::span<const std::byte> bytes) override;
+  bool can_rewind() const override { return sink_.can_rewind(); }
+  Result<void> rewind() override { return sink_.rewind(); }
 
  private:
   stream::ByteSink& sink_;
@@ -31,9 +33,12 @@ class InterruptibleTensorSink : public stream::TensorSink {
  public:
   explicit InterruptibleTensorSink(stream::TensorSink& sink) : sink_(sink) {}
   Result<void> write(const Region& region, const TensorView& elements) override;
+  /// Whether an error came from here and not from where the elements come from.
+  bool failed() const { return failed_; }
 
  private:
   stream::TensorSink& sink_;
+  bool failed_ = false;
 };
 
 }  // namespace tensorpress::cli

@@ -5,23 +5,36 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "codecs/bounded/parameters.h"
+#include "messages.h"
 
 namespace tensorpress::cli {
 namespace {
 
+/// A codebook and the notes about a NetCDF variable have hundreds of characters; --json has all.
+std::string shortened(const std::string& whole) {
+  constexpr std::size_t kLongest = 100, kShown = 40;
+  if (whole.size() <= kLongest) return whole;
+  return text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
+}
+
 std::string in_words(const std::string& name, const Json& value) {
+  const bool is_notes = name.starts_with("netcdf");
+  if (is_notes && value.is_object()) {
+    return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
   if (value.is_string()) {
-    // A codebook and the notes about a NetCDF variable have hundreds of characters; --json has all.
-    constexpr std::size_t kLongest = 100, kShown = 40;
     const auto whole = value.get<std::string>();
-    const bool may_be_long = name != "codebook" && !name.starts_with("netcdf");
-    return may_be_long || whole.size() <= kLongest
-               ? whole
-               : text(whole.substr(0, kShown), "... (", whole.size(), " characters)");
+    return name == "codebook" || is_notes ? shortened(whole) : whole;
   }
   if (value.is_number_float()) return rounded(value.get<double>(), 6);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_null()) return "none";
+  if (value.is_array() && name.starts_with("fill")) {
+    std::string numbers;
+    for (const Json& number : value) numbers += text(numbers.empty() ? "" : " ", number.dump());
+    return numbers;
+  }
   if (value.is_array()) {
     std::string extents;
     for (const Json& extent : value) extents += text(extents.empty() ? "" : "x", extent.dump());
@@ -49,18 +62,22 @@ void print_json(const Json& object, std::FILE* to) {
   std::fwrite(line.data(), 1, line.size(), to);
 }
 
-void print_fields(const Json& object, std::FILE* to) {
+std::string fields_in_words(const Json& object) {
   std::size_t width = 0;
   for (const auto& [name, value] : object.items()) width = std::max(width, name.size());
+  std::string lines;
   for (const auto& [name, value] : object.items()) {
-    std::string line = text(name, std::string(width + 2 - name.size(), ' '), in_words(name, value));
     // Attributes come from files, which may want to play with the terminal.
-    std::replace_if(
-        line.begin(), line.end(),
-        [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }, ' ');
-    line += '\n';
-    std::fwrite(line.data(), 1, line.size(), to);
+    lines +=
+        printable(text(name, std::string(width + 2 - name.size(), ' '), in_words(name, value)));
+    lines += '\n';
   }
+  return lines;
+}
+
+void print_fields(const Json& object, std::FILE* to) {
+  const std::string lines = fields_in_words(object);
+  std::fwrite(lines.data(), 1, lines.size(), to);
 }
 
 Json to_json(const Shape& shape) {
@@ -77,15 +94,32 @@ Json to_json(double value) {
   return value;
 }
 
+Json number_or_text(std::string_view value) {
+  // from_chars would also take "inf" and "nan", which JSON has no numbers for.
+  const bool may_be_number =
+      !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  const bool is_number = may_be_number && error == std::errc{} && stop == end;
+  return is_number ? to_json(number) : Json(value);
+}
+
+Json numbers_to_json(std::span<const double> numbers) {
+  Json list = Json::array();
+  for (const double number : numbers) list.push_back(to_json(number));
+  return list;
+}
+
 Json parameters_to_json(const Codec& codec) {
   Json parameters = Json::object();
   for (const Parameter& parameter : codec.parameters()) {
-    const std::string& value = parameter.value;
-    if (value.empty()) continue;
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool whole = error == std::errc{} && end == value.data() + value.size();
-    parameters[parameter.name] = whole ? Json(number) : Json(value);
+    if (parameter.value.empty()) continue;
+    const auto fills = parameter.name == bounded::kFillParameter.name
+                           ? bounded::parse_fills(parameter.value)
+                           : Result<std::vector<double>>(std::vector<double>());
+    parameters[parameter.name] =
+        fills.ok() && !fills->empty() ? numbers_to_json(*fills) : number_or_text(parameter.value);
   }
   return parameters;
 }

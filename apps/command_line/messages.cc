@@ -6,12 +6,16 @@
 
 namespace tensorpress::cli {
 
-void print_message(std::string_view sentence) {
-  std::string line = text("tensorpress: ", sentence);
+std::string printable(std::string_view words) {
+  std::string line(words);
   for (char& character : line) {
     if (static_cast<unsigned char>(character) < ' ' || character == 127) character = ' ';
   }
-  line += '\n';
+  return line;
+}
+
+void print_message(std::string_view sentence) {
+  const std::string line = text(printable(text("tensorpress: ", sentence)), "\n");
   std::fputs(line.c_str(), stderr);
 }
 

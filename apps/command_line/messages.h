@@ -9,6 +9,9 @@
 namespace tensorpress::cli {
 
 /// Line breaks and other control characters, which may come from hostile file names, are replaced.
+std::string printable(std::string_view words);
+
+/// Printable, behind the program's name.
 void print_message(std::string_view sentence);
 
 /// What the library says about an error, with the flags that are its way out.

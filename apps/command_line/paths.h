@@ -1,4 +1,4 @@
-// Names of files on the command line: what an output is called when nobody says, and outputs that
+// Names of files on the command line: what an output is called by default, and outputs that
 // must not be written to. "-" is a pipe.
 #pragma once
 
@@ -17,10 +17,21 @@ inline bool is_pipe(const std::string& path) {
 /// "dir/x.npy" -> "dir/x.tpz"; "-" stays "-".
 std::string default_output(const std::string& input, const std::string& extension);
 
-/// Where a decompressed copy goes: to `output`, or when that is empty to the default, which may be
-/// the original and is therefore never replaced.
-Result<std::string> output_of_copy(const std::string& input, const std::string& output,
-                                   const std::string& extension);
+/// Whether an output is a directory: it is one, or its name ends in '/'.
+bool names_directory(const std::string& path);
+/// Makes a directory that does not exist yet; only the last part of its name may be new.
+Result<void> make_directory(const std::string& path);
+
+/// Where what is made of each input goes: `output` for one input, a file of the input's name and
+/// this extension in the directory `output`, or beside the input if `output` is empty. Refuses,
+/// before anything is written: one file for several inputs, two inputs with one output, and pipes
+/// and directories among several.
+Result<std::vector<std::string>> outputs_of(const std::vector<std::string>& inputs,
+                                            const std::string& output,
+                                            const std::string& extension);
+
+/// Refuses a pipe or a directory among several inputs.
+Result<void> check_several(const std::vector<std::string>& inputs);
 
 /// "No such file or directory", before anybody guesses what kind of file the name stands for.
 Result<void> check_exists(const std::string& input);
@@ -30,7 +41,7 @@ Result<void> check_exists(const std::string& input);
 Result<void> check_not_input(const std::vector<std::string>& inputs, const std::string& output,
                              std::string_view option = "-o");
 
-/// For tensors and streams: the same, and no binary data on a terminal.
-Result<void> check_output(const std::string& input, const std::string& output);
+/// No binary data on a terminal.
+Result<void> check_no_terminal(const std::string& output);
 
 }  // namespace tensorpress::cli

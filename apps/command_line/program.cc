@@ -7,9 +7,9 @@
 #include <iostream>
 #include <new>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/near_names.h"
 #include "base/text.h"
 #include "history_line.h"
 #include "interruption.h"
@@ -59,6 +59,36 @@ int flush_output(ExitStatus status) {
   return static_cast<int>(status);
 }
 
+/// `help wafer run` is `wafer run --help`, and `version` is --version.
+std::vector<std::string> with_verbs_for_flags(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return arguments;
+  if (arguments.front() == "version" && arguments.size() == 1) return {"--version"};
+  if (arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+  return arguments;
+}
+
+/// "--slice=", which CLI11 takes for "--slice" and the next word for its value; "" if there is
+/// none.
+std::string empty_option(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      return text(argument.substr(0, argument.size() - 1),
+                  " is empty; give a value or leave it out");
+    }
+  }
+  return {};
+}
+
+std::string no_verb(const std::string& word, const std::vector<DeclaredVerb>& verbs) {
+  std::vector<std::string> possible = {"help", "version"};
+  for (const DeclaredVerb& verb : verbs) possible.push_back(verb.app->get_name());
+  return text("'", word, "' is not a verb", did_you_mean(word, possible));
+}
+
 int parse_and_run(const Program& program, int argc, const char* const* argv) {
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", text(program.name, " " TENSORPRESS_VERSION_STRING));
@@ -69,20 +99,23 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
 
   if (argc < 2) return bad_usage(program, "no verb is given", "");
   // For the installation: made from the same declarations as --help.
-  const std::string_view first = argv[1];
+  std::vector<std::string> arguments = with_verbs_for_flags(argc, argv);
+  const std::string first = arguments.front();
   if (first == "--man" || first == "--completion-bash") {
     std::cout << (first == "--man" ? man_page(app, TENSORPRESS_VERSION_STRING)
                                    : bash_completion(app));
     return flush_output(ExitStatus::fine);
   }
   const bool known = std::any_of(verbs.begin(), verbs.end(), [&](const DeclaredVerb& verb) {
-    return verb.app->get_name() == argv[1];
+    return verb.app->get_name() == first;
   });
-  if (!known && argv[1][0] != '-') {
-    return bad_usage(program, text("'", argv[1], "' is not a verb"), "");
+  if (!known && !first.starts_with('-')) return bad_usage(program, no_verb(first, verbs), "");
+  if (std::string wrong = empty_option(arguments); !wrong.empty()) {
+    return bad_usage(program, std::move(wrong), known ? first : "");
   }
   try {
-    app.parse(argc, argv);
+    std::ranges::reverse(arguments);  // CLI11 takes them from the end
+    app.parse(arguments);
   } catch (const CLI::Success& help_or_version) {
     if (!program.silent) app.exit(help_or_version);
     return flush_output(ExitStatus::fine);

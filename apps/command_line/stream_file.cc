@@ -10,6 +10,7 @@
 #include "files/netcdf_file.h"
 #include "files/npy.h"
 #include "paths.h"
+#include "stream/format.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -52,6 +53,14 @@ Result<void> check_is_stream(const std::string& path) {
   return {};
 }
 
+bool is_stream_file(const std::string& path) {
+  if (!is_regular_file(path)) return false;
+  const auto source = files::open_bytes(path);
+  std::array<std::byte, stream::kPrologueBytes> begin{};
+  return source.ok() && (*source)->size() >= begin.size() && (*source)->read_at(0, begin).ok() &&
+         stream::check_prologue(begin).ok();
+}
+
 bool is_npy_file(const std::string& path) {
   return is_regular_file(path) && first_bytes(path) == files::kNpyMagic;
 }
@@ -61,7 +70,8 @@ Result<void> check_stream_name(const std::string& path) {
   std::ranges::transform(extension, extension.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   });
-  constexpr std::array kOthers = {".npy", ".npz", ".raw"};
+  constexpr std::array kOthers = {".npy",  ".npz", ".raw", ".bin", ".dat",
+                                  ".zarr", ".png", ".csv", ".txt"};
   if (std::ranges::find(kOthers, extension) == kOthers.end() && !files::is_array_file_name(path)) {
     return {};
   }

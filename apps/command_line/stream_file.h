@@ -11,6 +11,8 @@ namespace tensorpress::cli {
 /// Damaged streams and pipes pass: whoever reads them has more to say.
 Result<void> check_is_stream(const std::string& path);
 
+/// Whether it begins as a .tpz stream does; false for pipes.
+bool is_stream_file(const std::string& path);
 /// Whether it begins as a .npy file does; false for pipes.
 bool is_npy_file(const std::string& path);
 

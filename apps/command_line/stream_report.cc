@@ -2,19 +2,54 @@
 
 #include <cstdlib>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "files/netcdf_notes.h"
 #include "paths.h"
+#include "stream/history.h"
 
 namespace tensorpress::cli {
 namespace {
+
+bool is_netcdf_note(std::string_view name) {
+  return name == "netcdf" || name.starts_with("netcdf.");
+}
 
 /// NaN and infinity (empty tensors) end up as null.
 double quotient(std::uint64_t above, std::uint64_t below) {
   return static_cast<double>(above) / static_cast<double>(below);
 }
 
+/// The notes about a NetCDF variable, which a stream keeps as text in one piece or several, as the
+/// object that they are; null if they are damaged.
+Json netcdf_to_json(std::span<const Attribute> attributes) {
+  std::string whole;
+  for (const Attribute& attribute : attributes) {
+    if (is_netcdf_note(attribute.name)) whole += attribute.value;
+  }
+  const auto parsed = parse_json_object<Json>(whole);
+  return parsed.ok() ? *parsed : Json();
+}
+
+Json attributes_to_json(std::span<const Attribute> attributes) {
+  Json fields = Json::object();
+  const Json notes = netcdf_to_json(attributes);
+  for (const Attribute& attribute : attributes) {
+    const bool is_note = is_netcdf_note(attribute.name) && !notes.is_null();
+    if (!is_note) fields[attribute.name] = attribute.value;
+    if (is_note && attribute.name == "netcdf") fields["netcdf"] = notes;
+  }
+  return fields;
+}
+
 }  // namespace
+
+std::optional<Bound> total_error(const StreamInfo& info) {
+  const auto before = stream::history_before(info.attributes);
+  if (!before.ok() || before->empty()) return std::nullopt;
+  const auto history = stream::history_with(info);
+  return history.ok() ? stream::error_of(*history) : std::nullopt;
+}
 
 Json describe(const StreamInfo& info) {
   Json fields;
@@ -39,10 +74,9 @@ Json describe(const StreamInfo& info) {
   for (const Fact& fact : facts(info.codec, info.shape, info.dtype)) {
     fields[fact.name] = to_json(fact.value);
   }
+  if (const auto total = total_error(info)) fields["total_error"] = total->to_string();
   if (!info.attributes.empty()) {
-    Json attributes = Json::object();
-    for (const Attribute& attribute : info.attributes) attributes[attribute.name] = attribute.value;
-    fields["attributes"] = attributes;
+    fields["attributes"] = attributes_to_json(info.attributes);
   }
   return fields;
 }
@@ -53,7 +87,9 @@ std::string error_in_words(const StreamInfo& info) {
   const std::string_view bound = info.codec.parameter("bound");
   if (bound.starts_with("pw-rel")) return text("error at most ", bound.substr(7), " of each value");
   const double number = std::strtod(std::string(limit).c_str(), nullptr);
-  return text("max_abs_error at most ", rounded(number));
+  const std::string own = text("max_abs_error at most ", rounded(number));
+  const auto total = total_error(info);
+  return total ? text(own, ", ", rounded(total->value()), " against the first values") : own;
 }
 
 std::uint64_t bytes_in_file(const StreamInfo& info) {
@@ -87,10 +123,8 @@ double gb_per_s(std::uint64_t bytes, double seconds) {
 std::string remark_on_raw_chunks(const StreamInfo& info) {
   const double raw = info.statistic("raw_chunks").value_or(0);
   if (raw == 0) return {};
-  return text(
-      "stored raw: ", raw, " of ", info.chunk_count,
-      " chunks, exact but not smaller, because coding them would need more room or could not "
-      "hold their values");
+  return text("stored uncompressed: ", raw, " of ", info.chunk_count,
+              " chunks, because compression would not save space there");
 }
 
 }  // namespace tensorpress::cli

@@ -10,6 +10,10 @@ namespace tensorpress::cli {
 /// The codec's own figures (matrix_bytes, flops_compress, ...) are among the fields.
 Json describe(const StreamInfo& info);
 
+/// What all steps of a stream's history have lost together; absent where there is no step before
+/// its own, or where they do not add up.
+std::optional<Bound> total_error(const StreamInfo& info);
+
 /// "max_abs_error 0.001" for codecs with a bound, "l2_error 3.1" for others.
 std::string error_in_words(const StreamInfo& info);
 

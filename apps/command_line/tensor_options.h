@@ -13,8 +13,12 @@ namespace tensorpress::cli {
 class RawFormatOptions {
  public:
   void declare(CLI::App& app);
-  /// Absent when neither was given: the file describes itself. One without the other is an error.
+  /// What was said of raw files in general; absent when nothing was. One without the other is an
+  /// error.
   Result<std::optional<files::RawFormat>> format() const;
+  /// Of the file at `path`: what was said, completed by what its name says
+  /// (files/raw_format.h). Absent when the file describes itself or nothing is known.
+  Result<std::optional<files::RawFormat>> format_of(const std::string& path) const;
 
  private:
   std::optional<std::string> shape_;

@@ -33,8 +33,14 @@ std::string wanted(Kind kind, int how_many = 1) {
 }
 
 /// What is wrong with a value; "" if nothing is.
-std::string complaint(const CLI::Option& option, const std::string& value) {
+std::string complaint(const CLI::Option& option, const std::string& given) {
   const Kind kind = kind_of(option);
+  const std::size_t equals =
+      option.get_type_name() == kNumberOrNamed ? given.rfind('=') : std::string::npos;
+  if (equals != std::string::npos && equals + 1 == given.size()) {
+    return text(option.get_name(), " is ", given, ", which ends without a number");
+  }
+  const std::string value = equals == std::string::npos ? given : given.substr(equals + 1);
   if (value.empty()) {
     return text(option.get_name(), " is empty; give ", wanted(kind),
                 option.get_required() ? "" : " or leave it out");
@@ -55,10 +61,10 @@ std::string complaint(const CLI::Option& option, const std::string& value) {
     too_large = errno == ERANGE;
   }
   const bool wraps = kind == Kind::count && value.find('-') != std::string::npos;
-  if (*end == '\0' && wraps) return text(option.get_name(), " is ", value, ", which is negative");
-  if (*end != '\0') return text(option.get_name(), " is ", value, ", not ", wanted(kind));
+  if (*end == '\0' && wraps) return text(option.get_name(), " is ", given, ", which is negative");
+  if (*end != '\0') return text(option.get_name(), " is ", given, ", not ", wanted(kind));
   if (!too_large) return {};
-  return text(option.get_name(), " is ", value, ", beyond the range of ",
+  return text(option.get_name(), " is ", given, ", beyond the range of ",
               kind == Kind::number ? "a double" : "64 bits");
 }
 

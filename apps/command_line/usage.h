@@ -10,6 +10,9 @@
 
 namespace tensorpress::cli {
 
+/// CLI11's name for the type of an option that takes a number or NAME=NUMBER.
+inline constexpr std::string_view kNumberOrNamed = "FLOAT or NAME=FLOAT";
+
 /// Makes every option of the verb and of its verbs refuse empty values (which "$UNSET" in a script
 /// gives), words that are no numbers, and numbers that the type would wrap or round to infinity.
 void check_values(CLI::App& verb);

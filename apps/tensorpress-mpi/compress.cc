@@ -10,7 +10,10 @@
 #include "bound_options.h"
 #include "codec_options.h"
 #include "crew_look.h"
+#include "files/hdf5_register.h"
+#include "files/netcdf_file.h"
 #include "files/tensor_files.h"
+#include "filter.h"
 #include "in_step.h"
 #include "messages.h"
 #include "paths.h"
@@ -22,6 +25,7 @@
 #include "stream_options.h"
 #include "stream_report.h"
 #include "tensor_options.h"
+#include "variable_source.h"
 
 namespace tensorpress::mpi {
 namespace {
@@ -31,6 +35,8 @@ constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 struct Options {
   std::string input;
   std::string output;
+  std::string variable;
+  cli::ForceOption force;
   cli::CodecOptions codec;
   cli::BoundOptions bound;
   cli::RawFormatOptions raw;
@@ -127,6 +133,57 @@ class ParallelWriter {
   AlignedBuffer wave_;
 };
 
+struct OpenInput {
+  std::unique_ptr<files::NetcdfFile> file;  // of a variable
+  std::unique_ptr<stream::TensorSource> source;
+  std::string remark = {};
+};
+
+/// The variable that was asked for, or the only one that is data.
+Result<const files::NetcdfVariable*> find_variable(const files::NetcdfFile& file,
+                                                   const std::string& name) {
+  if (!name.empty()) return file.find(name);
+  const files::NetcdfVariable* only = nullptr;
+  std::string listed;
+  for (const auto& variable : file.variables()) {
+    if (variable.coordinate || !variable.refusal.empty()) continue;
+    listed += text(listed.empty() ? "" : ", ", variable.path);
+    if (only != nullptr) continue;
+    only = &variable;
+  }
+  if (only == nullptr) return bad_argument("no variable can be compressed");
+  if (listed != only->path) {
+    return bad_argument("it has several variables: ", listed, "; choose with --var NAME");
+  }
+  return only;
+}
+
+/// A tensor in a file of its own, or a variable, whose attributes and fill values `write` gets.
+Result<OpenInput> open_input(const Options& options, stream::WriteOptions& write) {
+  TRY(const auto raw, options.raw.format_of(options.input));
+  OpenInput opened;
+  const auto format = files::array_format_of(options.input);
+  if (raw || format == files::ArrayFormat::other) {
+    if (!options.variable.empty()) {
+      return bad_argument("--var names a variable of a NetCDF or HDF5 file, and '", options.input,
+                          "' is neither");
+    }
+    TRY(opened.source, files::open_tensor(options.input, raw));
+    return opened;
+  }
+  if (format == files::ArrayFormat::hdf5) {
+    RETURN_IF_ERROR(files::register_hdf5_filter(&hdf5::kFilterClass));
+  }
+  TRY(opened.file, files::NetcdfFile::open(options.input));
+  TRY(const auto* const variable, find_variable(*opened.file, options.variable));
+  TRY(auto source,
+      cli::open_variable(*opened.file, *variable,
+                         {.from_here_name = "tensorpress compress --from-here"}, write));
+  opened.source = std::move(source.source);
+  opened.remark = std::move(source.remark);
+  return opened;
+}
+
 Result<StreamInfo> compress(const Crew& crew, const Options& options, const std::string& path) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
@@ -134,13 +191,16 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   TRY(write.bound, options.bound.options());
   RETURN_IF_ERROR(options.stream.apply_to(write));
   RETURN_IF_ERROR(options.bound.check_for(codec));
-  TRY(const auto raw, options.raw.format());
   TRY(const Isa isa, crew.together([] { return active_isa(); }));
-  TRY(const auto source, crew.together([&]() -> Result<std::unique_ptr<stream::TensorSource>> {
-    RETURN_IF_ERROR(check_files(options.input, path));
+  TRY(const OpenInput opened, crew.together([&]() -> Result<OpenInput> {
+    RETURN_IF_ERROR(check_files(options.input, path, options.force));
     RETURN_IF_ERROR(cli::check_stream_name(path));
-    return cli::about(options.input, files::open_tensor(options.input, raw));
+    return cli::about(options.input, open_input(options, write));
   }));
+  const auto& source = opened.source;
+  if (crew.is_first() && !opened.remark.empty()) {
+    cli::print_message(text(options.input, ": ", opened.remark));
+  }
   RETURN_IF_ERROR(
       crew.check_same("tensor", text(name_of(source->dtype()), " ", source->shape().to_string())));
 
@@ -155,7 +215,7 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
     return too_large("chunks of ", plan.grid.chunk_shape().to_string(), " make ",
                      plan.grid.chunk_count(), " of them, too many; name larger ones");
   }
-  TRY(const auto output, SharedOutput::create(crew, path));
+  TRY(const auto output, SharedOutput::create(crew, path, options.input));
   TRY(StreamInfo info, ParallelWriter(crew, plan, resolved.hints, *source, *output, write.threads,
                                       options.memory_mebibytes * kMebibyte, isa)
                            .write());
@@ -163,10 +223,16 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   return info;
 }
 
+/// "run.tpz", or "run.ocean.TEMP.tpz" of a variable in a group.
+std::string default_output(const Options& options) {
+  std::string variable = options.variable;
+  std::ranges::replace(variable, '/', '.');
+  return cli::default_output(options.input, text(variable.empty() ? "" : ".", variable, ".tpz"));
+}
+
 Result<cli::ExitStatus> run(const Options& options) {
   const Crew crew;
-  const std::string output =
-      options.output.empty() ? cli::default_output(options.input, ".tpz") : options.output;
+  const std::string output = options.output.empty() ? default_output(options) : options.output;
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, compress(crew, options, output));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -190,10 +256,14 @@ Result<cli::ExitStatus> run(const Options& options) {
 
 cli::Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".npy or raw file to compress")
+  app.add_option("IN", options->input, ".npy, raw, NetCDF or HDF5 file to compress")
       ->required()
       ->option_text(" ");
-  app.add_option("-o,--output", options->output, "where to")->option_text("OUT (IN with .tpz)");
+  app.add_option("-o,--output", options->output, "output file")->option_text("OUT (IN with .tpz)");
+  options->force.declare(app);
+  app.add_option("--var", options->variable,
+                 "variable of a NetCDF or HDF5 file (GROUP/NAME); the only one if absent")
+      ->option_text("NAME");
   options->bound.declare(app);
   options->codec.declare(app);
   options->raw.declare(app);
@@ -211,10 +281,11 @@ cli::Action declare(CLI::App& app) {
 }  // namespace
 
 cli::Verb compress_verb() {
-  return {"compress", "make a tensor smaller: .npy or raw to .tpz",
+  return {"compress", "make a tensor smaller: .npy, raw, NetCDF or HDF5 to .tpz",
           "  mpirun -n 4 tensorpress-mpi compress x.npy --rel 1e-4 -o x.tpz\n"
           "  mpirun -n 4 tensorpress-mpi compress field.raw --shape 20x180x360 --dtype f32 --abs "
-          "0.01",
+          "0.01\n"
+          "  mpirun -n 4 tensorpress-mpi compress run.nc --var TEMP --rel 1e-4 -o temp.tpz",
           declare};
 }
 

@@ -6,10 +6,8 @@
 
 #include "crew.h"
 #include "files/byte_files.h"
-#include "files/netcdf_file.h"
 #include "files/npy.h"
 #include "files/region_runs.h"
-#include "files/tensor_files.h"
 #include "in_step.h"
 #include "messages.h"
 #include "paths.h"
@@ -17,6 +15,7 @@
 #include "stream/reader.h"
 #include "stream_file.h"
 #include "stream_report.h"
+#include "tensor_name.h"
 #include "tensor_options.h"
 
 namespace tensorpress::mpi {
@@ -25,6 +24,7 @@ namespace {
 struct Options {
   std::string input;
   std::string output;
+  cli::ForceOption force;
   bool raw = false;
   cli::ThreadsOption threads;
   bool json = false;
@@ -57,22 +57,26 @@ class SharedTensor : public stream::TensorSink {
 
 struct OpenStream {
   std::string output;
+  cli::TensorFormat format;
   std::unique_ptr<stream::ByteSource> source;
   stream::StreamReader reader;
 };
 
 Result<OpenStream> open_stream(const Options& options) {
   RETURN_IF_ERROR(cli::check_is_stream(options.input));
-  TRY(std::string path,
-      cli::output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
-  RETURN_IF_ERROR(check_files(options.input, path));
-  if (!options.raw && files::is_array_file_name(path)) {
+  std::string path = options.output.empty()
+                         ? cli::default_output(options.input, options.raw ? ".raw" : ".npy")
+                         : options.output;
+  RETURN_IF_ERROR(check_files(options.input, path, options.force));
+  TRY(const auto format, cli::format_of_output(path, options.raw));
+  if (format == cli::TensorFormat::array) {
     return bad_argument("'", path, "' would be a NetCDF or HDF5 file, which many processes do not ",
                         "write here; tensorpress decompress does, or name a .npy");
   }
   TRY(auto source, files::open_bytes(options.input));
   TRY(auto reader, cli::about(options.input, stream::StreamReader::open(*source)));
-  return OpenStream{std::move(path), std::move(source), std::move(reader)};
+  if (!options.raw) RETURN_IF_ERROR(cli::check_type_in_name(path, reader.info().dtype));
+  return OpenStream{std::move(path), format, std::move(source), std::move(reader)};
 }
 
 Result<StreamInfo> decompress(const Crew& crew, const Options& options) {
@@ -82,12 +86,9 @@ Result<StreamInfo> decompress(const Crew& crew, const Options& options) {
   RETURN_IF_ERROR(crew.check_same("stream", text(name_of(info.dtype), " ", info.shape.to_string(),
                                                  " in ", info.bytes_out, " bytes")));
   std::string header;
-  if (!options.raw) {
-    TRY(const bool npy, files::has_npy_header(path));
-    if (npy) header = files::npy_header(info.dtype, info.shape);
-  }
+  if (opened.format == cli::TensorFormat::npy) header = files::npy_header(info.dtype, info.shape);
 
-  TRY(const auto output, SharedOutput::create(crew, path));
+  TRY(const auto output, SharedOutput::create(crew, path, options.input));
   SharedTensor tensor(*output, info.shape, header.size());
   stream::ReadOptions read;
   read.threads = options.threads.threads();
@@ -123,10 +124,11 @@ Result<cli::ExitStatus> run(const Options& options) {
 cli::Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("IN", options->input, ".tpz file")->required()->option_text(" ");
-  app.add_option("-o,--output", options->output,
-                 "where to: .npy, anything else is raw; replaces a file that is there")
+  app.add_option("-o,--output", options->output, "output file: .npy, or raw numbers as .raw")
       ->option_text("OUT (IN with .npy)");
-  app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
+  options->force.declare(app);
+  app.add_flag("--raw", options->raw,
+               "write elements only, little-endian, in C order, under any name");
   options->threads.declare(app, 1);
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return in_step([&] { return run(*options); }); };

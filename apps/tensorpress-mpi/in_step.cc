@@ -21,7 +21,8 @@ Result<cli::ExitStatus> in_step(const std::function<Result<cli::ExitStatus>()>& 
   return internal_error("the job was ended");
 }
 
-Result<void> check_files(const std::string& input, const std::string& output) {
+Result<void> check_files(const std::string& input, const std::string& output,
+                         const cli::ForceOption& force) {
   if (cli::is_pipe(input) || cli::is_pipe(output)) {
     return bad_argument(
         "many processes cannot share a pipe; name files, or use tensorpress without -mpi");
@@ -33,7 +34,7 @@ Result<void> check_files(const std::string& input, const std::string& output) {
     return bad_argument(input,
                         " is a pipe or a device, which many processes cannot share; name a file");
   }
-  return cli::check_output(input, output);
+  return force.check({input}, output);
 }
 
 }  // namespace tensorpress::mpi

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "force_option.h"
 #include "verb.h"
 
 namespace tensorpress::mpi {
@@ -12,7 +13,9 @@ namespace tensorpress::mpi {
 /// ends the whole job instead of letting them wait.
 Result<cli::ExitStatus> in_step(const std::function<Result<cli::ExitStatus>()>& run);
 
-/// Every rank reads its own part and writes it where it belongs, so both must be files.
-Result<void> check_files(const std::string& input, const std::string& output);
+/// Every rank reads its own part and writes it where it belongs, so both must be files. An output
+/// that exists is replaced only with --force.
+Result<void> check_files(const std::string& input, const std::string& output,
+                         const cli::ForceOption& force);
 
 }  // namespace tensorpress::mpi

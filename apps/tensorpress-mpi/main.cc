@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   const int status = tensorpress::cli::run_program(
       {.name = "tensorpress-mpi",
-       .summary = "Makes tensors smaller with many processes; the bytes are those of tensorpress.",
+       .summary = "Compresses tensors with many processes; writes the same bytes as tensorpress.",
        .footer =
            "  mpirun -n 4 tensorpress-mpi compress big.raw --shape 512x1024x1024 --dtype f32 "
            "--rel 1e-4\n"

@@ -68,10 +68,11 @@ SharedOutput::~SharedOutput() {
 }
 
 Result<std::unique_ptr<SharedOutput>> SharedOutput::create(const Crew& crew,
-                                                           const std::string& path) {
+                                                           const std::string& path,
+                                                           const std::string& made_from) {
   auto state = std::make_unique<State>();
   RETURN_IF_ERROR(crew.first_alone([&]() -> Result<void> {
-    TRY(state->file, files::SharedFile::create(path));
+    TRY(state->file, files::SharedFile::create(path, made_from));
     state->temporary_path = state->file->temporary_path();
     return {};
   }));

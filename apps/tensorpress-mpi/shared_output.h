@@ -15,8 +15,9 @@ namespace tensorpress::mpi {
 
 class SharedOutput {
  public:
-  /// Called by all ranks, as is `finish`.
-  static Result<std::unique_ptr<SharedOutput>> create(const Crew& crew, const std::string& path);
+  /// Called by all ranks, as is `finish`. The file gets the permissions and times of `made_from`.
+  static Result<std::unique_ptr<SharedOutput>> create(const Crew& crew, const std::string& path,
+                                                      const std::string& made_from);
   ~SharedOutput();
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;

@@ -55,13 +55,11 @@ Result<std::vector<std::string>> outputs_for(
     const std::string& input, const std::string& output,
     const std::vector<const files::NetcdfVariable*>& variables) {
   namespace fs = std::filesystem;
-  std::error_code ignored;
-  const bool folder =
-      !output.empty() && (output.ends_with('/') || fs::is_directory(output, ignored));
+  const bool folder = !output.empty() && names_directory(output);
   const bool file = !output.empty() && !folder;
   if (file && variables.size() > 1) {
-    return bad_argument(is_pipe(output) ? "standard output" : text("'", output, "'"),
-                        " is no folder; several variables need a folder: -o DIR/");
+    return bad_argument("several variables need an output directory: -o DIR/ instead of -o ",
+                        output);
   }
   const fs::path beside = folder ? fs::path(output) : fs::path(input).parent_path();
   std::vector<std::string> outputs;
@@ -69,7 +67,7 @@ Result<std::vector<std::string>> outputs_for(
   for (const auto* const variable : variables) {
     std::string name = variable->path;
     std::ranges::replace(name, '/', '.');
-    name = text(fs::path(input).stem().string(), ".", name, ".tpz");
+    name = text(is_pipe(input) ? "stdin" : fs::path(input).stem().string(), ".", name, ".tpz");
     outputs.push_back(file ? output : (beside / name).string());
     const auto [other, is_new] = made_from.emplace(outputs.back(), variable->path);
     if (!is_new) {
@@ -77,7 +75,6 @@ Result<std::vector<std::string>> outputs_for(
                           "' would both become '", outputs.back(),
                           "'; compress one at a time: --var NAME -o FILE.tpz");
     }
-    RETURN_IF_ERROR(check_output(input, outputs.back()));
   }
   return outputs;
 }

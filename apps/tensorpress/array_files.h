@@ -23,7 +23,7 @@ Result<std::vector<const files::NetcdfVariable*>> chosen_variables(
     const files::NetcdfFile& file, const std::vector<std::string>& names);
 
 /// A file for each variable: "run.TEMP.tpz" beside "run.nc", or in the folder `output`; `output`
-/// itself for a single variable. Refuses what would be written twice, and the input.
+/// itself for a single variable. Refuses what would be written twice.
 Result<std::vector<std::string>> outputs_for(
     const std::string& input, const std::string& output,
     const std::vector<const files::NetcdfVariable*>& variables);

@@ -9,6 +9,7 @@
 #include "benchmark/dct_energy_study.h"
 #include "codec_options.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "messages.h"
 #include "paths.h"
@@ -39,6 +40,7 @@ struct Options {
   std::vector<double> fill_values;
   std::string plugin_path;
   std::string html;
+  ForceOption force;
   bool json = false;
   const CLI::App* app = nullptr;  // knows the options that were given
   const CLI::Option* codec_option = nullptr;
@@ -175,7 +177,7 @@ Result<ExitStatus> run_study(const Options& options) {
   if (options.files.empty()) {
     return bad_argument("the study dct-energy needs images: .png, .npy or CIFAR-10's .bin files");
   }
-  RETURN_IF_ERROR(check_not_input(options.files, options.output, "--output"));
+  RETURN_IF_ERROR(options.force.check(options.files, options.output, "--output"));
   TRY(const auto energy,
       benchmark::run_dct_energy_study(
           options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
@@ -245,7 +247,7 @@ Result<ExitStatus> run(const Options& options) {
   for (const std::size_t threads : options.threads) {
     if (threads < 1) return bad_argument("--threads is 0; it must be at least 1");
   }
-  RETURN_IF_ERROR(check_not_input(options.files, options.html, "--html"));
+  RETURN_IF_ERROR(options.force.check(options.files, options.html, "--html"));
   if (options.peers) return run_comparison(options);
   if (!options.html.empty()) return bad_argument("--html is a page of --peers");
   return options.files.empty() ? run_images(options) : run_files(options);
@@ -307,6 +309,7 @@ Action declare(CLI::App& app) {
                  "packing values in memory, one thread, without a container");
   app.add_option("--images", options->images, "for the study: how many images at most (1000)");
   app.add_option("--output", options->output, "for the study: the page to write (dct-energy.html)");
+  options->force.declare(app);
   app.add_flag("--json", options->json, "print JSON, a row per case");
   return [options] { return run(*options); };
 }

@@ -8,7 +8,7 @@
 #include "benchmark/own_contenders.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/peers/plugin_path.h"
-#include "benchmark/raw_name.h"
+#include "files/raw_format.h"
 #include "files/text_files.h"
 #include "json_output.h"
 #include "messages.h"
@@ -85,11 +85,11 @@ Result<Contenders> contenders_of(const PeersOptions& options) {
 }
 
 Result<benchmark::LoadedField> load(const std::string& file, const PeersOptions& options) {
-  const auto raw = options.raw ? options.raw : benchmark::raw_format_of_name(file);
+  const auto raw = options.raw ? options.raw : files::raw_format_of_file(file);
   TRY(const auto source, about(file, files::open_tensor(file, raw, files::Access::random)));
   AlignedBuffer scratch;
   TRY(const TensorView view, source->read(Region::whole(source->shape()), scratch));
-  return benchmark::load_field(benchmark::field_name_of(file), view, options.fill_values);
+  return benchmark::load_field(files::field_name_of(file), view, options.fill_values);
 }
 
 Json row_to_json(const ContestRow& row, int repetitions) {

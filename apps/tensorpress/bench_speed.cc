@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "base/errors.h"
-#include "benchmark/raw_name.h"
 #include "benchmark/speed.h"
+#include "files/raw_format.h"
 #include "json_output.h"
 #include "messages.h"
 
@@ -73,7 +73,7 @@ Result<double> matmul_speed(const Codec& matmul, const TensorView& batch,
 /// A copy of the file's tensor, contiguous and in `memory`.
 Result<TensorView> read_field(const std::string& file, const std::optional<files::RawFormat>& given,
                               AlignedBuffer& memory) {
-  const auto raw = given ? given : benchmark::raw_format_of_name(file);
+  const auto raw = given ? given : files::raw_format_of_file(file);
   TRY(const auto source, about(file, files::open_tensor(file, raw)));
   AlignedBuffer scratch;
   TRY(const TensorView view, source->read(Region::whole(source->shape()), scratch));

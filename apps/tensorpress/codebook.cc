@@ -9,6 +9,7 @@
 #include "benchmark/dense_training.h"
 #include "files/codebook_file.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
 #include "report/codebook_page.h"
@@ -76,6 +77,7 @@ struct BuildOptions {
   std::string codec = "ceresz2";
   std::uint32_t symbols = ceresz2::kDefaultSymbols;
   std::string output;
+  ForceOption force;
   bool text = false;
   const CLI::App* app = nullptr;  // knows the options that were given
 };
@@ -110,7 +112,7 @@ Result<ExitStatus> build_ceresz2(const BuildOptions& options) {
   if (!options.output.empty() && options.text) {
     return bad_argument("--text prints the codebook and -o writes it to a file; leave one out");
   }
-  RETURN_IF_ERROR(check_not_input(options.data.files(), options.output));
+  RETURN_IF_ERROR(options.force.check(options.data.files(), options.output));
   TRY(const auto sets, options.data.count(options.symbols));
   std::vector<const benchmark::DeltaDistribution*> all;
   for (const auto& set : sets) all.push_back(&set);
@@ -136,15 +138,15 @@ Result<ExitStatus> build_dense(const BuildOptions& options) {
   if (options.data.relative) training.relative_bounds = {*options.data.relative};
   training.fill_values = options.data.fill_values;
   TRY(training.raw, options.data.raw.format());
-  TRY(const auto tables, benchmark::train_dense(options.data.files(), training));
   const std::filesystem::path folder = options.output;
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"lorenzo_tables.cc", &tables.lorenzo}, {"interpolation_shapes.txt", &tables.interpolation}};
-  for (const auto& [name, source] : parts) {
-    const std::string path = (folder / name).string();
-    RETURN_IF_ERROR(check_not_input(options.data.files(), path));
-    RETURN_IF_ERROR(files::write_text(path, *source));
+  const std::string lorenzo = (folder / "lorenzo_tables.cc").string();
+  const std::string interpolation = (folder / "interpolation_shapes.txt").string();
+  for (const std::string& path : {lorenzo, interpolation}) {
+    RETURN_IF_ERROR(options.force.check(options.data.files(), path));
   }
+  TRY(const auto tables, benchmark::train_dense(options.data.files(), training));
+  RETURN_IF_ERROR(files::write_text(lorenzo, tables.lorenzo));
+  RETURN_IF_ERROR(files::write_text(interpolation, tables.interpolation));
   return ExitStatus::fine;
 }
 
@@ -235,6 +237,7 @@ struct StudyOptions {
   benchmark::StudyOptions study;
   std::string codebook = "default";
   std::string page;
+  ForceOption force;
   bool json = false;
 };
 
@@ -279,7 +282,7 @@ Json to_json(const benchmark::CodebookStudy& study) {
 Result<ExitStatus> run_study(const StudyOptions& options) {
   std::vector<std::string> inputs = options.data.files();
   inputs.push_back(options.codebook);
-  RETURN_IF_ERROR(check_not_input(inputs, options.page, "--html"));
+  RETURN_IF_ERROR(options.force.check(inputs, options.page, "--html"));
   TRY(const auto sets, options.data.count(std::ranges::max(options.study.symbols)));
   TRY(const auto codebook, open_codebook(options.codebook));
   benchmark::StudyOptions study_options = options.study;
@@ -311,6 +314,7 @@ Action declare(CLI::App& app) {
   build_app->add_option("--symbols", build->symbols, "differences that get a code (2000)");
   build_app->add_option("-o,--output", build->output,
                         "where it goes: FILE.json; for dense a folder");
+  build->force.declare(*build_app);
   build_app->add_flag("--text", build->text, "print it as a stream's header holds it");
 
   auto show = std::make_shared<ShowOptions>();
@@ -328,6 +332,7 @@ Action declare(CLI::App& app) {
   study_app->add_option("--codebook", study->codebook,
                         "the static codebook to compare with each data set's own (default)");
   study_app->add_option("--html", study->page, "write a page with the figures");
+  study->force.declare(*study_app);
   study_app->add_flag("--json", study->json, "print one JSON object");
 
   return [=] {

@@ -1,35 +1,44 @@
-// tensorpress compress: a tensor from a file or pipe becomes a .tpz stream; variables of NetCDF and
+// tensorpress compress: tensors from files or a pipe become .tpz streams; variables of NetCDF and
 // HDF5 files become one each, or the whole file is written again with our filter.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 
 #include "array_files.h"
 #include "base/errors.h"
+#include "batch.h"
 #include "bound_options.h"
+#include "bound_remark.h"
 #include "codec_options.h"
 #include "files/byte_files.h"
 #include "files/earlier_loss.h"
-#include "files/provenance.h"
+#include "files/spooled_input.h"
+#include "force_option.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/resolve.h"
+#include "stream_again.h"
 #include "stream_file.h"
 #include "stream_options.h"
 #include "stream_report.h"
 #include "table.h"
 #include "tensor_options.h"
+#include "variable_source.h"
 #include "verification.h"
+#include "verify_files.h"
 #include "whole_files.h"
 
 namespace tensorpress::cli {
 namespace {
 
 struct Options {
-  std::string input;
+  std::vector<std::string> inputs;
+  std::string input;  // the one of them that is worked on, and its output
   std::string output;
+  ForceOption force;
   CodecOptions codec;
   BoundOptions bound;
   RawFormatOptions raw;
@@ -48,7 +57,7 @@ files::EarlierLoss earlier_loss(const Options& options) {
 Result<stream::WriteOptions> write_options(const Options& options) {
   stream::WriteOptions write;
   write.threads = options.threads.threads();
-  TRY(write.bound, options.bound.options());
+  TRY(write.bound, options.bound.options_for_all());
   RETURN_IF_ERROR(options.stream.apply_to(write));
   return write;
 }
@@ -65,15 +74,30 @@ struct Job {
 struct Done {
   StreamInfo info;
   double seconds = 0;
+  std::string bound_remark = {};
   Verification verification = {};
 };
+
+/// Codecs with a bound, one of which is the default, take no whole numbers.
+Result<void> check_type(const Options& options, const Codec& codec, DType dtype) {
+  const std::vector<CodecInfo> all = codecs();
+  const auto info = std::ranges::find(all, codec.name(), &CodecInfo::name);
+  if (info == all.end() || !info->error_bounded || is_floating(dtype)) {
+    return options.bound.check_for(codec);
+  }
+  return bad_argument("its elements are ", name_of(dtype), ", and codec ", codec.name(),
+                      " takes f32, f64, f16 and bf16; --codec dct-chop takes whole numbers, or ",
+                      "convert them first, in NumPy with array.astype('float32')");
+}
 
 /// Everything from the opened input to the finished output file.
 Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   const auto begin = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR(check_output(options.input, job.output));
-  TRY(const auto file, files::AtomicFile::create(job.output));
-  RETURN_IF_ERROR(about(job.name, options.bound.check_for(codec)));
+  RETURN_IF_ERROR(options.force.check_data(options.inputs, job.output));
+  RETURN_IF_ERROR(about(job.name, check_type(options, codec, job.source->dtype())));
+  TRY(const auto file, files::AtomicFile::create(
+                           job.output, is_pipe(options.input) ? std::string() : options.input));
+  TRY(std::string bound_remark, about(job.name, remark_on_bound(job.write.bound, *job.source)));
   note_interruptions();
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
@@ -86,9 +110,9 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   TRY(StreamInfo info, about(job.name, std::move(written)));
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  Done done{std::move(info), took.count()};
+  Done done{std::move(info), took.count(), std::move(bound_remark)};
   if (options.verify) {
-    TRY(const auto raw, options.raw.format());
+    TRY(const auto raw, options.raw.format_of(options.input));
     TRY(done.verification,
         verify_stream(options.input, raw, job.output, options.threads.threads(), job.variable));
   }
@@ -103,89 +127,103 @@ Json to_json(const Options& options, const Done& done) {
   return fields;
 }
 
-/// What is said on stderr after the result, `about_what` first; the status that follows from it.
-ExitStatus remark(const Options& options, const std::string& about_what, const std::string& output,
-                  const Done& done) {
-  if (const std::string remark = remark_on_raw_chunks(done.info); !remark.empty()) {
-    print_message(text(about_what, remark));
+/// What is said on stderr after the result, `about_what` first, and the status that follows.
+void add_remarks(const Options& options, const std::string& about_what, const std::string& output,
+                 const Done& done, FileReport& report) {
+  for (const std::string& remark : {done.bound_remark, remark_on_raw_chunks(done.info)}) {
+    if (!remark.empty()) report.remarks.push_back(text(about_what, remark));
   }
-  if (!options.verify || done.verification.ok) return ExitStatus::fine;
-  print_message(text(output, ": ", done.verification.reason));
-  return ExitStatus::check_failed;
+  if (!options.verify || done.verification.ok) return;
+  report.remarks.push_back(text(output, ": ", done.verification.reason));
+  report.status = ExitStatus::check_failed;
 }
 
-Result<ExitStatus> compress_tensor(const Options& options) {
-  const std::string output =
-      options.output.empty() ? default_output(options.input, ".tpz") : options.output;
-  if (options.verify && (is_pipe(options.input) || is_pipe(output))) {
-    return bad_argument("--verify reads both files again and cannot do that with a pipe");
+/// From a pipe that may have been looked at already, or by name; a stream is compressed again.
+Result<std::unique_ptr<stream::TensorSource>> open_source(const Options& options,
+                                                          const Codec& codec,
+                                                          stream::WriteOptions& write,
+                                                          std::optional<files::FileInput> pipe) {
+  TRY(const auto raw, options.raw.format_of(options.input));
+  if (!raw && !pipe && is_stream_file(options.input)) {
+    if (options.verify) {
+      return bad_argument("--verify compares with the original, and '", options.input,
+                          "' is a compressed stream; use tensorpress verify with the original");
+    }
+    return about(options.input, open_stream_again(options.input, earlier_loss(options), write));
   }
-  TRY(const auto raw, options.raw.format());
-  TRY(const Codec codec, options.codec.codec());
-  TRY(stream::WriteOptions write, write_options(options));
   const auto access =
       stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
+  return about(options.input, pipe ? files::open_tensor(std::move(*pipe), raw, access)
+                                   : files::open_tensor(options.input, raw, access));
+}
+
+Result<FileReport> compress_tensor(const Options& options,
+                                   std::optional<files::FileInput> pipe = {}) {
+  const std::string output =
+      options.output.empty() ? default_output(options.input, ".tpz") : options.output;
+  TRY(const Codec codec, options.codec.codec());
+  TRY(stream::WriteOptions write, write_options(options));
+  TRY(write.bound, options.bound.options());
   if (!options.variables.empty()) {
     return bad_argument("--var names a variable of a NetCDF or HDF5 file, and '", options.input,
                         "' is neither");
   }
-  TRY(auto source, about(options.input, files::open_tensor(options.input, raw, access)));
+  TRY(auto source, open_source(options, codec, write, std::move(pipe)));
   TRY(const Done done, perform(options, codec,
                                {.name = options.input,
                                 .output = output,
                                 .source = std::move(source),
                                 .write = std::move(write)}));
-  std::FILE* const report = is_pipe(output) ? stderr : stdout;
-  if (options.json) {
-    print_json(to_json(options, done), report);
-  } else {
-    std::fputs(compression_in_one_line(options.input, output, done.info, done.seconds).c_str(),
-               report);
-    if (options.verify) print_fields(done.verification.fields, report);
+  FileReport report{.fields = to_json(options, done),
+                    .bytes_in = done.info.bytes_in(),
+                    .bytes_out = done.info.bytes_out,
+                    .to = is_pipe(output) ? stderr : stdout};
+  report.lines = compression_in_one_line(options.input, output, done.info, done.seconds);
+  if (options.verify) report.lines += fields_in_words(done.verification.fields);
+  const bool several = options.inputs.size() > 1;
+  if (several) report.fields["output"] = output;
+  add_remarks(options, several ? text(options.input, ": ") : "", output, done, report);
+  return report;
+}
+
+/// The variables, each with its own bound if it has one.
+Result<std::vector<files::ChosenVariable>> chosen_with_bounds(const Options& options,
+                                                              const files::NetcdfFile& file) {
+  TRY(const auto rules, options.bound.per_variable());
+  if (!rules.empty()) {
+    TRY(auto chosen, rules.choose(file, options.variables, true));
+    if (chosen.empty()) return bad_argument("no variable has a bound");
+    return chosen;
   }
-  return remark(options, "", output, done);
+  TRY(const auto variables, chosen_variables(file, options.variables));
+  std::vector<files::ChosenVariable> chosen;
+  for (const auto* const variable : variables) chosen.push_back({variable, {}});
+  return chosen;
 }
 
 Result<Job> job_for(const Options& options, files::NetcdfFile& file,
-                    const files::NetcdfVariable& variable, const std::string& output) {
-  Job job{.name = text(options.input, ": ", variable.path),
-          .variable = variable.path,
-          .output = output};
-  TRY(job.source, about(options.input, file.source(variable)));
-  TRY(files::NetcdfNotes notes, about(options.input, file.notes(variable)));
-  if (!notes.left_behind.empty()) {
-    std::string listed;
-    for (const auto& name : notes.left_behind) listed += text(listed.empty() ? "" : ", ", name);
-    print_message(text(job.name, ": a .tpz keeps no coordinates that are text or have several ",
-                       "dimensions: ", listed));
-  }
+                    const files::ChosenVariable& chosen, const std::string& output) {
+  const files::NetcdfVariable& variable = *chosen.variable;
+  Job job{
+      .name = text(is_pipe(options.input) ? "standard input" : options.input, ": ", variable.path),
+      .variable = variable.path,
+      .output = output};
   TRY(job.write, write_options(options));
-  TRY(const auto history,
-      about(options.input, files::history_of(file, variable, options.threads.threads())));
-  RETURN_IF_ERROR(about(
-      options.input,
-      files::count_from_first_values(variable, history, earlier_loss(options), job.write.bound)));
-  // Our own attributes tell about the file; a stream has its own way to say it.
-  files::erase_own_attributes(notes.attributes);
-  for (Attribute& attribute : files::to_attributes(notes)) {
-    job.write.attributes.push_back(std::move(attribute));
-  }
-  if (!history.empty()) {
-    job.write.attributes.push_back(
-        {std::string(stream::kHistoryAttribute), stream::to_text(history)});
-  }
-  // Fill values of packed numbers are NaN by now.
-  if (!variable.packed) {
-    auto& fills = job.write.bound.fill_values;
-    fills.insert(fills.end(), variable.fill_values.begin(), variable.fill_values.end());
-  }
+  if (chosen.choice.bound.bound) job.write.bound = chosen.choice.bound_beside(job.write.bound);
+  TRY(auto opened,
+      about(options.input, open_variable(file, variable, earlier_loss(options), job.write)));
+  if (!opened.remark.empty()) print_message(text(job.name, ": ", opened.remark));
+  job.source = std::move(opened.source);
   return job;
 }
 
-Result<ExitStatus> compress_variables(const Options& options) {
-  RETURN_IF_ERROR(prepare_for(options.input));
-  TRY(const auto file, about(options.input, files::NetcdfFile::open(options.input)));
-  TRY(const auto chosen, about(options.input, chosen_variables(*file, options.variables)));
+/// `path` is where the input is read; that of a pipe is another.
+Result<FileReport> compress_variables(const Options& options, const std::string& path) {
+  RETURN_IF_ERROR(prepare_for(path));
+  TRY(const auto file, about(options.input, files::NetcdfFile::open(path)));
+  TRY(const auto choices, about(options.input, chosen_with_bounds(options, *file)));
+  std::vector<const files::NetcdfVariable*> chosen;
+  for (const auto& each : choices) chosen.push_back(each.variable);
   if (options.variables.empty() && chosen.size() > 1) {
     std::string listed;
     for (const auto* variable : chosen) listed += text(listed.empty() ? "" : ", ", variable->path);
@@ -193,18 +231,20 @@ Result<ExitStatus> compress_variables(const Options& options) {
                         "; choose with --var NAME, or --var '*' for all of them");
   }
   TRY(const auto outputs, outputs_for(options.input, options.output, chosen));
+  for (const std::string& output : outputs) {
+    RETURN_IF_ERROR(options.force.check_data(options.inputs, output));
+  }
   if (chosen.size() == 1) RETURN_IF_ERROR(check_stream_name(outputs.front()));
   const bool several = chosen.size() > 1;
   TRY(const Codec codec, options.codec.codec());
   Json all = Json::array();
   std::vector<TableRow> rows;
-  std::string line;
-  ExitStatus status = ExitStatus::fine;
+  FileReport report{.to = is_pipe(outputs.front()) ? stderr : stdout};
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const files::NetcdfVariable* const variable = chosen[i];
     const std::string& output = outputs[i];
-    TRY(Job job, job_for(options, *file, *variable, output));
-    TRY(const Done done, perform(options, codec, std::move(job)));
+    TRY(Job job, job_for(options, *file, choices[i], output));
+    TRY(const Done done, perform(options, choices[i].choice.codec.value_or(codec), std::move(job)));
     Json fields = to_json(options, done);
     fields["variable"] = variable->path;
     fields["output"] = output;
@@ -218,34 +258,34 @@ Result<ExitStatus> compress_variables(const Options& options) {
                     .stored = stored,
                     .bytes_out = done.info.bytes_out,
                     .remark = text(error_in_words(done.info), ", ", output)});
-    line = compression_in_one_line(text(options.input, ":", variable->path), output, done.info,
-                                   done.seconds, stored);
-    if (remark(options, text(variable->path, ": "), output, done) != ExitStatus::fine) {
-      status = ExitStatus::check_failed;
-    }
+    report.bytes_in += bytes_in_file(done.info);
+    report.bytes_out += done.info.bytes_out;
+    report.lines = compression_in_one_line(text(options.input, ":", variable->path), output,
+                                           done.info, done.seconds, stored);
+    add_remarks(options, text(variable->path, ": "), output, done, report);
   }
-  std::FILE* const report = is_pipe(options.output) ? stderr : stdout;
-  if (options.json) {
-    print_json(several ? Json{{"variables", all}} : all.front(), report);
-  } else if (several) {
-    std::fputs(table_of(rows).c_str(), report);
-  } else {
-    std::fputs(line.c_str(), report);
-    if (options.verify) print_fields(all.front()["verify"], report);
+  report.fields = several ? Json{{"variables", all}} : all.front();
+  if (several) {
+    report.lines = table_of(rows);
+  } else if (options.verify) {
+    report.lines += fields_in_words(all.front()["verify"]);
   }
-  return status;
+  return report;
 }
 
-Result<ExitStatus> rewrite(const Options& options) {
-  if (options.verify || options.stream.given()) {
-    return bad_argument("--verify, --chunk-shape and --attr are for .tpz files, and '",
-                        options.output, "' is a NetCDF or HDF5 file");
+Result<FileReport> rewrite(const Options& options) {
+  if (options.stream.given()) {
+    return bad_argument("--chunk-shape and --attr are for .tpz files, and '", options.output,
+                        "' is a NetCDF or HDF5 file");
   }
+  RETURN_IF_ERROR(options.force.check(options.inputs, options.output));
   TRY(Codec codec, options.codec.codec());
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(stream::WriteOptions write, write_options(options));
+  TRY(auto rules, options.bound.per_variable());
   files::RewriteOptions rewriting{.codec = std::move(codec),
                                   .bound = std::move(write.bound),
+                                  .per_variable = std::move(rules),
                                   .variables = options.variables,
                                   .threads = options.threads.threads(),
                                   .earlier_loss = earlier_loss(options)};
@@ -253,12 +293,36 @@ Result<ExitStatus> rewrite(const Options& options) {
   return rewrite_whole_file({.input = options.input,
                              .output = options.output,
                              .options = std::move(rewriting),
-                             .json = options.json});
+                             .verify = options.verify});
 }
 
-Result<ExitStatus> run(const Options& options) {
+/// Standard input: an array file is copied to where its library can read it.
+Result<FileReport> compress_pipe(Options options) {
+  if (files::is_array_file_name(options.output)) {
+    return bad_argument("'", options.output, "' would be a whole NetCDF or HDF5 file, which is ",
+                        "made from files and not from pipes; name the file");
+  }
+  RETURN_IF_ERROR(check_stream_name(options.output));
   TRY(const auto raw, options.raw.format());
+  if (raw) return compress_tensor(options);
+  TRY(auto pipe, files::open_standard_input());
+  TRY(const auto beginning, pipe.peek(8));
+  if (files::array_format_of(beginning) == files::ArrayFormat::other) {
+    return compress_tensor(options, std::move(pipe));
+  }
+  TRY(const auto spooled, files::SpooledInput::copy(std::move(pipe)));
+  note_interruptions();  // from here on there is a file to be removed
+  if (options.output.empty()) options.output = "-";
+  return compress_variables(options, spooled.path());
+}
+
+Result<FileReport> compress_one(const Options& options) {
+  if (options.verify && (is_pipe(options.input) || is_pipe(options.output))) {
+    return bad_argument("--verify reads both files again and cannot do that with a pipe");
+  }
+  if (is_pipe(options.input)) return compress_pipe(options);
   RETURN_IF_ERROR(check_exists(options.input));
+  TRY(const auto raw, options.raw.format_of(options.input));
   if (raw || files::array_format_of(options.input) == files::ArrayFormat::other) {
     if (files::is_array_file_name(options.output)) {
       return bad_argument("'", options.output,
@@ -275,24 +339,57 @@ Result<ExitStatus> run(const Options& options) {
     RETURN_IF_ERROR(check_stream_name(options.output));
     return compress_tensor(options);
   }
-  return files::is_array_file_name(options.output) ? rewrite(options) : compress_variables(options);
+  if (!files::is_array_file_name(options.output)) return compress_variables(options, options.input);
+  return rewrite(options);
+}
+
+/// An array file has a stream for each variable, which are named when they are known.
+bool is_named_by_variables(const Options& options, const std::string& input) {
+  const auto raw = options.raw.format_of(input);
+  return raw.ok() && !*raw && files::array_format_of(input) != files::ArrayFormat::other;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  TRY(const auto outputs, outputs_of(options.inputs, options.output, ".tpz"));
+  const bool directory = !options.output.empty() && names_directory(options.output);
+  if (options.inputs.size() > 1) {
+    for (const std::string& output : outputs) {
+      RETURN_IF_ERROR(check_not_input(options.inputs, output));
+    }
+  }
+  // Before the first file, so that a mistake is told once and not of each.
+  RETURN_IF_ERROR(options.codec.codec());
+  RETURN_IF_ERROR(write_options(options));
+  if (directory) RETURN_IF_ERROR(make_directory(options.output));
+  std::size_t next = 0;
+  return work_on_files(options.inputs, options.json, [&](const std::string& input) {
+    const std::string& output = outputs[next++];
+    Options one = options;
+    one.input = input;
+    const bool by_variables = is_named_by_variables(options, input);
+    if (directory && !by_variables) one.output = output;
+    return compress_one(one);
+  });
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input,
-                 ".npy, raw, NetCDF or HDF5 file to compress; - is standard input")
+  app.add_option("IN", options->inputs,
+                 ".npy, raw, NetCDF or HDF5 files to compress; - is standard input. A raw file may "
+                 "say its shape and type in its name: field_20x180x360.f32")
       ->required()
-      ->option_text(" ");
+      ->option_text("...");
   app.add_option("-o,--output", options->output,
-                 "where to; - is standard output; .nc or .h5: the whole NetCDF or HDF5 file again, "
-                 "its floats compressed by our HDF5 filter")
+                 "output file, or a directory (DIR/), which several inputs need; - is standard "
+                 "output; .nc or .h5: a copy of the whole NetCDF or HDF5 file with its "
+                 "floating-point variables compressed")
       ->option_text("OUT (IN with .tpz)");
+  options->force.declare(app);
   app.add_option("--var", options->variables,
                  "variable of a NetCDF or HDF5 file (GROUP/NAME); may be repeated; '*' is all data")
       ->option_text("NAME")
       ->allow_extra_args(false);
-  options->bound.declare(app);
+  options->bound.declare_per_variable(app);
   options->codec.declare(app);
   options->raw.declare(app);
   app.add_flag("--from-here", options->from_here,
@@ -314,8 +411,10 @@ Verb compress_verb() {
   return {"compress", "make a tensor smaller: .npy, raw, NetCDF or HDF5 to .tpz",
           "  tensorpress compress x.npy --rel 1e-4 -o x.tpz\n"
           "  tensorpress compress field.raw --shape 20x180x360 --dtype f32 --abs 0.01\n"
+          "  tensorpress compress *.npy --rel 1e-4 -o compressed/\n"
           "  tensorpress compress run.nc --var TEMP --rel 1e-4\n"
-          "  tensorpress compress run.nc --rel 1e-4 -o small.nc",
+          "  tensorpress compress run.nc --rel 1e-4 -o small.nc\n"
+          "  tensorpress compress run.nc --abs tas=0.01 --rel 'ocean/*'=1e-4 -o small.nc",
           declare};
 }
 

@@ -1,5 +1,4 @@
-// tensorpress decompress: a .tpz stream from a file or pipe becomes a .npy, raw, NetCDF or HDF5
-// file.
+// tensorpress decompress: .tpz streams from files or a pipe become .npy, raw, NetCDF or HDF5 files.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,17 +8,21 @@
 
 #include "base/errors.h"
 #include "base/region.h"
+#include "batch.h"
 #include "files/byte_files.h"
 #include "files/netcdf_file.h"
 #include "files/tensor_files.h"
+#include "force_option.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
 #include "progress_bar.h"
 #include "stream/history.h"
 #include "stream/reader.h"
+#include "stream/slice_reader.h"
 #include "stream_file.h"
 #include "stream_report.h"
+#include "tensor_name.h"
 #include "tensor_options.h"
 #include "whole_files.h"
 
@@ -27,11 +30,13 @@ namespace tensorpress::cli {
 namespace {
 
 struct Options {
-  std::string input;
+  std::vector<std::string> inputs;
+  std::string input;  // the one of them that is worked on, and its output
   std::string output;
+  ForceOption force;
   bool raw = false;
   bool skip_corrupt = false;
-  std::string slice;
+  std::optional<std::string> slice;
   std::string form = "block";
   int serialize = 1;
   bool method_given = false;
@@ -39,25 +44,33 @@ struct Options {
   bool json = false;
 };
 
+/// The elements of `size` bytes each that a slice of their axis keeps.
+std::vector<std::byte> sliced(const std::vector<std::byte>& elements, std::size_t size,
+                              const AxisSlice& axis) {
+  std::vector<std::byte> kept;
+  kept.reserve(static_cast<std::size_t>(axis.count) * size);
+  for (std::uint64_t i = 0; i < axis.count; ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(axis.position(i) * size);
+    kept.insert(kept.end(), elements.begin() + at,
+                elements.begin() + at + static_cast<std::ptrdiff_t>(size));
+  }
+  return kept;
+}
+
 /// Names and coordinates of the axes that a slice keeps.
-files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice) {
-  if (notes.dimensions.size() != slice.region.extent.rank()) return notes;  // told when it is made
+files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice, const Shape& shape) {
+  if (notes.dimensions.size() != shape.rank()) return notes;  // told when it is made
   std::vector<std::string> kept;
   for (std::size_t axis = 0; axis < notes.dimensions.size(); ++axis) {
     const std::string& name = notes.dimensions[axis];
     const auto coordinate =
         std::ranges::find(notes.coordinates, name, &files::NetcdfCoordinate::name);
     if (coordinate != notes.coordinates.end()) {
-      const std::uint64_t size = size_of(coordinate->values.type);
-      const std::uint64_t first = slice.region.origin[axis] * size;
-      const std::uint64_t count = slice.region.extent[axis] * size;
+      const std::size_t size = size_of(coordinate->values.type);
       auto& bytes = coordinate->values.bytes;
-      if (first + count <= bytes.size()) {
-        bytes = {bytes.begin() + static_cast<std::ptrdiff_t>(first),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(first + count)};
-      }
+      if (bytes.size() == shape[axis] * size) bytes = sliced(bytes, size, slice.axes[axis]);
     }
-    if (!slice.dropped[axis]) kept.push_back(name);
+    if (!slice.axes[axis].dropped) kept.push_back(name);
   }
   notes.dimensions = std::move(kept);
   return notes;
@@ -74,8 +87,11 @@ std::optional<double> promised_error(const StreamInfo& info) {
 /// The output file, made when the stream's shape is known.
 class Output {
  public:
-  Output(std::string path, bool raw, bool method_given)
-      : path_(std::move(path)), raw_(raw), method_given_(method_given) {}
+  Output(const Options& options, std::string path)
+      : path_(std::move(path)),
+        made_from_(is_pipe(options.input) ? std::string() : options.input),
+        raw_(options.raw),
+        method_given_(options.method_given) {}
 
   /// `slice` when it is a part of the stream's tensor.
   Result<stream::TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
@@ -84,15 +100,19 @@ class Output {
                           "; --form and --serialize are for dct-chop");
     }
     const Shape shape = slice != nullptr ? slice->shape() : info.shape;
-    if (raw_ || !files::is_array_file_name(path_)) {
-      TRY(file_, files::create_tensor(path_, info.dtype, shape, raw_));
+    TRY(const TensorFormat format, format_of_output(path_, raw_));
+    if (format != TensorFormat::array) {
+      if (!raw_) RETURN_IF_ERROR(check_type_in_name(path_, info.dtype));
+      TRY(file_,
+          files::create_tensor(path_, info.dtype, shape,
+                               {.raw = format == TensorFormat::raw, .made_from = made_from_}));
       return file_.get();
     }
     TRY(auto notes, files::netcdf_notes(info.attributes));
-    if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice);
-    TRY(stream::History history, stream::history_with(info));
+    if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice, info.shape);
+    TRY(const stream::History history, stream::history_with(info));
     TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes, promised_error(info),
-                                           history));
+                                           history, made_from_));
     return file_.get();
   }
   Result<void> finish() { return file_->finish(); }
@@ -100,60 +120,42 @@ class Output {
 
  private:
   std::string path_;
+  std::string made_from_;
   bool raw_;
   bool method_given_;
   std::unique_ptr<files::TensorFile> file_;
 };
 
-/// Regions of a sliced tensor as regions of the result, which lacks the axes given by an index.
-class WithoutDroppedAxes : public stream::TensorSink {
- public:
-  WithoutDroppedAxes(const Slice& slice, stream::TensorSink& sink) : slice_(slice), sink_(sink) {}
-  Result<void> write(const Region& region, const TensorView& elements) override {
-    TensorView kept = elements;
-    const Region target = slice_.without_dropped(region);
-    kept.shape = target.extent;
-    std::size_t axis = 0;
-    for (std::size_t i = 0; i < elements.shape.rank(); ++i) {
-      if (!slice_.dropped[i]) kept.strides[axis++] = elements.strides[i];
-    }
-    return sink_.write(target, kept);
+/// The whole tensor or a slice of it.
+Result<void> read_to(Output& output, const stream::StreamReader& reader,
+                     const std::optional<std::string>& slice_text,
+                     const stream::ReadOptions& options) {
+  std::optional<Slice> slice;
+  if (slice_text) {
+    TRY(slice, parse_slice(*slice_text, reader.info().shape));
   }
-
- private:
-  const Slice& slice_;
-  stream::TensorSink& sink_;
-};
-
-Result<void> read_slice(const stream::StreamReader& reader, const std::string& text, Output& output,
-                        const stream::ReadOptions& options) {
-  TRY(const Slice slice, parse_slice(text, reader.info().shape));
-  TRY(stream::TensorSink* const file, output.create(reader.info(), &slice));
+  TRY(stream::TensorSink* const file, output.create(reader.info(), slice ? &*slice : nullptr));
   InterruptibleTensorSink sink(*file);
-  WithoutDroppedAxes kept(slice, sink);
-  return reader.read_region(slice.region, kept, options);
+  auto done =
+      slice ? stream::read_slice(reader, *slice, sink, options) : reader.read_all(sink, options);
+  // A stream is to blame for what is corrupt, unless the output complained.
+  if (!done.ok() && done.error().code == ErrorCode::corrupt && !sink.failed()) {
+    return corrupt(done.error().message, "; --skip-corrupt gets the other chunks");
+  }
+  return done;
 }
 
-Result<StreamInfo> read_file(const std::string& path, const std::string& slice, Output& output,
-                             const stream::ReadOptions& options) {
-  TRY(const auto source, files::open_bytes(path));
+Result<StreamInfo> read_file(const Options& options, Output& output,
+                             const stream::ReadOptions& read) {
+  TRY(const auto source, files::open_bytes(options.input));
   auto opened = stream::StreamReader::open(*source);
   if (!opened.ok() && options.skip_corrupt) {
-    print_message(
-        text(path, ": its chunks are looked for one by one, because ", opened.error().message));
+    print_message(text(options.input, ": its chunks are looked for one by one, because ",
+                       opened.error().message));
     opened = stream::StreamReader::open_without_footer(*source);
   }
   TRY(const auto reader, std::move(opened));
-  const auto read_all = [&]() -> Result<void> {
-    TRY(stream::TensorSink* const file, output.create(reader.info()));
-    InterruptibleTensorSink sink(*file);
-    return reader.read_all(sink, options);
-  };
-  auto done = slice.empty() ? read_all() : read_slice(reader, slice, output, options);
-  if (!done.ok() && done.error().code == ErrorCode::corrupt) {
-    return corrupt(done.error().message, "; --skip-corrupt gets the other chunks");
-  }
-  RETURN_IF_ERROR(std::move(done));
+  RETURN_IF_ERROR(read_to(output, reader, options.slice, read));
   return reader.info();
 }
 
@@ -173,9 +175,8 @@ Result<StreamInfo> write_output(const Options& options, Output& output, stream::
   ProgressBar bar("decompressing");
   read.progress = bar.callback();
   TRY(StreamInfo info,
-      about(options.input, is_pipe(options.input)
-                               ? read_pipe(output, read)
-                               : read_file(options.input, options.slice, output, read)));
+      about(options.input,
+            is_pipe(options.input) ? read_pipe(output, read) : read_file(options, output, read)));
   RETURN_IF_ERROR(output.finish());
   return info;
 }
@@ -187,25 +188,37 @@ Result<std::vector<Parameter>> method_of(const Options& options) {
   return method;
 }
 
-Result<ExitStatus> run(const Options& options) {
+/// "[0:8, 64:128, 0:360]".
+std::string in_words(const Region& region) {
+  std::string ranges;
+  for (std::size_t axis = 0; axis < region.extent.rank(); ++axis) {
+    ranges += text(ranges.empty() ? "" : ", ", region.origin[axis], ":",
+                   region.origin[axis] + region.extent[axis]);
+  }
+  return text("[", ranges, "]");
+}
+
+std::string in_words(double value) {
+  return std::isnan(value) ? "NaN" : text(value);
+}
+
+Result<FileReport> decompress_one(const Options& options, const std::string& path) {
   stream::ReadOptions read;
   TRY(read.method, method_of(options));
   if (files::array_format_of(options.input) != files::ArrayFormat::other) {
-    if (!options.slice.empty() || options.raw || options.skip_corrupt || options.method_given) {
+    if (options.slice || options.raw || options.skip_corrupt || options.method_given) {
       return bad_argument(
           "--slice, --raw, --skip-corrupt, --form and --serialize are for .tpz files, and '",
           options.input, "' is a NetCDF or HDF5 file");
     }
-    return restore_whole_file({.input = options.input,
-                               .output = options.output,
-                               .threads = options.threads.threads(),
-                               .json = options.json});
+    RETURN_IF_ERROR(options.force.check(options.inputs, options.output));
+    return restore_whole_file(
+        {.input = options.input, .output = options.output, .threads = options.threads.threads()});
   }
   RETURN_IF_ERROR(check_is_stream(options.input));
-  TRY(const std::string path,
-      output_of_copy(options.input, options.output, options.raw ? ".raw" : ".npy"));
-  RETURN_IF_ERROR(check_output(options.input, path));
-  if (!options.slice.empty() && is_pipe(options.input)) {
+  RETURN_IF_ERROR(options.force.check_data(options.inputs, path));
+  RETURN_IF_ERROR(format_of_output(path, options.raw));
+  if (options.slice && is_pipe(options.input)) {
     return bad_argument("--slice reads only the chunks it needs, which a pipe does not allow");
   }
 
@@ -214,48 +227,81 @@ Result<ExitStatus> run(const Options& options) {
   // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();
   if (options.skip_corrupt) {
-    read.skip_corrupt = [&](std::uint64_t chunk, const Error& error) {
+    read.skip_corrupt = [&](const stream::SkippedChunk& chunk) {
       ++skipped;
-      print_message(text(options.input, ": chunk ", chunk,
-                         " is left out, its elements are zero: ", error.message));
+      print_message(text(options.input, ": chunk ", chunk.number, ", ", in_words(chunk.region),
+                         ", is filled with ", in_words(chunk.value), ": ", chunk.error.message));
     };
   }
 
   const auto begin = std::chrono::steady_clock::now();
-  Output output(path, options.raw, options.method_given);
+  Output output(options, path);
   TRY(const StreamInfo info, write_output(options, output, read));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  for (const std::string& remark : output.remarks()) print_message(text(path, ": ", remark));
-
-  if (options.json) {
-    Json fields = describe(info);
-    fields["skipped_chunks"] = skipped;
-    fields["seconds"] = took.count();
-    fields["decompress_gb_per_s"] = gb_per_s(info.bytes_in(), took.count());
-    print_json(fields, is_pipe(path) ? stderr : stdout);
+  FileReport report{.fields = describe(info),
+                    .bytes_in = info.bytes_out,
+                    .bytes_out = info.bytes_in(),
+                    .to = is_pipe(path) ? stderr : stdout};
+  for (const std::string& remark : output.remarks()) {
+    report.remarks.push_back(text(path, ": ", remark));
   }
+  const bool several = options.inputs.size() > 1;
+  if (several) {
+    report.fields["output"] = path;
+    report.lines = text(printable(options.input), ": ", human_bytes(info.bytes_out), " -> ",
+                        printable(path), ": ", human_bytes(info.bytes_in()), "\n");
+  }
+  report.fields["skipped_chunks"] = skipped;
+  report.fields["seconds"] = took.count();
+  report.fields["decompress_gb_per_s"] = gb_per_s(info.bytes_in(), took.count());
   // What a stream has no statistics of was read without its footer.
   const bool damaged = skipped > 0 || (options.skip_corrupt && info.statistics.empty());
-  return damaged ? ExitStatus::check_failed : ExitStatus::fine;
+  report.status = damaged ? ExitStatus::check_failed : ExitStatus::fine;
+  return report;
+}
+
+Result<ExitStatus> run(const Options& options) {
+  TRY(const auto outputs,
+      outputs_of(options.inputs, options.output, options.raw ? ".raw" : ".npy"));
+  if (options.inputs.size() > 1) {
+    for (const std::string& output : outputs) {
+      RETURN_IF_ERROR(check_not_input(options.inputs, output));
+    }
+  }
+  if (!options.output.empty() && names_directory(options.output)) {
+    RETURN_IF_ERROR(make_directory(options.output));
+  }
+  std::size_t next = 0;
+  return work_on_files(options.inputs, options.json, [&](const std::string& input) {
+    Options one = options;
+    one.input = input;
+    return decompress_one(one, outputs[next++]);
+  });
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input,
-                 ".tpz file; - is standard input. Or a NetCDF or HDF5 file that compress wrote: a "
-                 "copy without our filter")
-      ->required()
-      ->option_text(" ");
   app.add_option(
-         "-o,--output", options->output,
-         "where to: .npy, .nc or .h5 (with its name, attributes and coordinates), anything else is "
-         "raw; - is standard output as .npy. A file that is there is replaced if it is named here")
+         "IN", options->inputs,
+         ".tpz files; - is standard input. Or a NetCDF or HDF5 file that compress wrote, to "
+         "get a copy without our filter")
+      ->required()
+      ->option_text("...");
+  app.add_option("-o,--output", options->output,
+                 "output file, or a directory (DIR/), which several inputs need: .npy, .nc or .h5 "
+                 "(with its name, attributes and coordinates), or .raw; - is standard output as "
+                 ".npy")
       ->option_text("OUT (IN with .npy)");
-  app.add_flag("--raw", options->raw, "write elements only, little-endian, in C order");
-  app.add_option("--slice", options->slice, "only this part, as in NumPy: START:STOP for each axis")
+  options->force.declare(app);
+  app.add_flag("--raw", options->raw,
+               "write elements only, little-endian, in C order, under any name");
+  app.add_option("--slice", options->slice,
+                 "only this part, as in NumPy: START:STOP:STEP or an index for each axis, ... for "
+                 "axes between")
       ->option_text("0:10,:,50:100");
   app.add_flag("--skip-corrupt", options->skip_corrupt,
-               "leave out chunks that cannot be read, with a warning each; status 1 if any");
+               "fill chunks that cannot be read with NaN or the fill value (0 among integers), "
+               "with a warning each; status 1 if any");
   app.add_option("--form", options->form,
                  "dct-chop: the fast block kernel, or the paper's two dense products")
       ->option_text("block|matmul (block)");
@@ -275,7 +321,8 @@ Action declare(CLI::App& app) {
 Verb decompress_verb() {
   return {"decompress", "get a tensor back: .tpz to .npy, raw, NetCDF or HDF5",
           "  tensorpress decompress x.tpz -o y.npy\n"
-          "  tensorpress decompress x.tpz --slice 0:10,:,50:100 -o part.npy\n"
+          "  tensorpress decompress *.tpz -o copies/\n"
+          "  tensorpress decompress x.tpz --slice 0:10,...,::2 -o part.npy\n"
           "  tensorpress decompress run.TEMP.tpz -o temp.nc\n"
           "  tensorpress decompress small.nc -o plain.nc\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",

@@ -7,8 +7,10 @@
 #include "base/errors.h"
 #include "base/json_text.h"
 #include "benchmark/demo_study.h"
+#include "files/byte_files.h"
 #include "files/tensor_files.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "messages.h"
 #include "report/demo_report.h"
@@ -24,6 +26,7 @@ using report::fixed;
 struct Options {
   std::string data = "build/demo-data";
   std::string output = "demo";
+  ForceOption force;
   bool json = false;
 };
 
@@ -61,7 +64,7 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
       files::read_text(beside.string(), kLargestDescription, "a description"));
   const auto parsed = parse_json_object<Json>(content);
   if (!parsed.ok()) {
-    return bad_argument(beside.string(), ": ", parsed.error().message, "; remove it or mend it");
+    return bad_argument(beside.string(), ": ", parsed.error().message, "; remove it or fix it");
   }
   const Json& json = *parsed;
   const auto text_of = [&](const char* key, std::string& into) {
@@ -140,8 +143,21 @@ Json data_set_to_json(const report::DemoDataSet& set) {
   return json;
 }
 
+/// Pages of a demonstration, ours or the longer one of ./dev demo, are made to be made again.
+bool is_demo_page(const std::string& path) {
+  constexpr std::string_view kTitle = "<title>Tensorpress: ";
+  constexpr std::uint64_t kHead = 512;
+  const auto page = files::open_bytes(path);
+  if (!page.ok()) return false;
+  std::string head(static_cast<std::size_t>(std::min(kHead, (*page)->size())), '\0');
+  const auto read = (*page)->read_at(0, std::as_writable_bytes(std::span(head)));
+  return read.ok() && head.find(kTitle) != std::string::npos;
+}
+
 Result<ExitStatus> run(const Options& options) {
   TRY(const auto arrays, arrays_in(options.data));
+  const std::string path = (fs::path(options.output) / "report.html").string();
+  if (!is_demo_page(path)) RETURN_IF_ERROR(options.force.check({}, path));
   std::error_code error;
   fs::create_directories(options.output, error);
   if (error) {
@@ -154,7 +170,6 @@ Result<ExitStatus> run(const Options& options) {
     sets.push_back(std::move(set));
   }
   TRY(const std::string page, report::demo_html(sets));
-  const std::string path = (fs::path(options.output) / "report.html").string();
   RETURN_IF_ERROR(files::write_text(path, page));
 
   std::size_t trips = 0;
@@ -188,6 +203,7 @@ Action declare(CLI::App& app) {
       ->option_text("DIR (build/demo-data)");
   app.add_option("-o,--output", options->output, "directory for report.html")
       ->option_text("DIR (demo)");
+  options->force.declare(app);
   app.add_flag("--json", options->json, "print one JSON object with all numbers");
   return [options] { return run(*options); };
 }

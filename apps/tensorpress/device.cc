@@ -177,7 +177,7 @@ Result<devices::GcnTask> gcn_task(const CheckOptions& options) {
     return task;
   }
   return bad_argument("--adjacency ", options.adjacency,
-                      " is none of dense (the same as linear), matmul, csr");
+                      " is not one of dense (the same as linear), matmul, csr");
 }
 
 bool names_model(const CheckOptions& options) {

@@ -161,7 +161,7 @@ Result<std::vector<Sweep>> wanted_sweeps(const TimeOptions& options) {
     }
     return sweeps;
   }
-  return bad_argument("--sweep ", options.sweep, " is none of resolution, batch, cf, serialize");
+  return bad_argument("--sweep ", options.sweep, " is not one of resolution, batch, cf, serialize");
 }
 
 Result<ExitStatus> time_sweeps(const TimeOptions& options) {
@@ -253,6 +253,7 @@ void TimeOptions::declare(CLI::App& app) {
   app.add_option("--sweep", sweep, "over resolution, batch, cf or serialize")->option_text("WORD");
   app.add_option("--figure", figure, "of the DCT+Chop paper: 10 to 15, 17")->option_text("N");
   app.add_option("--html", page, "write the sweeps as a page with plots")->option_text("FILE");
+  force.declare(app);
   app.add_flag("--json", json, "print JSON");
 }
 
@@ -273,7 +274,7 @@ Result<ExitStatus> run_device_time(const CLI::App& app, const TimeOptions& optio
   if (!options.page.empty() && !sweeps) {
     return bad_argument("--html is for sweeps: add --figure or --sweep");
   }
-  RETURN_IF_ERROR(check_not_input(options.names, options.page, "--html"));
+  RETURN_IF_ERROR(options.force.check(options.names, options.page, "--html"));
   if (sweeps) return time_sweeps(options);
   return options.chop.codec == "ceresz2" ? time_ceresz2(options) : time_chop(options);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "devices/chop_program.h"
+#include "force_option.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -32,6 +33,7 @@ struct TimeOptions {
   std::string sweep;
   int figure = 0;
   std::string page;
+  ForceOption force;
   bool json = false;
 
   void declare(CLI::App& app);

@@ -34,8 +34,9 @@ Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& f
   const auto access = stream::needs_the_data(codec, options.bound) ? files::Access::random
                                                                    : files::Access::in_order;
   TRY(const auto source, about(names.original, files::open_tensor(names.original, format, access)));
-  RETURN_IF_ERROR(check_output(names.original, path));
-  TRY(const auto file, files::AtomicFile::create(path));
+  RETURN_IF_ERROR(check_no_terminal(path));
+  const std::string made_from = is_pipe(names.original) ? std::string() : names.original;
+  TRY(const auto file, files::AtomicFile::create(path, made_from));
   InterruptibleByteSink sink(*file);
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info,
@@ -63,7 +64,7 @@ Result<void> check_format(const std::optional<files::RawFormat>& format, const S
 
 Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawFormat>& format,
                         const std::string& path) {
-  RETURN_IF_ERROR(check_output(path, names.copy));
+  RETURN_IF_ERROR(check_no_terminal(names.copy));
   stream::ReadOptions options;
   options.max_bytes = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<files::TensorFile> file;
@@ -71,7 +72,7 @@ Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawF
     const auto make_sink =
         [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
       RETURN_IF_ERROR(check_format(format, info, "the stream"));
-      TRY(file, files::create_tensor(names.copy, info.dtype, info.shape, true));
+      TRY(file, files::create_tensor(names.copy, info.dtype, info.shape, {.raw = true}));
       return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
     };
     const auto input = files::standard_input();
@@ -81,7 +82,9 @@ Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawF
   TRY(const auto source, files::open_bytes(path));
   TRY(const auto reader, about(path, stream::StreamReader::open(*source)));
   RETURN_IF_ERROR(check_format(format, reader.info(), path));
-  TRY(file, files::create_tensor(names.copy, reader.info().dtype, reader.info().shape, true));
+  const std::string& made_from = names.compresses() ? names.original : path;
+  TRY(file, files::create_tensor(names.copy, reader.info().dtype, reader.info().shape,
+                                 {.raw = true, .made_from = is_pipe(made_from) ? "" : made_from}));
   InterruptibleTensorSink sink(*file);
   RETURN_IF_ERROR(about(path, reader.read_all(sink, options)));
   return file->finish();
@@ -120,6 +123,7 @@ void FieldFiles::declare(CLI::App& app) {
         ->option_text(kTexts[rank - 1]);
   }
   app.add_flag("-q", quiet, "print nothing but errors");
+  force.declare(app, "--force");
 }
 
 Result<std::optional<files::RawFormat>> FieldFiles::format() const {
@@ -152,8 +156,10 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
     return bad_argument("statistics need the original: name it with -i");
   }
   RETURN_IF_ERROR(check_pipes(names, statistics));
-  RETURN_IF_ERROR(check_not_input({names.original}, names.compressed, "-z"));
-  RETURN_IF_ERROR(check_not_input({names.original, names.compressed}, names.copy));
+  if (names.compresses()) {
+    RETURN_IF_ERROR(names.force.check({names.original}, names.compressed, "-z"));
+  }
+  RETURN_IF_ERROR(names.force.check({names.original, names.compressed}, names.copy));
   if (!names.compresses()) {
     note_interruptions();
     RETURN_IF_ERROR(write_copy(names, format, names.compressed));

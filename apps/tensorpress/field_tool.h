@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/tensor_files.h"
+#include "force_option.h"
 #include "tensorpress/bound.h"
 #include "verb.h"
 
@@ -25,6 +26,7 @@ class FieldFiles {
   std::string compressed;  // .tpz; "" when only the copy is wanted
   std::string copy;        // raw; "": compress only
   bool quiet = false;
+  ForceOption force;
 
  private:
   bool f32_ = false;

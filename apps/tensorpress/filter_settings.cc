@@ -28,9 +28,7 @@ Json describe(const files::Hdf5FilterSettings& settings) {
   }
   if (settings.bound) fields["bound"] = settings.bound->to_string();
   if (!settings.fill_values.empty()) {
-    std::string fills;
-    for (const double fill : settings.fill_values) fills += text(fills.empty() ? "" : " ", fill);
-    fields["fill_values"] = fills;
+    fields["fill_values"] = numbers_to_json(settings.fill_values);
   }
   if (settings.threads != 0) fields["threads"] = settings.threads;
   if (settings.chunk) {

@@ -88,6 +88,28 @@ Result<ExitStatus> run_decode(const DecodeOptions& options) {
   return ExitStatus::fine;
 }
 
+/// Leaves out of the help what the filter does not take; who gives it is told why.
+void show_only_what_the_filter_takes(CLI::App& app) {
+  std::string codec_names;
+  std::vector<std::string> taken;
+  for (const auto& codec : files::hdf5_filter_codecs()) {
+    codec_names += text(codec_names.empty() ? "" : "|", codec.name);
+    for (const auto parameter : codec.parameters) taken.push_back(text("--", parameter));
+  }
+  app.get_option("--codec")->option_text(codec_names);
+  app.get_option("--codebook")->option_text("default|dynamic (default)");
+  std::vector<std::string> hidden = {"--ratio", "--range", "--whole-range"};
+  for (const CodecInfo& codec : codecs()) {
+    for (const ParameterInfo& parameter : codec.parameters) {
+      const std::string flag = text("--", parameter.name);
+      if (std::ranges::find(taken, flag) == taken.end()) hidden.push_back(flag);
+    }
+  }
+  for (const std::string& flag : hidden) {
+    if (CLI::Option* const option = app.get_option_no_throw(flag)) option->group("");
+  }
+}
+
 Action declare(CLI::App& app) {
   app.require_subcommand(1);
   auto args = std::make_shared<ArgsOptions>();
@@ -95,6 +117,7 @@ Action declare(CLI::App& app) {
       app.add_subcommand("args", "print the lines for h5repack and nccopy that use our filter");
   args->bound.declare(*args_app);
   args->codec.declare(*args_app);
+  show_only_what_the_filter_takes(*args_app);
   args_app
       ->add_option("--var", args->variable,
                    "the dataset or variable; '*' is all floats, coordinates too")

@@ -6,6 +6,7 @@
 #include "array_files.h"
 #include "base/cpu.h"
 #include "base/errors.h"
+#include "batch.h"
 #include "files/byte_files.h"
 #include "files/npy.h"
 #include "files/tensor_files.h"
@@ -24,7 +25,7 @@ namespace tensorpress::cli {
 namespace {
 
 struct Options {
-  std::string file;
+  std::vector<std::string> files;
   bool json = false;
 };
 
@@ -45,6 +46,19 @@ Result<Json> describe_program() {
   }
   fields["codecs"] = all;
   return fields;
+}
+
+/// Codecs one a line, with what they are for.
+std::string program_in_words(Json fields) {
+  fields.erase("codecs");
+  std::string lines = text(fields_in_words(fields), "\nCodecs:\n");
+  std::size_t width = 0;
+  for (const CodecInfo& codec : codecs()) width = std::max(width, codec.name.size());
+  for (const CodecInfo& codec : codecs()) {
+    lines += text("  ", codec.name, std::string(width + 2 - codec.name.size(), ' '), codec.summary,
+                  "\n");
+  }
+  return lines;
 }
 
 /// A pipe is read to its end, where the statistics are, and every chunk is checked on the way.
@@ -174,9 +188,9 @@ Json describe_variable(const files::NetcdfVariable& variable) {
   return fields;
 }
 
-Result<ExitStatus> list_variables(const Options& options) {
-  RETURN_IF_ERROR(prepare_for(options.file));
-  TRY(const auto file, about(options.file, files::NetcdfFile::open(options.file)));
+Result<FileReport> list_variables(const std::string& path) {
+  RETURN_IF_ERROR(prepare_for(path));
+  TRY(const auto file, about(path, files::NetcdfFile::open(path)));
   Json all = Json::array();
   std::vector<TableRow> rows;
   for (const auto& variable : file->variables()) {
@@ -188,7 +202,7 @@ Result<ExitStatus> list_variables(const Options& options) {
     }
     remark +=
         text(remark.empty() || variable.history.empty() ? "" : ", ", in_words(variable.history));
-    TRY(const std::uint64_t stored, about(options.file, file->stored_bytes(variable)));
+    TRY(const std::uint64_t stored, about(path, file->stored_bytes(variable)));
     if (stored > 0) all.back()["stored_bytes"] = stored;
     rows.push_back({.variable = variable.path,
                     .type = variable.type,
@@ -197,36 +211,43 @@ Result<ExitStatus> list_variables(const Options& options) {
                     .bytes_out = stored,
                     .remark = remark});
   }
-  const bool classic = files::array_format_of(options.file) == files::ArrayFormat::netcdf_classic;
-  if (options.json) {
-    print_json({{"format", classic ? "netcdf" : "hdf5"}, {"variables", all}}, stdout);
-  } else {
-    std::fputs(table_of(rows).c_str(), stdout);
-  }
-  return ExitStatus::fine;
+  const bool classic = files::array_format_of(path) == files::ArrayFormat::netcdf_classic;
+  return FileReport{.lines = table_of(rows),
+                    .fields = {{"format", classic ? "netcdf" : "hdf5"}, {"variables", all}}};
+}
+
+Result<FileReport> info_of(const std::string& file) {
+  if (files::array_format_of(file) != files::ArrayFormat::other) return list_variables(file);
+  TRY(Json fields, about(file, describe_file(file)));
+  FileReport report{.lines = fields_in_words(fields)};
+  const bool stream = fields.contains("bytes_out");
+  report.bytes_in = stream ? fields["bytes_in"].get<std::uint64_t>() : 0;
+  report.bytes_out = stream ? fields["bytes_out"].get<std::uint64_t>() : 0;
+  report.fields = std::move(fields);
+  return report;
 }
 
 Result<ExitStatus> run(const Options& options) {
-  if (files::array_format_of(options.file) != files::ArrayFormat::other) {
-    return list_variables(options);
+  if (!options.files.empty()) {
+    RETURN_IF_ERROR(check_several(options.files));
+    return work_on_files(options.files, options.json, info_of, Headings::names);
   }
-  TRY(const Json fields,
-      options.file.empty() ? describe_program() : about(options.file, describe_file(options.file)));
+  TRY(const Json fields, describe_program());
   if (options.json) {
     print_json(fields, stdout);
   } else {
-    print_fields(fields, stdout);
+    std::fputs(program_in_words(fields).c_str(), stdout);
   }
   return ExitStatus::fine;
 }
 
 Action declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file,
-                 ".tpz, .npy, NetCDF or HDF5 file; - is a .tpz stream on standard input; without a "
-                 "file: this "
-                 "program's version, instruction set and codecs")
-      ->option_text(" ");
+  app.add_option(
+         "FILE", options->files,
+         ".tpz, .npy, NetCDF or HDF5 files; - is a .tpz stream on standard input; without a "
+         "file: this program's version, instruction set and codecs")
+      ->option_text("...");
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run(*options); };
 }
@@ -236,7 +257,7 @@ Action declare(CLI::App& app) {
 Verb info_verb() {
   return {"info", "say what a .tpz, .npy, NetCDF or HDF5 file holds, or what this program can do",
           "  tensorpress info x.tpz\n"
-          "  tensorpress info x.tpz --json\n"
+          "  tensorpress info *.tpz --json\n"
           "  tensorpress info run.nc\n"
           "  tensorpress info",
           declare};

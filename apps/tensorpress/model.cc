@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "messages.h"
 #include "model/difference.h"
@@ -66,6 +67,7 @@ struct EmitChoice {
   ModelArguments model;
   std::string plan = "off";
   std::string output = "-";
+  ForceOption force;
   bool portable = false;
   bool native = false;
   std::string optimizer;
@@ -138,8 +140,8 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   const std::string module = output.stem().string();
   const std::string check = (output.parent_path() / (module + "_check.py")).string();
   const std::vector<std::string> inputs = {options.model.file, options.plan};
-  RETURN_IF_ERROR(check_not_input(inputs, options.output));
-  if (options.check) RETURN_IF_ERROR(check_not_input(inputs, check));
+  RETURN_IF_ERROR(options.force.check(inputs, options.output));
+  if (options.check) RETURN_IF_ERROR(options.force.check(inputs, check));
   TRY(const std::string source, model::emit(*graph, plan, emission));
   if (options.diff) {
     TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
@@ -167,6 +169,7 @@ Action declare(CLI::App& app) {
   emit_app->add_option("--plan", emit->plan,
                        "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
   emit_app->add_option("-o,--output", emit->output, "the Python file (standard output)");
+  emit->force.declare(*emit_app);
   emit_app->add_flag("--portable", emit->portable, "use PyTorch's operators only");
   emit_app->add_flag("--native", emit->native, "use the package's packing functions (default)");
   emit_app

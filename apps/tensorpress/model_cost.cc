@@ -32,7 +32,7 @@ Result<devices::Parallel> parallel_of(const Options& options) {
   for (const auto& [name, parallel] : kNames) {
     if (options.parallel == name) return parallel;
   }
-  return bad_argument("--parallel ", options.parallel, " is none of pipeline, data, mixed");
+  return bad_argument("--parallel ", options.parallel, " is not one of pipeline, data, mixed");
 }
 
 Result<ExitStatus> run(const Options& options) {

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "device_files.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "model/planned_file.h"
 #include "model_options.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string offload;
   int fewest_bits = 2;
   std::string output;
+  ForceOption force;
   bool json = false;
 };
 
@@ -113,8 +115,8 @@ Result<ExitStatus> run(const Options& options) {
   if (options.json && options.output == "-") {
     return bad_argument("--json and -o - both print the plan; leave out one of them");
   }
-  RETURN_IF_ERROR(check_not_input({options.step.file, options.offload, options.step.statistics},
-                                  options.output));
+  RETURN_IF_ERROR(options.force.check({options.step.file, options.offload, options.step.statistics},
+                                      options.output));
   TRY(const model::StepOptions step, options.step.options(*graph));
   TRY(const model::Budget budget, budget_of(options));
   model::Statistics statistics;
@@ -154,6 +156,7 @@ ModelVerb declare_model_plan(CLI::App& app) {
                    "that a codec may leave of a value: 1, 2, 4 or 8 (2)")
       ->check(CLI::IsMember({1, 2, 4, 8}));
   verb->add_option("-o,--output", options->output, "the plan, a .json file (standard output)");
+  options->force.declare(*verb);
   verb->add_flag("--json", options->json, "print the plan instead of a summary");
   return {verb, [options] { return run(*options); }};
 }

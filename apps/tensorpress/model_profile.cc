@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "model/plan_file.h"
 #include "model/planned_file.h"
@@ -18,6 +19,7 @@ struct Options {
   StepArguments step;
   std::string plan = "off";
   std::string html;
+  ForceOption force;
   bool json = false;
 };
 
@@ -66,8 +68,8 @@ Json json_of(const model::Graph& graph, const model::Profile& profile,
 Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
-  RETURN_IF_ERROR(check_not_input({options.step.file, options.plan, options.step.statistics},
-                                  options.html, "--html"));
+  RETURN_IF_ERROR(options.force.check({options.step.file, options.plan, options.step.statistics},
+                                      options.html, "--html"));
   TRY(const model::StepOptions step, options.step.options(*graph));
   TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
   model::Statistics statistics;
@@ -97,6 +99,7 @@ ModelVerb declare_model_profile(CLI::App& app) {
   verb->add_option("--plan", options->plan,
                    "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
   verb->add_option("--html", options->html, "write the timeline and the table as a page");
+  options->force.declare(*verb);
   verb->add_flag("--json", options->json, "print one JSON object");
   return {verb, [options] { return run(*options); }};
 }

@@ -6,6 +6,7 @@
 #include "benchmark/table4.h"
 #include "device_files.h"
 #include "files/text_files.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
 #include "report/reproduction.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string data;
   ThreadsOption threads;
   std::string page;
+  ForceOption force;
   bool markdown = false;
   bool json = false;
 };
@@ -121,13 +123,15 @@ Result<void> check_outputs(const CLI::App& app, const Options& options) {
   if (options.markdown && options.json) {
     return bad_argument("--markdown and --json both say how to print; leave one out");
   }
-  if (options.page.empty() || options.data.empty()) return {};
+  if (options.page.empty() || options.data.empty()) {
+    return options.force.check({}, options.page, "--html");
+  }
   TRY(const auto found, benchmark::find_table4_data(options.data));
   std::vector<std::string> fields;
   for (const auto& data_set : found.data_sets) {
     for (const auto& file : data_set.files) fields.push_back(file.path);
   }
-  return check_not_input(fields, options.page, "--html");
+  return options.force.check(fields, options.page, "--html");
 }
 
 Result<ExitStatus> run(const CLI::App& app, const Options& options) {
@@ -169,6 +173,7 @@ Action declare(CLI::App& app) {
   app.add_option("--data", options->data, "folder with the data")->option_text("DIR");
   options->threads.declare(app);
   app.add_option("--html", options->page, "write a page with plots")->option_text("FILE");
+  options->force.declare(app);
   app.add_flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
   app.add_flag("--json", options->json, "print JSON");
   return [&app, options] { return run(app, *options); };

@@ -58,6 +58,8 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
   fields["stored_l2_error"] = stored_l2_error ? Json(*stored_l2_error) : Json(nullptr);
   result.reason = metrics::what_is_wrong(measured, info);
   result.ok = result.reason.empty();
+  result.bytes_in = info.bytes_in();
+  result.bytes_out = info.bytes_out;
   fields["ok"] = result.ok;
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,8 @@ struct Verification {
   Json fields;  // max_abs_error, ..., l2_error, stored_l2_error, ok
   bool ok = false;
   std::string reason;  // a sentence, when it is not ok
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
 };
 
 /// `original` or `stream_path` may be "-", not both. Different shapes or dtypes are an error. Shows

@@ -2,7 +2,6 @@
 
 #include "base/errors.h"
 #include "messages.h"
-#include "paths.h"
 #include "usage.h"
 
 namespace tensorpress::cli {
@@ -43,6 +42,7 @@ void WaferFieldOptions::declare(CLI::App& app) {
   raw_.declare(app);
   threads_.declare(app, 1);
   calibration_.declare(app);
+  force_.declare(app);
 }
 
 void WaferFieldOptions::declare_io(CLI::App& app) {
@@ -81,14 +81,14 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
 }
 
 Result<void> WaferFieldOptions::check_output(const std::string& output) const {
-  return check_not_input({file_, calibration_.file()}, output);
+  return force_.check({file_, calibration_.file()}, output);
 }
 
 Result<wafer::FieldOnWafer> WaferFieldOptions::run(const wafer::Calibration& calibration,
                                                    const wafer::FieldOptions& options) const {
   wafer::FieldOptions complete = options;
   complete.mesh.run.machine = calibration.machine();
-  TRY(const auto raw, raw_.format());
+  TRY(const auto raw, raw_.format_of(file_));
   TRY(const auto source, about(file_, files::open_tensor(file_, raw, files::Access::random)));
   return about(file_, wafer::run_field(*source, calibration, complete));
 }

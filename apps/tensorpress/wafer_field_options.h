@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bound_options.h"
+#include "force_option.h"
 #include "tensor_options.h"
 #include "wafer/field/field_on_wafer.h"
 #include "wafer_options.h"
@@ -18,7 +19,7 @@ class WaferFieldOptions {
   const std::string& codec() const { return codec_; }
   Result<wafer::Calibration> calibration() const { return calibration_.calibration(); }
   Result<wafer::FieldOptions> options() const;
-  /// Refuses an output that is the field or the calibration.
+  /// Refuses an output that is the field or the calibration, and one that exists without --force.
   Result<void> check_output(const std::string& output) const;
   Result<wafer::FieldOnWafer> run(const wafer::Calibration& calibration,
                                   const wafer::FieldOptions& options) const;
@@ -39,6 +40,7 @@ class WaferFieldOptions {
   RawFormatOptions raw_;
   ThreadsOption threads_;
   CalibrationOption calibration_;
+  ForceOption force_;
   const CLI::App* app_ = nullptr;  // knows the options that were given
 };
 

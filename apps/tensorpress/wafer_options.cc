@@ -27,7 +27,7 @@ Result<MeshSize> parse_mesh(std::string_view words) {
       return mesh;
     }
   }
-  return bad_argument("--mesh ", words, " is no mesh; write width x height, like 100x50");
+  return bad_argument("--mesh ", words, " is not a mesh; write width x height, like 100x50");
 }
 
 Result<void> write_bytes(const std::string& path, std::span<const std::byte> bytes) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
 #include "report/wafer_pictures.h"
@@ -29,6 +30,7 @@ struct Options {
   std::uint32_t blocks = 1;
   bool decode = false;
   CalibrationOption calibration;
+  ForceOption force;
   bool json = false;
   const CLI::App* app = nullptr;  // knows the options that were given
 };
@@ -103,7 +105,7 @@ Result<ExitStatus> run(const Options& options) {
   if (options.blocks < 1 || options.blocks > kMostBlocks) {
     return bad_argument("--blocks ", options.blocks, " is not in 1..", kMostBlocks);
   }
-  RETURN_IF_ERROR(check_not_input({options.calibration.file()}, options.output));
+  RETURN_IF_ERROR(options.force.check({options.calibration.file()}, options.output));
   TRY(const wafer::Calibration calibration, options.calibration.calibration());
   std::string words;
   std::size_t events = 0;
@@ -160,6 +162,7 @@ Action declare_wafer_trace(CLI::App& app) {
   app.add_flag("--decode", options->decode, "a codec's decompression");
   app.add_option("-o,--output", options->output, "the trace (trace.json)")->option_text("FILE");
   options->calibration.declare(app);
+  options->force.declare(app);
   app.add_flag("--json", options->json, "print one JSON object");
   return [options] { return run(*options); };
 }

@@ -6,9 +6,9 @@
 #include "interruption.h"
 #include "json_output.h"
 #include "messages.h"
-#include "paths.h"
 #include "progress_bar.h"
 #include "table.h"
+#include "verify_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -64,10 +64,11 @@ Json to_json(const RewrittenVariable& variable) {
   return fields;
 }
 
-void print_report(const files::RewriteReport& report, const std::string& output, bool json) {
+FileReport report_of(const files::RewriteReport& rewritten, const std::string& output) {
   std::vector<TableRow> rows;
   Json all = Json::array();
-  for (const RewrittenVariable& variable : report.variables) {
+  FileReport report;
+  for (const RewrittenVariable& variable : rewritten.variables) {
     rows.push_back({.variable = variable.path,
                     .type = variable.type,
                     .extents = variable.extents,
@@ -76,27 +77,28 @@ void print_report(const files::RewriteReport& report, const std::string& output,
                     .bytes_out = variable.bytes_out,
                     .remark = in_words(variable)});
     all.push_back(to_json(variable));
+    report.bytes_in += variable.bytes_in;
+    report.bytes_out += variable.bytes_out;
   }
-  if (json) {
-    print_json({{"output", output}, {"copied", report.copied}, {"variables", all}}, stdout);
-  } else {
-    std::fputs(table_of(rows).c_str(), stdout);
-  }
+  report.lines = table_of(rows);
+  report.fields = {{"output", output}, {"copied", rewritten.copied}, {"variables", all}};
+  return report;
 }
 
 /// What is unlike what was asked for.
-void print_remarks(const files::RewriteReport& report, const std::string& input) {
+void add_remarks(const files::RewriteReport& rewritten, const std::string& input,
+                 FileReport& report) {
   std::string larger;
-  for (const RewrittenVariable& variable : report.variables) {
+  for (const RewrittenVariable& variable : rewritten.variables) {
     if (variable.treatment != Treatment::not_smaller) continue;
     larger += text(larger.empty() ? "" : ", ", variable.path);
   }
-  if (report.copied) {
-    print_message(
+  if (rewritten.copied) {
+    report.remarks.push_back(
         text(input, ": nothing in it gets smaller without loss, so the output is a copy"));
   } else if (!larger.empty()) {
-    print_message(text(input, ": compressed, these would take more room than they do now, so they ",
-                       "are copied exactly: ", larger));
+    report.remarks.push_back(text(input, ": these variables would take more space compressed, so ",
+                                  "they are copied exactly: ", larger));
   }
 }
 
@@ -109,8 +111,7 @@ files::RewriteStep show_on(const stream::Progress& show) {
 
 }  // namespace
 
-Result<ExitStatus> rewrite_whole_file(RewriteRequest request) {
-  RETURN_IF_ERROR(check_output(request.input, request.output));
+Result<FileReport> rewrite_whole_file(RewriteRequest request) {
   RETURN_IF_ERROR(prepare_for(request.input));
   RETURN_IF_ERROR(register_filter());
   TRY(request.options.history_line, history_line());
@@ -118,20 +119,25 @@ Result<ExitStatus> rewrite_whole_file(RewriteRequest request) {
   ProgressBar bar("compressing");
   const auto show = bar.callback();
   request.options.progress = show_on(show);
-  TRY(const auto report,
+  TRY(const auto rewritten,
       about(request.input, files::rewrite_file(request.input, request.output, request.options)));
-  print_report(report, request.output, request.json);
-  print_remarks(report, request.input);
-  return ExitStatus::fine;
+  FileReport report = report_of(rewritten, request.output);
+  add_remarks(rewritten, request.input, report);
+  if (request.verify) {
+    TRY(const auto verification, verify_files(request.input, request.output, {}));
+    report.lines += "\n" + verification.table;
+    report.fields["verify"] = verification.fields;
+    add_breaches(verification, request.output, report);
+  }
+  return report;
 }
 
-Result<ExitStatus> restore_whole_file(const RestoreRequest& request) {
+Result<FileReport> restore_whole_file(const RestoreRequest& request) {
   if (!files::is_array_file_name(request.output)) {
     return bad_argument("'", request.input,
                         "' is a NetCDF or HDF5 file, which decompress writes again without our "
                         "filter; name the output .nc or .h5 with -o");
   }
-  RETURN_IF_ERROR(check_output(request.input, request.output));
   RETURN_IF_ERROR(prepare_for(request.input));
   files::RestoreOptions options{.threads = request.threads};
   TRY(options.history_line, history_line());
@@ -139,10 +145,9 @@ Result<ExitStatus> restore_whole_file(const RestoreRequest& request) {
   ProgressBar bar("decompressing");
   const auto show = bar.callback();
   options.progress = show_on(show);
-  TRY(const auto report,
+  TRY(const auto restored,
       about(request.input, files::restore_file(request.input, request.output, options)));
-  print_report(report, request.output, request.json);
-  return ExitStatus::fine;
+  return report_of(restored, request.output);
 }
 
 }  // namespace tensorpress::cli

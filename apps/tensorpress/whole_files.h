@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "batch.h"
 #include "files/rewrite.h"
-#include "verb.h"
 
 namespace tensorpress::cli {
 
@@ -13,20 +13,20 @@ struct RewriteRequest {
   std::string input;
   std::string output;
   files::RewriteOptions options;
-  bool json = false;
+  bool verify = false;
 };
 
-/// Writes the copy and says what became of each variable.
-Result<ExitStatus> rewrite_whole_file(RewriteRequest request);
+/// Writes the copy, compares it with the input if that is wanted, and says what became of each
+/// variable.
+Result<FileReport> rewrite_whole_file(RewriteRequest request);
 
 struct RestoreRequest {
   std::string input;
   std::string output;
   std::size_t threads = 1;
-  bool json = false;
 };
 
 /// Writes the copy without our filter and says how each variable that had it is stored now.
-Result<ExitStatus> restore_whole_file(const RestoreRequest& request);
+Result<FileReport> restore_whole_file(const RestoreRequest& request);
 
 }  // namespace tensorpress::cli

@@ -85,11 +85,13 @@ Result<CompressOptions> options_for(const Hdf5FilterSettings& settings, const Te
   CompressOptions options{.bound = settings.bound,
                           .fill_values = fill_values_for(settings),
                           .threads = threads_for(settings)};
-  if (!settings.bound || settings.chunk->fill_value ||
-      settings.bound->kind() == Bound::Kind::pointwise_relative) {
+  const bool named = settings.chunk->fill_value.has_value();
+  if (!settings.bound || settings.bound->kind() == Bound::Kind::pointwise_relative ||
+      (named && !is_of_range(*settings.bound))) {
     return options;
   }
-  TRY(auto counted, counted_values(chunk, std::move(options.fill_values)));
+  TRY(auto counted, counted_values(chunk, std::move(options.fill_values),
+                                   named ? Zeros::count : Zeros::may_be_padding));
   options.fill_values = std::move(counted.fill_values);
   if (is_of_range(*settings.bound)) options.value_range = counted.range;
   return options;

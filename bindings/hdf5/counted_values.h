@@ -1,12 +1,15 @@
-// Which values of a chunk count in its range, where the dataset names no fill value.
+// Which values of a chunk count in its range.
 //
-// HDF5 then pads the chunks at the edges with zeros, and nccopy even leaves the fill value out of
-// the file's property lists (it switches filling off for speed) while the data are full of it.
-// Counted, either would loosen a relative bound, and a -1e34 makes it worthless. So zeros do not
-// count; nor does an extreme without which the range would be a tenth or less: it is taken for a
-// fill value and kept bit for bit. Both can only make a bound tighter.
+// Where the dataset names no fill value, HDF5 pads the chunks at the edges with zeros, and nccopy
+// even leaves the fill value out of the file's property lists (it switches filling off for speed)
+// while the data are full of it. Counted, either would loosen a relative bound, and a -1e34 makes
+// it worthless. So such zeros do not count. Nor does an extreme without which the range would be a
+// tenth or less, or both extremes if that is true of the two together, whatever the dataset names:
+// they are taken for fill values and kept bit for bit. All of this can only make a bound tighter,
+// where refusing the chunk would fail a write that the program may have left behind long ago.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -21,7 +24,10 @@ struct CountedValues {
   std::vector<double> fill_values;  // the given ones, then those that were found
 };
 
+enum class Zeros : std::uint8_t { count, may_be_padding };
+
 /// `chunk` is contiguous and aligned.
-Result<CountedValues> counted_values(const TensorView& chunk, std::vector<double> fill_values);
+Result<CountedValues> counted_values(const TensorView& chunk, std::vector<double> fill_values,
+                                     Zeros zeros);
 
 }  // namespace tensorpress::hdf5

@@ -47,16 +47,26 @@ void define_errors(nb::module_& module) {
          "It makes sense, but this version cannot do it.");
   define(module, "tensorpress.TooLargeError", "TooLargeError",
          "More than max_bytes, or more than can be addressed.");
-  define(module, "tensorpress.LikelyFillError", "LikelyFillError",
-         "One repeated extreme makes up most of the value range: a fill value that was not named?");
+  define(
+      module, "tensorpress.LikelyFillError", "LikelyFillError",
+      "A relative bound or PSNR was asked for, and one repeated extreme makes up most of the "
+      "value range.\n\nIt is likely a fill value that was not named, and a bound of such a range "
+      "would allow errors\nlarger than the other values. `value` is the extreme, `count` how many "
+      "elements have it, and\n`value_range` (low, high) where all others lie. Pass "
+      "fill_values=, value_range= or\nwhole_range=True to compress().");
 }
 
-void raise(const Error& error) {
+nb::object exception_of(const Error& error) {
   // Messages may quote hostile bytes.
   const nb::object message = nb::steal(PyUnicode_DecodeUTF8(
       error.message.data(), static_cast<Py_ssize_t>(error.message.size()), "backslashreplace"));
   if (!message.is_valid()) nb::raise_python_error();
-  PyErr_SetObject(class_of(error.code).ptr(), message.ptr());
+  return class_of(error.code)(message);
+}
+
+void raise(const Error& error) {
+  const nb::object exception = exception_of(error);
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
   nb::raise_python_error();
 }
 

@@ -20,7 +20,8 @@ namespace tensorpress::python {
 /// Adds the exception classes to the module.
 void define_errors(nanobind::module_& module);
 
-/// Call with the GIL held.
+/// Call these with the GIL held.
+nanobind::object exception_of(const Error& error);
 [[noreturn]] void raise(const Error& error);
 [[noreturn]] void raise_type_error(const std::string& message);
 

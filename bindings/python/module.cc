@@ -7,6 +7,7 @@
 #include "dropout.h"
 #include "errors.h"
 #include "hdf5_filter.h"
+#include "hdf5_libraries.h"
 #include "packing.h"
 #include "reader.h"
 #include "tensorpress/codec.h"
@@ -75,6 +76,7 @@ NB_MODULE(_core, module) {
   tensorpress::python::define_compression(module);
   tensorpress::python::define_dropout(module);
   tensorpress::python::define_hdf5_filter(module);
+  tensorpress::python::define_hdf5_libraries(module);
   tensorpress::python::define_packing(module);
   tensorpress::python::define_reader(module);
   tensorpress::python::define_window_indices(module);

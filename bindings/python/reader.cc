@@ -10,8 +10,10 @@
 #include "arrays.h"
 #include "errors.h"
 #include "files/byte_files.h"
+#include "interruption.h"
 #include "metrics/stream_comparison.h"
 #include "metrics/verdict.h"
+#include "stream/history.h"
 #include "stream/memory_io.h"
 #include "stream/reader.h"
 
@@ -29,6 +31,13 @@ nb::tuple to_tuple(const Shape& shape) {
   nb::list extents;
   for (const std::uint64_t extent : shape.extents()) extents.append(extent);
   return nb::tuple(extents);
+}
+
+/// Every step of lossy compression, this stream the last. What stands in the attribute may be
+/// anything: a stream with a strange one can still be looked at.
+std::string history_of(const StreamInfo& info) {
+  const auto history = stream::history_with(info);
+  return history.ok() ? to_text(*history) : std::string();
 }
 
 nb::dict to_dict(const StreamInfo& info) {
@@ -52,6 +61,7 @@ nb::dict to_dict(const StreamInfo& info) {
   fields["bytes_in"] = info.bytes_in();
   fields["bytes_out"] = info.bytes_out;
   fields["payload_bytes"] = info.payload_bytes;
+  fields["history"] = to_str(history_of(info));
   fields["statistics"] = statistics;
   fields["attributes"] = attributes;
   return fields;
@@ -101,12 +111,10 @@ class Reader {
     Region region{{}, view.shape};
     for (std::size_t axis = 0; axis < origin.size(); ++axis) region.origin[axis] = origin[axis];
     stream::ViewSink sink(view);
-    const auto done = [&] {
-      const nb::gil_scoped_release released;
-      return holder->reader->read_region(region, sink,
-                                         {.threads = threads, .max_bytes = max_bytes});
-    }();
-    check(done);
+    check(interruptible(threads, [&](const Runner& runner) {
+      return holder->reader->read_region(
+          region, sink, {.threads = threads, .runner = runner, .max_bytes = max_bytes});
+    }));
   }
 
   nb::dict compare(nb::handle original, bool bits_of_bf16, std::size_t threads) const {
@@ -117,11 +125,10 @@ class Reader {
     stream::ViewSource source(view);
     metrics::StreamComparison comparison(source);
     check(comparison.expect(info));
-    const auto done = [&] {
-      const nb::gil_scoped_release released;
-      return holder->reader->read_all(comparison, {.threads = threads, .max_bytes = UINT64_MAX});
-    }();
-    check(done);
+    check(interruptible(threads, [&](const Runner& runner) {
+      return holder->reader->read_all(
+          comparison, {.threads = threads, .runner = runner, .max_bytes = UINT64_MAX});
+    }));
     const metrics::ErrorStatistics& measured = comparison.statistics();
     nb::dict fields;
     fields["max_abs_error"] = measured.max_abs_error;

@@ -61,7 +61,7 @@ def main() -> int:
         + _end(page)
     )
     target = options.output / "report.html"
-    _write(target, page.document("Tensorpress: the same numbers in less room", body))
+    _write(target, page.document("Tensorpress: the same numbers in less space", body))
     for problem in problems:
         print(f"demo: not shown: {problem}")
     print(f"demo: {target} after {seconds:.0f} s")
@@ -84,16 +84,14 @@ def _introduction(page, seconds: float) -> str:
     import tensorpress
 
     lead = (
-        "Tensorpress compresses arrays of numbers, at the speed of memory and with an error "
-        "that you choose: "
-        "scientific fields on disk, training data, the activations that wait in a network's "
+        "Tensorpress compresses arrays of numbers with an error that you choose: "
+        "scientific fields on disk, training data, the activations that a network saves for its "
         "backward pass."
     )
     facts = (
         f"Version {tensorpress.__version__} on {cpu_name()}, {os.cpu_count()} cores, "
         f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
-        "seconds; what is published "
-        "or predicted says so."
+        "seconds, except where a number is labelled as published or predicted."
     )
     return page.paragraph(lead, "lead") + page.paragraph(facts, "caption")
 
@@ -103,9 +101,8 @@ def _end(page) -> str:
         "next",
         "Where to go next",
         page.paragraph(
-            "docs/README.md has a way in for scientists, for people who train networks, for "
-            "those who build accelerators, "
-            "and for writers of frameworks. `tensorpress VERB --help` explains every verb."
+            "docs/README.md says where to start: as a scientist, if you train networks, study "
+            "accelerators or write a framework. `tensorpress VERB --help` explains every verb."
         ),
     )
 

@@ -101,8 +101,8 @@ def extract_field(directory, name, file, variable, title, about):
     if missing > 0:
         about += (
             f" {100 * missing:.0f} % of the grid is land or has no data. dct-chop stores chunks "
-            "with missing values as they are, so here these were set to the mean of their plane, "
-            "and the errors below count the coasts that this makes."
+            "with missing values uncompressed, so here these were set to the mean of their plane, "
+            "and the errors below include the coasts that this makes."
         )
     save(directory, name, filled, title, about)
 

@@ -4,9 +4,12 @@
 // are the same on every machine, instruction set and thread; docs/format.md describes them.
 //
 //   const QuantizeOptions four_bits{.bits = 4, .rounding = Rounding::stochastic, .seed = step};
-//   std::vector<std::byte> packed(packed_size(count, four_bits).value());
-//   if (pack(DType::f32, values, four_bits, packed).value() == PackOutcome::packed) ...
-//   unpack(DType::f32, packed, four_bits, values);
+//   const auto size = packed_size(count, four_bits);
+//   if (!size.ok()) return size.error();
+//   std::vector<std::byte> packed(*size);
+//   const auto outcome = pack(DType::f32, values, four_bits, packed);
+//   if (!outcome.ok()) return outcome.error();
+//   if (*outcome == PackOutcome::packed) return unpack(DType::f32, packed, four_bits, values);
 //
 // Values are contiguous elements of a dtype, given as bytes that are aligned as the elements need
 // it; packed bytes may lie anywhere. Wrong sizes, types and options are errors; hostile packed

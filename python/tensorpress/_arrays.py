@@ -2,8 +2,8 @@
 
 NumPy arrays, PyTorch tensors and whatever else speaks DLPack go on as they are. Buffers (bytes,
 memoryview, array.array, mmap) become NumPy arrays of their format, without a copy. A copy is made
-only where it cannot be helped: of the other byte order, of elements that are not aligned, and of
-strides that are no multiple of the element size.
+only where it cannot be helped: of masked elements, of the other byte order, of elements that are
+not aligned, and of strides that are no multiple of the element size.
 """
 
 from __future__ import annotations
@@ -28,17 +28,32 @@ ALLOWED = "float32, float64, float16, bfloat16, uint8 or int16"
 def as_input(array: Any, use: str = "compress") -> tuple[Any, bool]:
     """What the module takes for `array`, and whether it is the bits of bfloat16 as uint16. `use` is
     the verb of errors."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            "a masked array has values that its mask hides: pass array.filled(value) and "
-            "fill_values=[value]"
-        )
     if isinstance(array, (np.ndarray, np.generic)):
         return _as_native(np.asarray(array))
     if hasattr(array, "__dlpack__"):
         # A tensor that is to be read with the other sign would come through DLPack without it.
         return _detached(array.resolve_neg() if _is_negated(array) else array), False
     return _as_native(_as_numpy(array, use))
+
+
+def with_fill_values(array: Any, use: str = "compress") -> tuple[Any, list[Any]]:
+    """The array without a mask, and the values of it that are known to stand for no data: the fill
+    value that takes the place of masked elements, and what the attributes of an xarray.DataArray or
+    an h5py.Dataset name."""
+    known = _named_by_attributes(array)
+    if not isinstance(array, np.ndarray) and not hasattr(array, "__dlpack__"):
+        # netCDF4.Variable gives masked arrays.
+        array = _as_numpy(array, use)
+    if not isinstance(array, np.ma.MaskedArray):
+        return array, known
+    if not np.ma.is_masked(array):
+        return array.data, known
+    if array.dtype.kind not in "fV":
+        raise TypeError(
+            f"a masked array of {array.dtype} has no value to spare for what its mask hides: pass "
+            "array.filled(value)"
+        )
+    return array.filled(), [array.fill_value, *known]
 
 
 def as_output(out: Any) -> tuple[Any, bool]:
@@ -88,7 +103,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 def _as_numpy(array: Any, use: str) -> np.ndarray[Any, Any]:
     if isinstance(array, (str, os.PathLike)):
         raise TypeError(
-            f"cannot {use} {os.fspath(array)!r}, which is no array: read the file first, for "
+            f"cannot {use} {os.fspath(array)!r}, which is not an array: read the file first, for "
             "instance with numpy.load"
         )
     try:
@@ -99,8 +114,17 @@ def _as_numpy(array: Any, use: str) -> np.ndarray[Any, Any]:
                 f"cannot {use} a {type(array).__name__}; pass a NumPy array, a tensor on the "
                 "CPU or a buffer"
             ) from None
-        return np.asarray(array)
+        return np.asanyarray(array)
     return np.asarray(view)
+
+
+def _named_by_attributes(array: Any) -> list[Any]:
+    attributes = getattr(array, "attrs", None)
+    if not hasattr(attributes, "get"):
+        return []
+    named = [attributes.get(name) for name in ("_FillValue", "missing_value")]
+    numbers = [value for value in named if np.asarray(value).dtype.kind in "fiu"]
+    return [number for value in numbers for number in np.ravel(value)]
 
 
 def _as_native(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], bool]:

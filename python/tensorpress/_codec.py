@@ -20,7 +20,16 @@ BOUNDS = {
     "ratio": "ratio",
 }
 # The other keywords of compress(), for those who misspell one.
-OPTIONS = ("fill_values", "value_range", "chunk_shape", "attributes", "threads", "out")
+OPTIONS = (
+    "fill_values",
+    "value_range",
+    "whole_range",
+    "earlier_error",
+    "chunk_shape",
+    "attributes",
+    "threads",
+    "out",
+)
 
 
 class Codec:

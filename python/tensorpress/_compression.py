@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from . import _core
-from ._arrays import as_input, as_output, dtype_of
+from ._arrays import as_input, as_output, dtype_of, with_fill_values
 from ._codec import Codec, Parameter, codec_from
 from ._reader import MAX_BYTES, checked_max_bytes, checked_threads, open_core, whole_number
 
@@ -38,6 +38,8 @@ def compress(
     ratio: float | None = None,
     fill_values: float | Iterable[float] = (),
     value_range: tuple[float, float] | None = None,
+    whole_range: bool = False,
+    earlier_error: float | str | None = None,
     chunk_shape: Sequence[int] | None = None,
     attributes: Mapping[str, str] | None = None,
     threads: int = 1,
@@ -55,11 +57,22 @@ def compress(
       relative            |x' - x| <= relative * (max - min) of finite values, fill values aside
       pointwise_relative  |x' - x| <= pointwise_relative * |x|
       psnr                at least so many decibels
-      ratio               about so many times smaller; the bound that achieves it is then kept
+      ratio               at least so many times smaller; the bound that achieves it is then kept
 
-    NaN, infinities and `fill_values` come back exactly. `value_range` (low, high) saves the search
-    for it when relative= is given. `attributes` are texts stored with the array. Other keywords are
-    the codec's own parameters, such as effort="fast" of dense or cf=4 of dct-chop.
+    NaN, infinities and `fill_values` come back exactly and do not count in the range. The fill
+    value of a masked array, which takes the place of masked elements, is one of them by itself, and
+    so are `_FillValue` and `missing_value` of an xarray.DataArray or an h5py.Dataset.
+    relative= and psnr= raise LikelyFillError where one repeated extreme makes up most of the range:
+    it is likely a fill value that was not named. Name it in `fill_values`, give `value_range` (low,
+    high), which also saves the search for it, or pass whole_range=True if the range is meant.
+
+    `earlier_error` is for values that were compressed before: how much they have lost already, of
+    the kind of the bound (absolute for relative=), or the history that info() shows of the earlier
+    stream. The bound then holds against the first values: this step uses what is left of it.
+
+    `attributes` are texts stored with the array. Other keywords are the codec's own parameters,
+    such as effort="fast" of dense or cf=4 of dct-chop. `threads` is as everywhere in the package:
+    1 if absent, 0 for all cores.
 
     `out` is a writable buffer for callers who compress again and again; the result is then a
     memoryview of the part that was written. Streams are never much larger than the array.
@@ -76,7 +89,8 @@ def compress(
         ratio=ratio,
     )
     chosen = codec_from(codec, {**bounds, **parameters})
-    fills = fill_numbers(fill_values)
+    array, known_fills = with_fill_values(array)
+    fills = _all_fills(fill_values, known_fills, chosen)
     data, bits_of_bf16 = as_input(array)
     result = _core.compress(
         data,
@@ -85,7 +99,9 @@ def compress(
         chosen.pairs,
         chosen.bound_text,
         fills,
-        None if value_range is None else _range(value_range),
+        None if value_range is None else range_numbers(value_range),
+        flag("whole_range", whole_range),
+        _history(earlier_error, chosen),
         None if chunk_shape is None else _extents(chunk_shape),
         _texts({} if attributes is None else attributes),
         checked_threads(threads),
@@ -112,7 +128,7 @@ def decompress(
     if isinstance(data, (str, os.PathLike)):
         path = os.fspath(data)
         raise TypeError(
-            f"decompress takes the bytes of a stream, not a path: use tensorpress.open({path!r})"
+            f"decompress takes the bytes of a stream, not a path: use tensorpress.load({path!r})"
         )
     result = out
     if out is None:
@@ -130,8 +146,12 @@ def decompress(
 def info(source: Source) -> dict[str, Any]:
     """What a stream says about itself, from bytes or a path, without decompressing it.
 
-    >>> tensorpress.info(tensorpress.compress(field, absolute=0.01))["codec"]
-    'dense'
+    `history` has the steps of lossy compression that the values have behind them, the oldest first,
+    each with the error that it kept.
+
+    >>> about = tensorpress.info(tensorpress.compress(field, absolute=0.01))
+    >>> about["codec"], about["history"]
+    ('dense', 'dense abs 0.01')
     """
     reader = open_core(source)
     fields = reader.info()
@@ -154,6 +174,7 @@ def verify(original: Any, source: Source, *, threads: int = 1) -> dict[str, Any]
     >>> tensorpress.verify(field, tensorpress.compress(field, absolute=0.01))["ok"]
     True
     """
+    original, _ = with_fill_values(original, "compare the stream with")
     data, bits_of_bf16 = as_input(original, "compare the stream with")
     reader = open_core(source)
     measured = reader.compare(data, bits_of_bf16, checked_threads(threads))
@@ -197,6 +218,32 @@ def fill_numbers(values: float | Iterable[float]) -> list[float]:
     return [number for number in numbers if math.isfinite(number)]
 
 
+def flag(argument: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{argument} is True or False, not {value!r}")
+    return bool(value)
+
+
+def _all_fills(given: Any, known: list[Any], codec: Codec) -> list[float]:
+    """The given fill values, then those known of the array that are not among them."""
+    fills = fill_numbers(given)
+    for fill in fill_numbers(known):
+        # Codecs of a fixed rate would store every chunk with a zero as it is.
+        common = fill == 0 and codec.bound is None
+        if fill not in fills and not common:
+            fills.append(fill)
+    return fills
+
+
+def _history(earlier_error: float | str | None, codec: Codec) -> str | None:
+    """The steps before this one, as streams hold them: "dense abs 0.05"."""
+    if earlier_error is None or isinstance(earlier_error, str):
+        return earlier_error
+    number = _number("earlier_error", earlier_error)
+    kind = "pw-rel" if codec.bound is not None and codec.bound[0] == "pointwise_relative" else "abs"
+    return f"earlier {kind} {number!r}"
+
+
 def _number(argument: str, value: Any) -> float:
     if not isinstance(value, (str, bytes)):
         with contextlib.suppress(TypeError, ValueError):
@@ -204,7 +251,7 @@ def _number(argument: str, value: Any) -> float:
     raise TypeError(f"{argument} takes numbers, and {value!r} is not one")
 
 
-def _range(value_range: tuple[float, float]) -> tuple[float, float]:
+def range_numbers(value_range: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = value_range
     except (TypeError, ValueError):

@@ -12,6 +12,20 @@ class UnsupportedError(ValueError):
 class TooLargeError(ValueError):
     """More than max_bytes, or more than can be addressed."""
 
+class LikelyFillError(ValueError):
+    """A relative bound or PSNR was asked for, and one repeated extreme makes up most of the value
+    range.
+
+    It is likely a fill value that was not named, and a bound of such a range would allow errors
+    larger than the other values. `value` is the extreme, `count` how many elements have it, and
+    `value_range` (low, high) where all others lie. Pass fill_values=, value_range= or
+    whole_range=True to compress().
+    """
+
+    value: float
+    count: int
+    value_range: tuple[float, float]
+
 class Reader:
     @staticmethod
     def of_file(path: bytes) -> Reader: ...
@@ -26,6 +40,7 @@ class Reader:
     @property
     def closed(self) -> bool: ...
 
+def add_hdf5_plugin_path(folder: bytes) -> int: ...
 def check_codec(
     name: str, parameters: list[tuple[str, str]], bound: str | None
 ) -> dict[str, str]: ...
@@ -38,6 +53,8 @@ def compress(
     bound: str | None,
     fill_values: list[float],
     value_range: tuple[float, float] | None,
+    whole_range: bool,
+    history: str | None,
     chunk_shape: list[int] | None,
     attributes: list[tuple[str, str]],
     threads: int,

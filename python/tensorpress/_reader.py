@@ -26,7 +26,7 @@ Index = int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]
 
 
 def open(source: Source, *, threads: int = 1) -> Reader:
-    """Opens a .tpz file (or a buffer) for reading parts of it.
+    """Opens a .tpz file (or a buffer) for reading parts of it, on one thread or on `threads`.
 
     >>> with tensorpress.open(path) as reader:
     ...     part = reader[0:10, :, 5]
@@ -80,7 +80,7 @@ class Reader:
         self._core.close()
 
     def read(self, out: Any = None, *, threads: int | None = None) -> Any:
-        """All of it, as a new array or into `out`."""
+        """All of it, as a new array or into `out`; `threads` is the reader's own if absent."""
         result = np.empty(self.shape, self.dtype) if out is None else out
         shape = tuple(as_output(result)[0].shape)
         if shape != self.shape:
@@ -164,10 +164,17 @@ def whole_number(argument: str, value: Any) -> int:
 
 
 def checked_threads(threads: int) -> int:
+    """What the module takes for `threads`: 0 is every core that this process may use."""
     count = whole_number("threads", threads)
-    if not 1 <= count <= MAX_THREADS:
-        raise ValueError(f"threads={threads} is not in 1..{MAX_THREADS}")
-    return count
+    if not 0 <= count <= MAX_THREADS:
+        raise ValueError(f"threads={threads} is not in 0..{MAX_THREADS}; 0 is all cores")
+    return count or min(_usable_cores(), MAX_THREADS)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def checked_max_bytes(max_bytes: int) -> int:

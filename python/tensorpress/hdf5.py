@@ -5,9 +5,9 @@
 ...     data = numpy.sin(numpy.arange(10000.0)).reshape(100, 100)
 ...     dataset = file.create_dataset("x", data=data, **tensorpress.hdf5.Filter(absolute=1e-3))
 
-Importing this module makes the filter known to the HDF5 library of h5py, so that files can also be
-read. Other programs find it when the folder `plugin_path()` is in the environment variable
-HDF5_PLUGIN_PATH. docs/hdf5.md has the details.
+Importing tensorpress makes the filter known to the HDF5 libraries of this process, those of h5py
+and netCDF4 among them, so that files can also be read. Other programs find it when the folder
+`plugin_path()` is in the environment variable HDF5_PLUGIN_PATH. docs/hdf5.md has the details.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import pathlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,18 +22,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import h5py
 import numpy as np
 
-from . import _core
+from . import _core, _hdf5_plugin
 from ._codec import Codec
 from ._compression import fill_numbers
+from ._reader import checked_threads
 
 __all__ = ["FILTER_ID", "Filter", "plugin_path", "read_parallel", "register", "write_parallel"]
 
 # The number of the filter, of the range that The HDF Group leaves to private use.
 FILTER_ID = 0xD450
 """The filter's number in HDF5 files: "TP" in ASCII with the top bit set, of the private range."""
-
-_LIBRARY = "libh5tensorpress.so"
-_MAX_THREADS = 1024
 
 
 class Filter(h5py.filters.FilterRefBase):
@@ -48,8 +45,10 @@ class Filter(h5py.filters.FilterRefBase):
     but `cf`, `layout`, `transform`, `coefficients`.
 
     `fill_values` stand for no data: they come back bit for bit and do not count in the range. The
-    dataset's own fill value is one of them by itself. `threads` work on each chunk; 0 is one, or
-    TENSORPRESS_HDF5_THREADS.
+    dataset's own fill value is one of them by itself, and so is, with a bound of the range, an
+    extreme that would make up more than nine tenths of it: HDF5 may write a chunk long after it was
+    given the values, when it is too late for an error such as LikelyFillError. `threads` work on
+    each chunk: 1 (or as many as TENSORPRESS_HDF5_THREADS says), 0 for all cores of this machine.
     """
 
     filter_id = FILTER_ID
@@ -69,7 +68,7 @@ class Filter(h5py.filters.FilterRefBase):
         transform: str | None = None,
         coefficients: str | None = None,
         fill_values: float | Iterable[float] = (),
-        threads: int = 0,
+        threads: int = 1,
     ) -> None:
         chop = {"cf": cf, "layout": layout, "transform": transform, "coefficients": coefficients}
         bounds = {"absolute": absolute, "relative": relative, "psnr": psnr}
@@ -79,15 +78,14 @@ class Filter(h5py.filters.FilterRefBase):
         chosen = Codec(
             codec or default, **{name: value for name, value in given.items() if value is not None}
         )
-        if not isinstance(threads, (int, np.integer)) or not 0 <= threads <= _MAX_THREADS:
-            raise ValueError(f"threads={threads!r} is not a whole number from 0 to {_MAX_THREADS}")
+        count = checked_threads(threads)
         self.filter_options = tuple(
             _core.hdf5_filter_words(
                 chosen.name,
                 chosen.pairs,
                 chosen.bound_text,
                 fill_numbers(fill_values),
-                int(threads),
+                0 if count == 1 else count,  # 0 leaves it to the variable
             )
         )
 
@@ -95,25 +93,18 @@ class Filter(h5py.filters.FilterRefBase):
 # ---- The shared library --------------------------------------------------------------------------
 
 
-def _find_plugin() -> pathlib.Path:
-    """TENSORPRESS_HDF5_PLUGIN, the folder of this package, or the build folder of the tree that it
-    is in."""
-    named = os.environ.get("TENSORPRESS_HDF5_PLUGIN")
-    here = pathlib.Path(__file__).resolve().parent
-    candidates = [pathlib.Path(named)] if named else []
-    candidates += [here / "plugins" / _LIBRARY, here / _LIBRARY]
-    candidates += [
-        folder / "build" / "lib" / "hdf5" / "plugin" / _LIBRARY for folder in here.parents[1:2]
-    ]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    looked = ", ".join(str(candidate.parent) for candidate in candidates)
-    raise ImportError(f"{_LIBRARY} is not in {looked}; set TENSORPRESS_HDF5_PLUGIN to where it is")
+def _find_plugin() -> str:
+    plugin = _hdf5_plugin.find()
+    if plugin is None:
+        looked = ", ".join(map(os.path.dirname, _hdf5_plugin.candidates()))
+        raise ImportError(
+            f"{_hdf5_plugin.LIBRARY} is not in {looked}; set TENSORPRESS_HDF5_PLUGIN to where it is"
+        )
+    return plugin
 
 
 def _open_plugin() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(_find_plugin()))
+    library = ctypes.CDLL(os.path.abspath(_find_plugin()))
     library.H5PLget_plugin_info.restype = ctypes.c_void_p
     coder = [ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
     coder += [
@@ -133,9 +124,9 @@ _plugin = _open_plugin()
 
 
 def plugin_path() -> str:
-    """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump, netCDF4 and whatever else uses
+    """The folder to put into HDF5_PLUGIN_PATH for h5dump, ncdump and other programs that use
     HDF5."""
-    return str(_find_plugin().parent)
+    return os.path.dirname(os.path.abspath(_find_plugin()))
 
 
 def register() -> None:
@@ -202,8 +193,9 @@ def _in_order(executor: ThreadPoolExecutor, window: int, tasks: Iterator) -> Ite
         yield waiting.popleft().result()
 
 
-def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None = None) -> None:
-    """`dataset[...] = array`, with the chunks compressed on several threads outside HDF5's lock.
+def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int = 0) -> None:
+    """`dataset[...] = array`, with the chunks compressed on several threads outside HDF5's lock: on
+    all cores, or on `threads`.
 
     The dataset's only filter must be tensorpress. The bytes are those that HDF5 would have written.
     """
@@ -211,7 +203,7 @@ def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None
     if array.shape != dataset.shape:
         raise ValueError(f"an array of {array.shape} does not fit the dataset of {dataset.shape}")
     coder, extents = _ChunkCoder(dataset), dataset.chunks
-    threads = threads or os.cpu_count() or 1
+    threads = checked_threads(threads)
 
     def encode(origin: tuple[int, ...]) -> tuple[tuple[int, ...], bytes]:
         part = array[tuple(slice(o, o + extent) for o, extent in zip(origin, extents, strict=True))]
@@ -233,10 +225,11 @@ def write_parallel(dataset: h5py.Dataset, array: np.ndarray, threads: int | None
             dataset.id.write_direct_chunk(origin, stream)
 
 
-def read_parallel(dataset: h5py.Dataset, threads: int | None = None) -> np.ndarray:
-    """`dataset[...]`, with the chunks decompressed on several threads outside HDF5's lock."""
+def read_parallel(dataset: h5py.Dataset, threads: int = 0) -> np.ndarray:
+    """`dataset[...]`, with the chunks decompressed on several threads outside HDF5's lock: on all
+    cores, or on `threads`."""
     coder, extents, dtype = _ChunkCoder(dataset), dataset.chunks, dataset.dtype
-    threads = threads or os.cpu_count() or 1
+    threads = checked_threads(threads)
     array = np.full(dataset.shape, dataset.fillvalue, dtype=dtype)
 
     def decode(origin: tuple[int, ...], mask: int, stored: bytes) -> None:

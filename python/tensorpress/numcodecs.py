@@ -24,14 +24,21 @@ from numcodecs.compat import (
 
 from ._arrays import dtype_of
 from ._codec import Codec, Parameter, codec_from
-from ._compression import compress, decompress, fill_numbers, info
+from ._compression import compress, decompress, info
+from ._value_settings import ValueSettings
 
 
 class Tensorpress(NumcodecsCodec):
     """A Codec for numcodecs; takes the same arguments, and besides
 
-    fill_values  values that stand for no data and come back exactly
+    fill_values  values that stand for no data and come back exactly; numcodecs does not tell us the
+                 array's own
+    value_range  (low, high) for relative= and psnr=, if the range is known
+    whole_range  True: a bound of the range is meant even where one repeated extreme makes up most
+                 of it, which raises LikelyFillError otherwise
     dtype        what bytes hold ("<f4"), for callers that hand over bytes instead of arrays
+
+    A relative bound is one of each chunk's own range.
 
     >>> from tensorpress.numcodecs import Tensorpress
     >>> Tensorpress(codec='dense', absolute=0.001).get_config()
@@ -45,11 +52,13 @@ class Tensorpress(NumcodecsCodec):
         codec: str | Codec = "dense",
         *,
         fill_values: float | Iterable[float] = (),
+        value_range: tuple[float, float] | None = None,
+        whole_range: bool = False,
         dtype: Any = None,
         **keywords: Parameter,
     ) -> None:
         self._codec = codec_from(codec, keywords)
-        self._fill_values = fill_numbers(fill_values)
+        self._values = ValueSettings.checked(fill_values, value_range, whole_range)
         self._dtype = None if dtype is None else np.dtype(dtype)
 
     def encode(self, buf: Any) -> bytes:
@@ -60,7 +69,7 @@ class Tensorpress(NumcodecsCodec):
             attributes["order"] = "F"
         if not array.dtype.isnative:
             attributes["byte_order"] = array.dtype.byteorder
-        return compress(array, self._codec, fill_values=self._fill_values, attributes=attributes)
+        return compress(array, self._codec, attributes=attributes, **self._values.keywords())
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         stream = ensure_contiguous_ndarray(buf)
@@ -81,9 +90,7 @@ class Tensorpress(NumcodecsCodec):
         return array.T if reversed_axes else array
 
     def get_config(self) -> dict[str, Any]:
-        config: dict[str, Any] = {"id": self.codec_id, **self._codec.to_dict()}
-        if self._fill_values:
-            config["fill_values"] = list(self._fill_values)
+        config = {"id": self.codec_id, **self._codec.to_dict(), **self._values.to_dict()}
         if self._dtype is not None:
             config["dtype"] = self._dtype.str
         return config

@@ -5,14 +5,16 @@
 
 Every Zarr chunk is a complete .tpz stream. A relative bound is one of the chunk's own range, which
 is never larger than the array's. NaN and the array's fill_value come back exactly; a fill_value of
-0 only with codecs that keep a bound. zarr-python finds this by its entry point when it meets the
-name in zarr.json.
+0 only with codecs that keep a bound. A chunk with another fill value that was not named, in
+fill_values=, raises LikelyFillError when it is written. zarr-python finds this by its entry point
+when it meets the name in zarr.json.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from zarr.abc.codec import ArrayBytesCodec
 from ._arrays import SUPPORTED
 from ._codec import Codec, Parameter, codec_from
 from ._compression import codecs, compress, decompress
+from ._value_settings import ValueSettings, split
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
@@ -32,7 +35,8 @@ NAME = "tensorpress"
 
 @dataclass(frozen=True, init=False)
 class TensorpressCodec(ArrayBytesCodec):
-    """A Codec for Zarr; takes the same arguments.
+    """A Codec for Zarr; takes the same arguments, and of compress() `fill_values` (besides the
+    array's own), `value_range` and `whole_range`, which are kept in the array's metadata.
 
     >>> from tensorpress.zarr import TensorpressCodec
     >>> TensorpressCodec(absolute=0.001).to_dict()["configuration"]
@@ -42,19 +46,32 @@ class TensorpressCodec(ArrayBytesCodec):
     is_fixed_size = False
 
     codec: Codec
+    values: ValueSettings
 
-    def __init__(self, codec: str | Codec = "dense", **keywords: Parameter) -> None:
+    def __init__(
+        self,
+        codec: str | Codec = "dense",
+        *,
+        fill_values: float | Iterable[float] = (),
+        value_range: tuple[float, float] | None = None,
+        whole_range: bool = False,
+        **keywords: Parameter,
+    ) -> None:
+        values = ValueSettings.checked(fill_values, value_range, whole_range)
         object.__setattr__(self, "codec", codec_from(codec, keywords))
+        object.__setattr__(self, "values", values)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TensorpressCodec:
         name, configuration = data.get("name"), data.get("configuration", {})
         if name != NAME or not isinstance(configuration, dict):
             raise ValueError(f"{data!r} does not describe the codec {NAME}")
-        return cls(Codec.from_dict(configuration))
+        codec, about_values = split(configuration)
+        return cls(Codec.from_dict(codec), **about_values)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": NAME, "configuration": self.codec.to_dict()}
+        configuration = {**self.codec.to_dict(), **self.values.to_dict()}
+        return {"name": NAME, "configuration": configuration}
 
     def validate(self, *, shape: tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
         native = _native(dtype)
@@ -70,7 +87,9 @@ class TensorpressCodec(ArrayBytesCodec):
 
     def _encode_sync(self, chunk_array: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
         array = chunk_array.as_numpy_array()
-        stream = compress(array, self.codec, fill_values=self._fill_values(chunk_spec))
+        fills = (*self.values.fill_values, *self._own_fill_value(chunk_spec))
+        keywords = {**self.values.keywords(), "fill_values": dict.fromkeys(fills)}
+        stream = compress(array, self.codec, **keywords)
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
@@ -85,7 +104,7 @@ class TensorpressCodec(ArrayBytesCodec):
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
-    def _fill_values(self, chunk_spec: ArraySpec) -> list[float]:
+    def _own_fill_value(self, chunk_spec: ArraySpec) -> list[float]:
         if chunk_spec.fill_value is None:
             return []
         value = float(chunk_spec.fill_value)

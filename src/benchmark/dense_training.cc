@@ -1,12 +1,12 @@
 #include "benchmark/dense_training.h"
 
 #include "base/errors.h"
-#include "benchmark/raw_name.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/bounded/observing_coder.h"
 #include "codecs/dense/lorenzo.h"
 #include "codecs/dense/train.h"
 #include "codecs/dense/train_interpolation.h"
+#include "files/raw_format.h"
 #include "stream/survey.h"
 #include "stream/trial.h"
 
@@ -16,7 +16,7 @@ namespace {
 Result<std::unique_ptr<stream::TensorSource>> open(const std::string& path,
                                                    const DenseTrainingOptions& options) {
   if (path.ends_with(".npy")) return files::open_tensor(path, std::nullopt);
-  auto format = raw_format_of_name(path);
+  auto format = files::raw_format_of_file(path);
   return files::open_tensor(path, format ? format : options.raw);
 }
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/errors.h"
-#include "benchmark/raw_name.h"
 #include "benchmark/table4.h"
+#include "files/raw_format.h"
 
 namespace tensorpress::benchmark {
 namespace {
@@ -43,7 +43,7 @@ Result<std::vector<fs::path>> sorted_entries(const fs::path& directory) {
 void add_file(const fs::path& path, FoundDataSet& data_set) {
   constexpr std::array<std::string_view, 3> kEndings = {".f32", ".dat", ".bin"};
   const std::string name = path.filename().string();
-  const auto named = raw_format_of_name(name);
+  const auto named = files::raw_format_of_name(name);
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return;
   if (!named && std::ranges::find(kEndings, path.extension().string()) == kEndings.end()) return;

@@ -72,7 +72,7 @@ Result<std::optional<Bound>> bound_of(tensorpress_bound_kind kind, double value)
     case TENSORPRESS_BOUND_RATIO:
       return std::optional(Bound::ratio(value));
     default:
-      return bad_argument(kind, " is no kind of bound");
+      return bad_argument(kind, " is not a kind of bound");
   }
 }
 
@@ -166,9 +166,9 @@ Result<DecompressRequest> request_of(const tensorpress_decompress_options* optio
 }
 
 Result<DType> dtype_of(tensorpress_dtype dtype) {
-  if (dtype < 0 || dtype > UINT8_MAX) return bad_argument(dtype, " is no element type");
+  if (dtype < 0 || dtype > UINT8_MAX) return bad_argument(dtype, " is not an element type");
   auto known = dtype_from_number(static_cast<std::uint8_t>(dtype));
-  if (!known.ok()) return bad_argument(dtype, " is no element type");
+  if (!known.ok()) return bad_argument(dtype, " is not an element type");
   return known;
 }
 

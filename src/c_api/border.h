@@ -41,7 +41,7 @@ tensorpress_status at_border(tensorpress_error* error, const Call& call) noexcep
     return report(error, TENSORPRESS_OUT_OF_MEMORY,
                   "memory ran out; smaller chunks or fewer threads need less");
   } catch (...) {
-    return report(error, TENSORPRESS_INTERNAL, "an exception that nobody expected");
+    return report(error, TENSORPRESS_INTERNAL, "an unexpected exception");
   }
 }
 

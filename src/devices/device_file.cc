@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "base/ascii_toml.h"
 #include "base/errors.h"
 #include "base/near_names.h"
-#include "devices/ascii_toml.h"
 #include "devices/device.h"
 #include "devices/operator_groups.h"
 #include "devices/toml_places.h"
@@ -156,7 +156,7 @@ class Reader {
       const auto origin = origin_named(name);
       if (!origin) {
         return places_.wrong(node->source(), "origin '", name, "' of '", path,
-                             "' is none of fact, derived, inferred, fitted");
+                             "' is not one of fact, derived, inferred, fitted");
       }
       fact.origin = *origin;
     }
@@ -205,7 +205,7 @@ class Reader {
       }
     } else {
       return places_.wrong(node->source(), "placement.tensors '", name,
-                           "' is none of on-chip, streamed, off-chip");
+                           "' is not one of on-chip, streamed, off-chip");
     }
     return {};
   }
@@ -219,7 +219,7 @@ class Reader {
     const std::vector<std::string> known(std::begin(kTypes), std::end(kTypes));
     for (const std::string& type : device_.types) {
       if (std::ranges::find(known, type) == known.end()) {
-        return places_.wrong(table->get("types")->source(), "'", type, "' is no type of numbers",
+        return places_.wrong(table->get("types")->source(), "'", type, "' is not a type of numbers",
                              did_you_mean(type, known));
       }
     }

@@ -25,7 +25,7 @@ class Reader {
 
   Result<Program> read() {
     if (text_of(root_, "format") != "tensorpress-graph") {
-      return bad_argument(file_, " is no graph: it lacks \"format\": \"tensorpress-graph\"; ",
+      return bad_argument(file_, " is not a graph: it lacks \"format\": \"tensorpress-graph\"; ",
                           "tensorpress.torch.write_graph makes one");
     }
     const auto version = root_.find("version");
@@ -54,7 +54,7 @@ class Reader {
     const auto wrong = [&](const char* what) {
       return bad_argument(file_, ": tensor ", number, " ", what);
     };
-    if (!object.is_object()) return wrong("is no object");
+    if (!object.is_object()) return wrong("is not an object");
     ProgramTensor tensor;
     tensor.name = text_of(object, "name");
     tensor.type = text_of(object, "type");
@@ -69,7 +69,7 @@ class Reader {
         tensor.shape.push_back(1);
         continue;
       }
-      if (!extent.is_number_unsigned()) return wrong("has an extent that is no whole number");
+      if (!extent.is_number_unsigned()) return wrong("has an extent that is not a whole number");
       tensor.shape.push_back(extent.get<std::uint64_t>());
     }
     if (element_count(tensor) > kMostElements) return wrong("has more than 2^62 elements");
@@ -84,7 +84,7 @@ class Reader {
       tensor.role = value;
       known = true;
     }
-    if (!known) return wrong("has a \"role\" that is none of input, constant, value, output");
+    if (!known) return wrong("has a \"role\" that is not one of input, constant, value, output");
     program_.tensors.push_back(std::move(tensor));
     return {};
   }
@@ -119,7 +119,7 @@ class Reader {
 Result<Program> parse_graph(std::string_view json, const std::string& file) {
   const auto root = parse_json_object<Json>(json);
   if (!root.ok()) {
-    return bad_argument(file, " is no graph: ", root.error().message,
+    return bad_argument(file, " is not a graph: ", root.error().message,
                         "; tensorpress.torch.write_graph makes one");
   }
   return Reader(*root, file).read();

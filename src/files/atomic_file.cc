@@ -50,10 +50,36 @@ class DirectOutput : public AtomicFile {
   std::string name_;
 };
 
+/// What an output takes over from its input, as it was when the output was begun.
+using Origin = std::optional<struct stat>;
+
+// The group first, then the bits, then the owner: at no time may somebody read the file who could
+// not read the input. A user who may not set the group keeps its bits from the group that it gets
+// instead, and one who may not give the file away stays its owner.
+Result<void> take_over(const FileDescriptor& file, const struct stat& from) {
+  mode_t mode = from.st_mode & 0777;
+  if (::fchown(file.number(), static_cast<uid_t>(-1), from.st_gid) != 0) mode &= ~mode_t{0070};
+  if (::fchmod(file.number(), mode) != 0) return last_error();
+  if (::fchown(file.number(), from.st_uid, static_cast<gid_t>(-1)) != 0 && errno != EPERM) {
+    return last_error();
+  }
+  const struct timespec times[] = {from.st_atim, from.st_mtim};
+  if (::futimens(file.number(), times) != 0) return last_error();
+  return {};
+}
+
+Result<void> complete(TemporaryFile& file, const Origin& origin, const std::string& target) {
+  if (origin) RETURN_IF_ERROR(take_over(file.descriptor(), *origin));
+  return file.rename_to(target);
+}
+
 class ReplacingFile : public AtomicFile {
  public:
-  ReplacingFile(TemporaryFile file, std::string target, std::string name)
-      : file_(std::move(file)), target_(std::move(target)), name_(std::move(name)) {}
+  ReplacingFile(TemporaryFile file, std::string target, std::string name, const Origin& origin)
+      : file_(std::move(file)),
+        target_(std::move(target)),
+        name_(std::move(name)),
+        origin_(origin) {}
 
   bool can_write_at() const override { return true; }
 
@@ -63,7 +89,13 @@ class ReplacingFile : public AtomicFile {
   Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
     return checked(write_fully_at(file_.descriptor(), offset, bytes));
   }
-  Result<void> finish() override { return checked(file_.rename_to(target_)); }
+  Result<void> finish() override { return checked(complete(file_, origin_, target_)); }
+  bool can_rewind() const override { return true; }
+  Result<void> rewind() override {
+    const int file = file_.descriptor().number();
+    if (::ftruncate(file, 0) != 0 || ::lseek(file, 0, SEEK_SET) != 0) return checked(last_error());
+    return {};
+  }
 
  private:
   Result<void> checked(Result<void> done) const {
@@ -74,19 +106,22 @@ class ReplacingFile : public AtomicFile {
   TemporaryFile file_;
   std::string target_;  // the last part of the path, inside the temporary file's directory
   std::string name_;
+  Origin origin_;
 };
 
 class ReplacingSharedFile : public SharedFile {
  public:
-  ReplacingSharedFile(TemporaryFile file, const fs::path& target, std::string name)
+  ReplacingSharedFile(TemporaryFile file, const fs::path& target, std::string name,
+                      const Origin& origin)
       : file_(std::move(file)),
         target_(target.filename().string()),
         temporary_path_((target.parent_path() / file_.name()).string()),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        origin_(origin) {}
 
   const std::string& temporary_path() const override { return temporary_path_; }
   Result<void> finish() override {
-    auto done = file_.rename_to(target_);
+    auto done = complete(file_, origin_, target_);
     if (!done.ok()) return while_doing(text("cannot write ", name_), std::move(done).error());
     return {};
   }
@@ -96,6 +131,7 @@ class ReplacingSharedFile : public SharedFile {
   std::string target_;
   std::string temporary_path_;
   std::string name_;
+  Origin origin_;
 };
 
 // Follows links by hand, because the last one may lead to a file that does not exist yet.
@@ -145,54 +181,67 @@ Result<Target> find_target(const std::string& path) {
   return Target{target, existing};
 }
 
-// Beside the target, with the permissions of the file it will replace.
-Result<TemporaryFile> create_beside(const Target& target, TemporaryFile::Kind kind) {
+Origin look_at_origin(const std::string& made_from) {
+  struct stat status {};
+  if (made_from.empty() || ::stat(made_from.c_str(), &status) != 0) return {};
+  return S_ISREG(status.st_mode) ? Origin(status) : Origin();
+}
+
+// Beside the target: of this user alone until it is finished, or else with the permissions of the
+// file it will replace.
+Result<TemporaryFile> create_beside(const Target& target, const Origin& origin,
+                                    TemporaryFile::Kind kind) {
   // A rename would replace even a file that its owner made read-only.
   if (target.existing && ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
     return last_error();
   }
-  TRY(auto file, TemporaryFile::create(target.path.parent_path().string(), 0666, kind));
-  if (target.existing) RETURN_IF_ERROR(keep_permissions(file.descriptor(), *target.existing));
+  const mode_t mode = origin ? 0600 : 0666;
+  TRY(auto file, TemporaryFile::create(target.path.parent_path().string(), mode, kind));
+  if (target.existing && !origin)
+    RETURN_IF_ERROR(keep_permissions(file.descriptor(), *target.existing));
   return file;
 }
 
-Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name) {
+Result<AtomicFilePointer> create_replacing(const std::string& path, const std::string& name,
+                                           const Origin& origin) {
   TRY(const Target target, find_target(path));
   if (!target.is_file()) {
     TRY(auto file, open_file(target.path.string(), O_WRONLY));
     return AtomicFilePointer(std::make_unique<DirectOutput>(std::move(file), name));
   }
-  TRY(auto file, create_beside(target, TemporaryFile::Kind::nameless_if_possible));
-  return AtomicFilePointer(
-      std::make_unique<ReplacingFile>(std::move(file), target.path.filename().string(), name));
+  TRY(auto file, create_beside(target, origin, TemporaryFile::Kind::nameless_if_possible));
+  return AtomicFilePointer(std::make_unique<ReplacingFile>(
+      std::move(file), target.path.filename().string(), name, origin));
 }
 
-Result<std::unique_ptr<SharedFile>> create_shared(const std::string& path,
-                                                  const std::string& name) {
+Result<std::unique_ptr<SharedFile>> create_shared(const std::string& path, const std::string& name,
+                                                  const Origin& origin) {
   TRY(const Target target, find_target(path));
   if (!target.is_file()) return io_error("it is a pipe or a device, not a file");
-  TRY(auto file, create_beside(target, TemporaryFile::Kind::named));
+  TRY(auto file, create_beside(target, origin, TemporaryFile::Kind::named));
   return std::unique_ptr<SharedFile>(
-      std::make_unique<ReplacingSharedFile>(std::move(file), target.path, name));
+      std::make_unique<ReplacingSharedFile>(std::move(file), target.path, name, origin));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const std::string& path) {
+Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const std::string& path,
+                                                       const std::string& made_from) {
   const std::string name = output_name(path);
   if (path == "-") {
     auto file = duplicate(1);
     if (!file.ok()) return while_doing("cannot write standard output", std::move(file).error());
     return AtomicFilePointer(std::make_unique<DirectOutput>(std::move(*file), name));
   }
-  auto created = create_replacing(path, name);
+  auto created = create_replacing(path, name, look_at_origin(made_from));
   if (!created.ok()) return while_doing(text("cannot write ", name), std::move(created).error());
   return created;
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::create(const std::string& path) {
+Result<std::unique_ptr<SharedFile>> SharedFile::create(const std::string& path,
+                                                       const std::string& made_from) {
   const std::string name = output_name(path);
-  auto created = create_shared(path, name);
+  auto created = create_shared(path, name, look_at_origin(made_from));
   if (!created.ok()) return while_doing(text("cannot write ", name), std::move(created).error());
   return created;
 }

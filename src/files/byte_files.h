@@ -18,8 +18,12 @@ std::unique_ptr<stream::ByteInput> standard_input();
 /// trace is left.
 class AtomicFile : public stream::ByteSink {
  public:
-  /// "-" is standard output, which cannot be atomic.
-  static Result<std::unique_ptr<AtomicFile>> create(const std::string& path);
+  /// "-" is standard output, which cannot be atomic. A file made from one input file gets the
+  /// permissions, times and (as far as this user may give it away) owner of that file, `made_from`,
+  /// and nobody else can read it before it is finished. Without: those of the file it replaces, or
+  /// the usual ones; so too when `made_from` is no regular file.
+  static Result<std::unique_ptr<AtomicFile>> create(const std::string& path,
+                                                    const std::string& made_from = {});
   /// False for standard output, pipes and devices, which are written in order and directly.
   virtual bool can_write_at() const = 0;
   virtual Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
@@ -32,7 +36,9 @@ class AtomicFile : public stream::ByteSink {
 class SharedFile {
  public:
   virtual ~SharedFile() = default;
-  static Result<std::unique_ptr<SharedFile>> create(const std::string& path);
+  /// `made_from` as of AtomicFile.
+  static Result<std::unique_ptr<SharedFile>> create(const std::string& path,
+                                                    const std::string& made_from = {});
   virtual const std::string& temporary_path() const = 0;
   virtual Result<void> finish() = 0;
 };

@@ -16,7 +16,7 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 20;
 Result<std::vector<std::uint8_t>> lengths_of(const std::string& path, const Json& object) {
   const auto found = object.find("lengths");
   if (found == object.end() || !found->is_array()) {
-    return bad_argument(path, " is no codebook: it has no list \"lengths\"");
+    return bad_argument(path, " is not a codebook: it has no list \"lengths\"");
   }
   std::vector<std::uint8_t> lengths;
   for (const Json& length : *found) {
@@ -58,11 +58,11 @@ Result<void> write_codebook(const std::string& path, const ceresz2::Codebook& bo
 Result<CodebookFile> read_codebook(const std::string& path) {
   TRY(const std::string bytes, read_text(path, kLargestFile, "a codebook"));
   const auto parsed = parse_json_object<Json>(bytes);
-  if (!parsed.ok()) return bad_argument(path, " is no codebook: ", parsed.error().message);
+  if (!parsed.ok()) return bad_argument(path, " is not a codebook: ", parsed.error().message);
   const Json& object = *parsed;
   const auto codec = object.find("codec");
   if (codec == object.end() || *codec != "ceresz2") {
-    return bad_argument(path, " is no codebook of ceresz2: its \"codec\" is ",
+    return bad_argument(path, " is not a codebook of ceresz2: its \"codec\" is ",
                         codec == object.end() ? "missing" : codec->dump());
   }
   TRY(const auto lengths, lengths_of(path, object));

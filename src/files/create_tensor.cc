@@ -128,12 +128,13 @@ Result<bool> has_npy_header(const std::string& path) {
 }
 
 Result<std::unique_ptr<TensorFile>> create_tensor(const std::string& path, DType dtype,
-                                                  const Shape& shape, bool force_raw) {
+                                                  const Shape& shape,
+                                                  const NewTensorFile& options) {
   bool npy = false;
-  if (!force_raw) {
+  if (!options.raw) {
     TRY(npy, has_npy_header(path));
   }
-  TRY(auto file, AtomicFile::create(path));
+  TRY(auto file, AtomicFile::create(path, options.made_from));
   std::string header;
   if (npy) {
     header = npy_header(dtype, shape);

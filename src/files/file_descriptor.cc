@@ -113,9 +113,23 @@ Result<void> write_fully_at(const FileDescriptor& file, std::uint64_t offset,
 }
 
 Result<std::size_t> FileInput::read(std::span<std::byte> into) {
-  auto count = read_fully(file_, into);
+  const std::size_t known = std::min(into.size(), peeked_.size());
+  std::copy_n(peeked_.begin(), known, into.begin());
+  peeked_.erase(peeked_.begin(), peeked_.begin() + static_cast<std::ptrdiff_t>(known));
+  auto count = read_fully(file_, into.subspan(known));
   if (!count.ok()) return while_doing(text("cannot read ", name_), std::move(count).error());
-  return *count;
+  return known + *count;
+}
+
+Result<std::span<const std::byte>> FileInput::peek(std::size_t count) {
+  if (peeked_.size() < count) {
+    const std::size_t known = peeked_.size();
+    peeked_.resize(count);
+    auto added = read_fully(file_, std::span(peeked_).subspan(known));
+    peeked_.resize(known + (added.ok() ? *added : 0));
+    if (!added.ok()) return while_doing(text("cannot read ", name_), std::move(added).error());
+  }
+  return std::span<const std::byte>(peeked_).first(std::min(count, peeked_.size()));
 }
 
 }  // namespace tensorpress::files

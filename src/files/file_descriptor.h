@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stream/byte_io.h"
 #include "tensorpress/result.h"
@@ -66,14 +67,18 @@ class FileInput : public stream::ByteInput {
   FileInput(FileDescriptor file, std::string name)
       : file_(std::move(file)), name_(std::move(name)) {}
   Result<std::size_t> read(std::span<std::byte> into) override;
+  /// The next bytes, up to `count` of them, which `read` gives again: a pipe cannot go back. Fewer
+  /// mean that it ends there.
+  Result<std::span<const std::byte>> peek(std::size_t count);
 
   const std::string& name() const { return name_; }
-  /// Hands the file on, positioned behind what was read.
+  /// Hands the file on, positioned behind what was read and peeked at.
   FileDescriptor take() && { return std::move(file_); }
 
  private:
   FileDescriptor file_;
   std::string name_;
+  std::vector<std::byte> peeked_;  // and not yet read
 };
 
 }  // namespace tensorpress::files

@@ -46,7 +46,7 @@ Result<std::uint32_t> pack(const PackedParameter& packed, std::string_view value
     std::uint32_t number = 0;
     for (const char digit : value) {
       if (digit < '0' || digit > '9')
-        return bad_argument(packed.name, " '", value, "' is no number");
+        return bad_argument(packed.name, " '", value, "' is not a number");
       number = number * 10 + static_cast<std::uint32_t>(digit - '0');
       if (number > packed.mask) return bad_argument(packed.name, " ", value, " is too large");
     }
@@ -189,6 +189,17 @@ Result<Shape> hdf5_chunk_shape(std::span<const std::uint64_t> extents) {
     }
   }
   return Shape::make(kept);
+}
+
+std::vector<Hdf5FilterCodec> hdf5_filter_codecs() {
+  std::vector<Hdf5FilterCodec> all;
+  for (const PackedCodec& codec : kCodecs) {
+    all.push_back({codec.name});
+    for (const PackedParameter& parameter : codec.parameters) {
+      if (!parameter.name.empty()) all.back().parameters.push_back(parameter.name);
+    }
+  }
+  return all;
 }
 
 Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {

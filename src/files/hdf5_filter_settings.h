@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensorpress/bound.h"
@@ -60,6 +61,13 @@ struct Hdf5FilterSettings {
 
   friend bool operator==(const Hdf5FilterSettings&, const Hdf5FilterSettings&) = default;
 };
+
+/// A codec that the filter has, with the parameters that fit its values.
+struct Hdf5FilterCodec {
+  std::string_view name;
+  std::vector<std::string_view> parameters = {};
+};
+std::vector<Hdf5FilterCodec> hdf5_filter_codecs();
 
 /// A chunk's extents as a shape of at most eight axes: the first ones of a longer row are put
 /// together. Zero extents and those beyond 32 bits are errors.

@@ -39,6 +39,8 @@ Result<Hdf5Functions> Hdf5Functions::load(SharedLibrary::Symbols symbols) {
   table.file_access = *number;
   RETURN_IF_ERROR(library.find("H5P_CLS_DATASET_CREATE_ID_g", number));
   table.dataset_creation = *number;
+  RETURN_IF_ERROR(library.find("H5P_CLS_OBJECT_COPY_ID_g", number));
+  table.object_copy = *number;
   return table;
 }
 

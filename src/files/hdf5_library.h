@@ -45,7 +45,10 @@ namespace tensorpress::files {
   FUNCTION(H5Tget_native_type) FUNCTION(H5Tget_nmembers) FUNCTION(H5Tget_sign) \
   FUNCTION(H5Tget_size) FUNCTION(H5Tget_super) FUNCTION(H5Tis_variable_str) \
   FUNCTION(H5Tset_size) \
-  FUNCTION(H5Zfilter_avail) FUNCTION(H5open)
+  FUNCTION(H5Zfilter_avail) FUNCTION(H5open) \
+  FUNCTION(H5Tget_ebias) FUNCTION(H5Tget_member_offset) FUNCTION(H5Tget_member_type) \
+  FUNCTION(H5Tget_order) FUNCTION(H5Pget_attr_creation_order) \
+  FUNCTION(H5Pset_attr_creation_order) FUNCTION(H5Pset_copy_object)
 // clang-format on
 
 struct Hdf5Functions {
@@ -59,6 +62,7 @@ struct Hdf5Functions {
   hid_t text = -1;              // H5T_C_S1
   hid_t file_access = -1;       // H5P_FILE_ACCESS
   hid_t dataset_creation = -1;  // H5P_DATASET_CREATE
+  hid_t object_copy = -1;       // H5P_OBJECT_COPY
 
   /// Opens the library and switches its own printing of errors off. Plugins look for HDF5's
   /// functions among the symbols of all.

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_library.h"
+#include "files/input_watch.h"
 #include "files/netcdf_conventions.h"
 #include "files/provenance.h"
 
@@ -19,6 +20,7 @@ constexpr std::size_t kMostAttributeBytes = std::size_t{1} << 24;
 struct OpenHdf5 {
   Hdf5Functions hdf5;
   Hdf5Id file;
+  InputWatch watch;
 };
 
 std::optional<NetcdfType> number_type(const Hdf5Functions& hdf5, hid_t type) {
@@ -81,6 +83,7 @@ class DatasetSource : public stream::TensorSource {
                                   room.data()) < 0) {
       return hdf5.failure(text("dataset '", name_, "' cannot be read"));
     }
+    RETURN_IF_ERROR(open_->watch.check());
     return TensorView::contiguous(room.data(), dtype_, region.extent);
   }
 
@@ -331,9 +334,11 @@ class Hdf5ArrayFile : public NetcdfFile {
 Result<std::unique_ptr<NetcdfFile>> open_hdf5_file(const std::string& path) {
   RETURN_IF_ERROR(check_hdf5_groups(path));
   TRY(const auto hdf5, Hdf5Functions::load());
-  auto open = std::make_shared<OpenHdf5>();
-  open->hdf5 = hdf5;
-  open->file = Hdf5Id(hdf5.H5Fopen(path.c_str(), kReadOnly, H5P_DEFAULT), hdf5.H5Fclose);
+  TRY(const InputWatch watch, InputWatch::begin(path));
+  auto open = std::make_shared<OpenHdf5>(
+      OpenHdf5{.hdf5 = hdf5,
+               .file = Hdf5Id(hdf5.H5Fopen(path.c_str(), kReadOnly, H5P_DEFAULT), hdf5.H5Fclose),
+               .watch = watch});
   if (!open->file.valid()) return hdf5.failure("the file cannot be opened");
   auto file = std::make_unique<Hdf5ArrayFile>(std::move(open));
   RETURN_IF_ERROR(file->list());

@@ -102,7 +102,7 @@ class Hdf5Rewrite {
     if (!object.valid()) return hdf5_.failure(text("'", path, "' cannot be opened"));
     const H5I_type_t kind = hdf5_.H5Iget_type(object.get());
     if (kind == H5I_GROUP) {
-      const Hdf5Id creation(hdf5_.H5Gget_create_plist(object.get()), hdf5_.H5Pclose);
+      const Hdf5Id creation = creation_like(object);
       const Hdf5Id made(
           hdf5_.H5Gcreate2(to.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
           hdf5_.H5Gclose);
@@ -124,12 +124,39 @@ class Hdf5Rewrite {
         return {};
       }
     }
-    if (hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT) <
-        0) {
+    return copy_object(object, from, to, name, path);
+  }
+
+  /// By HDF5 itself, but its attributes by us: HDF5 (1.10) crashes on an object with more than
+  /// eight attributes of which one has any length.
+  Result<void> copy_object(const Hdf5Id& object, const Hdf5Id& from, const Hdf5Id& to,
+                           const std::string& name, const std::string& path) {
+    const Hdf5Id how(hdf5_.H5Pcreate(hdf5_.object_copy), hdf5_.H5Pclose);
+    if (hdf5_.H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG) < 0 ||
+        hdf5_.H5Ocopy(from.get(), name.c_str(), to.get(), name.c_str(), how.get(), H5P_DEFAULT) <
+            0) {
       return hdf5_.failure(text("'", path, "' cannot be copied"));
     }
-    if (kind == H5I_DATASET) copied_.push_back(path);
+    const Hdf5Id made(hdf5_.H5Oopen(to.get(), name.c_str(), H5P_DEFAULT), hdf5_.H5Oclose);
+    if (!made.valid()) return hdf5_.failure(text("'", path, "' cannot be opened"));
+    RETURN_IF_ERROR(attributes_.copy_plain(object.get(), made.get()));
+    copied_.push_back(path);
     return progress_.add(0);
+  }
+
+  /// Properties for a new group. Those that HDF5 (1.10) gives of a group with more than a few links
+  /// say where its links lie in the old file, and a group made with them cannot be used.
+  Hdf5Id creation_like(const Hdf5Id& group) const {
+    const Hdf5Id old(hdf5_.H5Gget_create_plist(group.get()), hdf5_.H5Pclose);
+    Hdf5Id creation(hdf5_.H5Fget_create_plist(from_), hdf5_.H5Pclose);
+    unsigned order = 0;
+    if (hdf5_.H5Pget_link_creation_order(old.get(), &order) >= 0) {
+      hdf5_.H5Pset_link_creation_order(creation.get(), order);
+    }
+    if (hdf5_.H5Pget_attr_creation_order(old.get(), &order) >= 0) {
+      hdf5_.H5Pset_attr_creation_order(creation.get(), order);
+    }
+    return creation;
   }
 
   Result<void> copy_symbolic(const Hdf5Id& from, const Hdf5Id& to, const std::string& name,

@@ -38,7 +38,7 @@ Result<void> for_cifar_batch(const std::string& path, const UseImage& use) {
   TRY(const auto source, open_bytes(path));
   if (source->size() == 0 || source->size() % kRecord != 0) {
     return bad_argument(path, " has ", source->size(),
-                        " bytes, which is no whole number of CIFAR-10 records of ", kRecord,
+                        " bytes, which is not a whole number of CIFAR-10 records of ", kRecord,
                         " bytes; other images go in as .png or .npy");
   }
   std::array<std::byte, kRecord> record;

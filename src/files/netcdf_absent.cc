@@ -1,5 +1,6 @@
 // Compiled instead of the other netcdf files where NetCDF's header was not found.
 #include "base/errors.h"
+#include "files/file_comparison.h"
 #include "files/netcdf_file.h"
 #include "files/rewrite.h"
 
@@ -26,7 +27,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(
     const std::string& /*path*/, DType /*dtype*/, const Shape& /*shape*/,
     const std::optional<NetcdfNotes>& /*notes*/, std::optional<double> /*error*/,
-    const stream::History& /*history*/) {
+    const stream::History& /*history*/, const std::string& /*made_from*/) {
   return absent();
 }
 
@@ -37,6 +38,11 @@ Result<RewriteReport> rewrite_file(const std::string& /*input*/, const std::stri
 
 Result<RewriteReport> restore_file(const std::string& /*input*/, const std::string& /*output*/,
                                    const RestoreOptions& /*options*/) {
+  return absent();
+}
+
+Result<FileComparison> compare_files(const std::string& /*original*/, const std::string& /*copy*/,
+                                     const FileComparisonOptions& /*options*/) {
   return absent();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ enum class ArrayFormat { other, netcdf_classic, hdf5 };
 
 /// From the first bytes; a file that cannot be read is `other`.
 ArrayFormat array_format_of(const std::string& path);
+/// From the first 8 bytes of a file.
+ArrayFormat array_format_of(std::span<const std::byte> beginning);
 /// From a name: .nc, .nc4, .cdf, .h5, .hdf5, in small or capital letters.
 bool is_array_file_name(const std::string& path);
 /// .h5 or .hdf5.
@@ -73,11 +76,12 @@ Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::stri
 /// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
 /// and coordinates, and packed numbers are packed again. `error` is how far elements may be from
 /// what was packed, where that is known: remarks depend on it. The variable carries `history`, what
-/// was lost before its elements came here.
+/// was lost before its elements came here. `made_from` as of AtomicFile.
 Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path, DType dtype,
                                                          const Shape& shape,
                                                          const std::optional<NetcdfNotes>& notes,
                                                          std::optional<double> error,
-                                                         const stream::History& history);
+                                                         const stream::History& history,
+                                                         const std::string& made_from = {});
 
 }  // namespace tensorpress::files

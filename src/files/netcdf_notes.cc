@@ -56,7 +56,7 @@ T number_from_json(const Json& value) {
     const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
                                                  : value.is_number_integer() &&
                                                        std::in_range<T>(value.get<std::int64_t>());
-    if (!fits) throw std::invalid_argument("a whole number is none, or out of range");
+    if (!fits) throw std::invalid_argument("a value is not a whole number, or is out of range");
     return value.get<T>();
   }
 }

@@ -10,6 +10,7 @@
 #include "files/byte_files.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_filter_settings.h"
+#include "files/input_watch.h"
 #include "files/netcdf_classic_size.h"
 #include "files/netcdf_conventions.h"
 #include "files/netcdf_file.h"
@@ -47,9 +48,10 @@ struct Packing {
 
 class VariableSource : public stream::TensorSource {
  public:
-  VariableSource(std::shared_ptr<const NetcdfHandle> file, Place place, DType dtype, Shape shape,
-                 std::optional<Packing> packing, std::string name)
+  VariableSource(std::shared_ptr<const NetcdfHandle> file, const InputWatch& watch, Place place,
+                 DType dtype, Shape shape, std::optional<Packing> packing, std::string name)
       : file_(std::move(file)),
+        watch_(watch),
         place_(place),
         dtype_(dtype),
         shape_(shape),
@@ -74,6 +76,7 @@ class VariableSource : public stream::TensorSource {
         file_->check(file_->library().nc_get_vara(place_.group, place_.variable, start.data(),
                                                   count.data(), raw.data()),
                      "cannot read variable '", name_, "'"));
+    RETURN_IF_ERROR(watch_.check());
     if (packing_) unpack(raw.data(), elements, room.data());
     return TensorView::contiguous(room.data(), dtype_, region.extent);
   }
@@ -107,6 +110,7 @@ class VariableSource : public stream::TensorSource {
   }
 
   std::shared_ptr<const NetcdfHandle> file_;
+  InputWatch watch_;
   Place place_;
   DType dtype_;
   Shape shape_;
@@ -117,8 +121,8 @@ class VariableSource : public stream::TensorSource {
 
 class OpenFile : public NetcdfFile {
  public:
-  OpenFile(std::shared_ptr<const NetcdfHandle> file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)) {}
+  OpenFile(std::shared_ptr<const NetcdfHandle> file, std::string path, const InputWatch& watch)
+      : file_(std::move(file)), path_(std::move(path)), watch_(watch) {}
 
   Result<void> list() {
     RETURN_IF_ERROR(list_group(file_->id(), ""));
@@ -155,7 +159,7 @@ class OpenFile : public NetcdfFile {
       packing->fills = fills_of(place, attributes).as_whole_numbers();
     }
     return std::unique_ptr<stream::TensorSource>(std::make_unique<VariableSource>(
-        file_, place, dtype, shape, std::move(packing), variable.path));
+        file_, watch_, place, dtype, shape, std::move(packing), variable.path));
   }
 
   Result<std::uint64_t> stored_bytes(const NetcdfVariable& variable) override {
@@ -312,6 +316,7 @@ class OpenFile : public NetcdfFile {
 
   std::shared_ptr<const NetcdfHandle> file_;
   std::string path_;
+  InputWatch watch_;
   std::vector<NetcdfVariable> variables_;
   std::vector<Place> places_;
   std::set<std::string> coordinates_;  // named by attributes
@@ -329,6 +334,7 @@ Result<void> check_whole(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
+  TRY(const InputWatch watch, InputWatch::begin(path));
   RETURN_IF_ERROR(check_whole(path));
   const bool hdf5 = array_format_of(path) == ArrayFormat::hdf5;
   // NetCDF's library would crash; our own reader reads it, or says what is wrong.
@@ -339,7 +345,7 @@ Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
     return std::move(opened).error();
   }
   auto handle = std::move(opened).value();
-  auto file = std::make_unique<OpenFile>(std::move(handle), path);
+  auto file = std::make_unique<OpenFile>(std::move(handle), path, watch);
   if (auto listed = file->list(); !listed.ok()) {
     // Dimension scales may be attached in ways that NetCDF's library opens and cannot describe.
     file.reset();

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
+#include "base/portable_math.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/rewrite_plan.h"
 #include "stream/resolve.h"
@@ -12,11 +13,23 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 
+/// The share of the range that, as the largest error, keeps the root mean square below what a PSNR
+/// allows. The filter cannot keep one: it would count what HDF5 puts behind a variable's edges.
+double error_for_psnr(double decibels) {
+  constexpr double kLog2Of10 = 3.3219280948873623, kRounding = 1 - 0x1p-45, kMost = 0.5;
+  return std::min(portable_exp2(-decibels * kLog2Of10 / 20) * kRounding, kMost);
+}
+
 /// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep. Where
 /// the values carry an earlier error, what that leaves.
 Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSource& source,
                         std::size_t threads) {
   const Bound& bound = *options.bound;
+  if (bound.kind() == Bound::Kind::psnr) {
+    stream::BoundOptions everywhere = options;
+    everywhere.bound = Bound::relative(error_for_psnr(bound.value()));
+    return bound_for(everywhere, source, threads);
+  }
   if (bound.kind() == Bound::Kind::ratio) {
     return unsupported(
         "--ratio cannot be kept by a filter, which sees one chunk at a time; give "
@@ -153,6 +166,29 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   return planned;
 }
 
+/// Into the plan, as a variable to write or one to copy.
+void add(RewritePlan& plan, const NetcdfVariable& variable, PlannedVariable planned) {
+  const Treatment treatment = planned.treatment;
+  if (treatment == Treatment::compressed || treatment == Treatment::exact) {
+    plan.variables[variable.path] = std::move(planned);
+  } else {
+    plan.copied[variable.path] = treatment;
+  }
+}
+
+Result<RewritePlan> plan_by_rules(NetcdfFile& file, const RewriteOptions& options) {
+  RewritePlan plan{.history_line = options.history_line};
+  TRY(const auto chosen, options.per_variable.choose(file, options.variables, false));
+  for (const auto& [variable, choice] : chosen) {
+    RewriteOptions own = options;
+    own.bound = choice.bound_beside(options.bound);
+    if (choice.codec) own.codec = *choice.codec;
+    TRY(PlannedVariable planned, plan_variable(file, *variable, own));
+    add(plan, *variable, std::move(planned));
+  }
+  return plan;
+}
+
 }  // namespace
 
 Storage shuffled_and_deflated(std::uint32_t level) {
@@ -197,6 +233,7 @@ Result<void> for_each_box(
 }
 
 Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options) {
+  if (!options.per_variable.empty()) return plan_by_rules(file, options);
   RewritePlan plan{.history_line = options.history_line};
   std::vector<const NetcdfVariable*> chosen;
   for (const std::string& name : options.variables) {
@@ -219,12 +256,7 @@ Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options
   }
   for (const NetcdfVariable* const variable : chosen) {
     TRY(PlannedVariable planned, plan_variable(file, *variable, options));
-    const Treatment treatment = planned.treatment;
-    if (treatment == Treatment::compressed || treatment == Treatment::exact) {
-      plan.variables[variable->path] = std::move(planned);
-    } else {
-      plan.copied[variable->path] = treatment;
-    }
+    add(plan, *variable, std::move(planned));
   }
   return plan;
 }

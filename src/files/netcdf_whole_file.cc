@@ -7,6 +7,7 @@
 #include "files/file_descriptor.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_system_errors.h"
+#include "files/input_watch.h"
 #include "files/rewrite_plan.h"
 
 namespace tensorpress::files {
@@ -75,7 +76,7 @@ Result<bool> is_better_as_it_was(const Names& names, const RewriteReport& report
 
 Result<void> copy_bytes(const Names& names) {
   TRY(const auto from, open_bytes(names.input));
-  TRY(const auto to, AtomicFile::create(names.output));
+  TRY(const auto to, AtomicFile::create(names.output, names.input));
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   for (std::uint64_t at = 0; at < from->size(); at += buffer.size()) {
     const auto part = std::span(buffer).first(
@@ -93,14 +94,14 @@ Result<void> about_output(const std::string& output, Result<void> done) {
 }
 
 Result<RewriteReport> write_planned(NetcdfFile& file, const Names& names, RewritePlan plan,
-                                    const RewriteStep& step) {
+                                    const RewriteStep& step, const InputWatch& watch) {
   take_system_error();  // an earlier file's
   const bool classic = array_format_of(names.input) == ArrayFormat::netcdf_classic;
   std::uint64_t total = 0;
   for (const auto& variable : file.variables()) total += variable.bytes;
   while (true) {
     RewriteProgress progress(step, total);
-    TRY(const auto target, SharedFile::create(names.output));
+    TRY(const auto target, SharedFile::create(names.output, names.input));
     const std::string& place = target->temporary_path();
     RETURN_IF_ERROR(
         about_output(names.output, classic ? rewrite_classic(names.input, place, plan, progress)
@@ -111,6 +112,7 @@ Result<RewriteReport> write_planned(NetcdfFile& file, const Names& names, Rewrit
     }
     TRY(RewriteReport report, report_of(file, plan, classic, place));
     if (classic && leave_out_what_grew(report, plan)) continue;
+    RETURN_IF_ERROR(watch.check());
     TRY(const bool better, is_better_as_it_was(names, report, classic, place));
     if (!better) {
       RETURN_IF_ERROR(target->finish());
@@ -136,17 +138,19 @@ Result<void> check_has_filters(const std::string& output) {
 Result<RewriteReport> rewrite_file(const std::string& input, const std::string& output,
                                    const RewriteOptions& options) {
   RETURN_IF_ERROR(check_has_filters(output));
+  TRY(const InputWatch watch, InputWatch::begin(input));
   TRY(const auto file, NetcdfFile::open(input));
   TRY(RewritePlan plan, plan_rewrite(*file, options));
-  return write_planned(*file, {input, output}, std::move(plan), options.progress);
+  return write_planned(*file, {input, output}, std::move(plan), options.progress, watch);
 }
 
 Result<RewriteReport> restore_file(const std::string& input, const std::string& output,
                                    const RestoreOptions& options) {
   RETURN_IF_ERROR(check_has_filters(output));
+  TRY(const InputWatch watch, InputWatch::begin(input));
   TRY(const auto file, NetcdfFile::open(input));
   TRY(RewritePlan plan, plan_restoring(*file, options));
-  return write_planned(*file, {input, output}, std::move(plan), options.progress);
+  return write_planned(*file, {input, output}, std::move(plan), options.progress, watch);
 }
 
 }  // namespace tensorpress::files

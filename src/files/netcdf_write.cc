@@ -121,13 +121,14 @@ class NetcdfTensorFile : public TensorFile {
     // Every element is written; filling first would write everything twice.
     int before = 0;
     library.nc_set_fill(id, NC_NOFILL, &before);
-    RETURN_IF_ERROR(handle_->check(library.nc_enddef(id), "cannot write the NetCDF header"));
+    RETURN_IF_ERROR(
+        written(handle_->check(library.nc_enddef(id), "cannot write the NetCDF header")));
     for (std::size_t i = 0; i < coordinates.size(); ++i) {
       const auto& values = notes.coordinates[i].values;
       const std::size_t start = 0, count = values.count();
-      RETURN_IF_ERROR(handle_->check(
+      RETURN_IF_ERROR(written(handle_->check(
           library.nc_put_vara(id, coordinates[i], &start, &count, values.bytes.data()),
-          "cannot write '", notes.coordinates[i].name, "'"));
+          "cannot write '", notes.coordinates[i].name, "'")));
     }
     return {};
   }
@@ -171,6 +172,12 @@ class NetcdfTensorFile : public TensorFile {
   }
 
  private:
+  // NetCDF has one number for all that HDF5 may say, and nothing that is written is corrupt.
+  static Result<void> written(Result<void> done) {
+    if (done.ok() || done.error().code != ErrorCode::corrupt) return done;
+    return io_error(done.error().message, "; the disk may be full");
+  }
+
   std::unique_ptr<SharedFile> file_;
   std::shared_ptr<NetcdfHandle> handle_;
   DType dtype_;
@@ -243,7 +250,8 @@ Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path
                                                          const Shape& shape,
                                                          const std::optional<NetcdfNotes>& notes,
                                                          std::optional<double> error,
-                                                         const stream::History& history) {
+                                                         const stream::History& history,
+                                                         const std::string& made_from) {
   const bool classic = is_classic_file_name(path);
   TRY(NetcdfNotes fitting, fitting_notes(notes, dtype, shape, classic));
   erase_own_attributes(fitting.attributes);
@@ -251,7 +259,7 @@ Result<std::unique_ptr<TensorFile>> create_netcdf_tensor(const std::string& path
     fitting.attributes.push_back(std::move(attribute));
   }
   TRY([[maybe_unused]] const nc_type type, netcdf_type_of(dtype));
-  TRY(auto file, SharedFile::create(path));
+  TRY(auto file, SharedFile::create(path, made_from));
   const std::string place = file->temporary_path();
   take_system_error();  // an earlier file's
   auto created = NetcdfHandle::create(place, classic ? NC_64BIT_OFFSET : NC_NETCDF4);

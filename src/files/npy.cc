@@ -116,7 +116,8 @@ class DictParser {
     skip_blanks();
     // A list is a structured type, a tuple a type with a shape of its own.
     if (at_ < dict_.size() && (dict_[at_] == '[' || dict_[at_] == '(')) {
-      return unsupported_type(dict_.substr(at_));
+      return unsupported("its elements are structures of several fields, not numbers; save each ",
+                         "field by itself: numpy.save('x.npy', array['field'])");
     }
     TRY(const std::string_view descr, parse_string());
     return parse_descr(descr);
@@ -145,7 +146,7 @@ class DictParser {
       tuple = extents.size() > 1;
       break;
     }
-    if (!tuple) return corrupt("its header has the shape (", extents[0], "), which is no tuple");
+    if (!tuple) return corrupt("its header has the shape (", extents[0], "), which is not a tuple");
     return Shape::make(extents);
   }
 

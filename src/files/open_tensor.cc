@@ -52,7 +52,9 @@ Result<void> check_npy_size(const std::string& name, const StoredLayout& layout,
 }
 
 Result<StoredLayout> read_layout(FileInput& input, const std::optional<RawFormat>& raw) {
-  if (raw) return StoredLayout{.dtype = raw->dtype, .shape = raw->shape};
+  if (raw) {
+    return StoredLayout{.dtype = raw->dtype, .shape = raw->shape, .big_endian = raw->big_endian};
+  }
   TRY(const NpyHeader header, read_npy_header(input));
   // With at most one axis longer than 1 both orders are the same, and a pipe needs no spool.
   const auto long_axes = std::ranges::count_if(header.shape.extents(),
@@ -103,7 +105,28 @@ Result<FileDescriptor> open_input(const std::string& path) {
   return open_file(path, O_RDONLY);
 }
 
+/// What is wrong with a header, with the name of its file.
+Result<StoredLayout> layout_of(FileInput& input, const std::optional<RawFormat>& raw) {
+  auto layout = read_layout(input, raw);
+  if (layout.ok() || layout.error().code == ErrorCode::io) return layout;
+  return while_doing(text("cannot read ", input.name()), std::move(layout).error());
+}
+
+Result<std::unique_ptr<stream::TensorSource>> open_pipe(FileInput input, const StoredLayout& layout,
+                                                        Access access) {
+  if (layout.element_bytes() == 0) RETURN_IF_ERROR(check_empty(input, layout));
+  if (layout.fortran_order || access == Access::random) return spool(std::move(input), layout);
+  return sequential_tensor(std::move(input), layout);
+}
+
 }  // namespace
+
+Result<std::unique_ptr<stream::TensorSource>> open_tensor(FileInput input,
+                                                          const std::optional<RawFormat>& raw,
+                                                          Access access) {
+  TRY(const StoredLayout layout, layout_of(input, raw));
+  return open_pipe(std::move(input), layout, access);
+}
 
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
                                                           const std::optional<RawFormat>& raw,
@@ -122,24 +145,16 @@ Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& pat
   if (S_ISDIR(status.st_mode)) return io_error(name, " is a directory, not a file");
 
   FileInput input(std::move(*opened), name);
-  auto layout = read_layout(input, raw);
-  if (!layout.ok()) {
-    if (layout.error().code == ErrorCode::io) return std::move(layout).error();
-    return while_doing(reading, std::move(layout).error());
+  TRY(const StoredLayout layout, layout_of(input, raw));
+  if (path == "-" || !S_ISREG(status.st_mode)) return open_pipe(std::move(input), layout, access);
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  auto file = std::move(input).take();
+  if (raw) {
+    RETURN_IF_ERROR(check_raw_size(file, name, layout, file_bytes));
+  } else {
+    RETURN_IF_ERROR(check_npy_size(name, layout, file_bytes));
   }
-  if (path != "-" && S_ISREG(status.st_mode)) {
-    const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-    auto file = std::move(input).take();
-    if (raw) {
-      RETURN_IF_ERROR(check_raw_size(file, name, *layout, file_bytes));
-    } else {
-      RETURN_IF_ERROR(check_npy_size(name, *layout, file_bytes));
-    }
-    return random_access_tensor(std::move(file), name, *layout);
-  }
-  if (layout->element_bytes() == 0) RETURN_IF_ERROR(check_empty(input, *layout));
-  if (layout->fortran_order || access == Access::random) return spool(std::move(input), *layout);
-  return sequential_tensor(std::move(input), *layout);
+  return random_access_tensor(std::move(file), name, layout);
 }
 
 }  // namespace tensorpress::files

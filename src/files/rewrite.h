@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/earlier_loss.h"
+#include "files/variable_bounds.h"
 #include "stream/writer.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"
@@ -20,6 +21,8 @@ struct RewriteOptions {
   Codec codec;
   /// A relative bound is of the range of the whole variable, as in a .tpz.
   stream::BoundOptions bound = {};
+  /// With rules, they decide about every variable, and `bound` has only what all share.
+  VariableBounds per_variable = {};
   /// Only these; without any, all floats that are no coordinates.
   std::vector<std::string> variables = {};
   std::size_t threads = 1;

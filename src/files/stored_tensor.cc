@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "files/input_watch.h"
 #include "files/region_runs.h"
 
 namespace tensorpress::files {
@@ -62,7 +63,7 @@ Region reversed(const Region& region) {
 class RandomAccessTensor : public stream::TensorSource {
  public:
   RandomAccessTensor(FileDescriptor file, std::string name, const StoredLayout& layout)
-      : file_(std::move(file)), name_(std::move(name)), layout_(layout) {}
+      : file_(std::move(file)), name_(std::move(name)), layout_(layout), watch_(file_) {}
 
   DType dtype() const override { return layout_.dtype; }
   const Shape& shape() const override { return layout_.shape; }
@@ -82,6 +83,7 @@ class RandomAccessTensor : public stream::TensorSource {
     } else {
       RETURN_IF_ERROR(read_runs(RegionRuns(layout_.shape, region), elements));
     }
+    RETURN_IF_ERROR(watch_.check(file_, name_));
     to_native(layout_, elements);
     return view;
   }
@@ -125,6 +127,7 @@ class RandomAccessTensor : public stream::TensorSource {
   FileDescriptor file_;
   std::string name_;
   StoredLayout layout_;
+  OpenFileWatch watch_;
   AlignedBuffer window_;
 };
 

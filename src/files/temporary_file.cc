@@ -44,11 +44,6 @@ FileDescriptor open_nameless(int directory, mode_t mode) {
   return file;
 }
 
-std::string spool_directory() {
-  const char* const chosen = std::getenv("TMPDIR");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-}
-
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::create(const std::string& directory, mode_t mode, Kind kind) {
@@ -106,19 +101,33 @@ Result<void> TemporaryFile::rename_to(const std::string& name) {
   return sync_directory();
 }
 
+Result<void> TemporaryFile::appear() {
+  return name_.empty() ? give_random_name() : Result<void>();
+}
+
 FileDescriptor TemporaryFile::take_nameless() && {
   if (!name_.empty()) ::unlinkat(directory_.number(), name_.c_str(), 0);
   name_.clear();
   return std::move(file_);
 }
 
-Result<FileDescriptor> create_spool(std::uint64_t bytes) {
+std::string spool_directory() {
+  const char* const chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
+Result<TemporaryFile> create_spool_file(std::uint64_t bytes) {
   auto file = TemporaryFile::create(spool_directory(), 0600);
   if (!file.ok()) {
     return io_error("cannot create ", spool_name(), " of ", human_bytes(bytes), ": ",
                     file.error().message, "; set TMPDIR to a directory with room for it");
   }
-  return std::move(*file).take_nameless();
+  return file;
+}
+
+Result<FileDescriptor> create_spool(std::uint64_t bytes) {
+  TRY(auto file, create_spool_file(bytes));
+  return std::move(file).take_nameless();
 }
 
 std::string spool_name() {

@@ -30,6 +30,8 @@ class TemporaryFile {
   /// Syncs the file and puts it in place of `name` in its directory, in one step for everybody who
   /// looks. To be called once.
   Result<void> rename_to(const std::string& name);
+  /// Gives it a random name in its directory, if it has none.
+  Result<void> appear();
   /// Gives up the name for good: the file lives as long as the descriptor.
   FileDescriptor take_nameless() &&;
 
@@ -47,6 +49,10 @@ class TemporaryFile {
 /// A nameless file in TMPDIR (or /tmp) for data that must be seen in another order than it comes.
 /// The error says how much room is needed: `bytes`.
 Result<FileDescriptor> create_spool(std::uint64_t bytes);
+/// The same as a file that can be given a name: it vanishes with the object.
+Result<TemporaryFile> create_spool_file(std::uint64_t bytes);
+/// Where they are: TMPDIR or /tmp.
+std::string spool_directory();
 /// "a temporary file in '/tmp'", for messages about it.
 std::string spool_name();
 /// Writes to a spool; the error says what to do.

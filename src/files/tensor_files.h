@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "files/file_descriptor.h"
 #include "stream/tensor_io.h"
 
 namespace tensorpress::files {
@@ -15,17 +16,22 @@ namespace tensorpress::files {
 struct RawFormat {
   Shape shape;
   DType dtype = DType::f32;
+  bool big_endian = false;
 };
 
 /// A pipe gives its elements once and in order; with `random` it is first copied to a temporary
 /// file.
 enum class Access { in_order, random };
 
-/// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order,
-/// little-endian, and the file must have exactly that many; without it the file must be .npy.
-/// Variables of NetCDF and HDF5 files are NetcdfFile's: they have fill values, which whoever takes
-/// them for numbers destroys the others with.
+/// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order, and the
+/// file must have exactly that many; without it the file must be .npy. Variables of NetCDF and HDF5
+/// files are NetcdfFile's: they have fill values, which whoever takes them for numbers destroys the
+/// others with.
 Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
+                                                          const std::optional<RawFormat>& raw,
+                                                          Access access = Access::in_order);
+/// The same from a pipe whose first bytes may have been looked at (FileInput::peek).
+Result<std::unique_ptr<stream::TensorSource>> open_tensor(FileInput input,
                                                           const std::optional<RawFormat>& raw,
                                                           Access access = Access::in_order);
 
@@ -42,9 +48,16 @@ class TensorFile : public stream::TensorSink {
 /// An error for names of other formats, .npz and .tpz, under which raw numbers would be misread.
 Result<bool> has_npy_header(const std::string& path);
 
+struct NewTensorFile {
+  /// Raw whatever the name.
+  bool raw = false;
+  /// The file it is made from, whose permissions and times it gets (AtomicFile::create).
+  std::string made_from = {};
+};
+
 /// Creates `path` as .npy or, if it ends in anything else, raw; "-" is standard output as .npy.
-/// `force_raw` writes raw whatever the name.
 Result<std::unique_ptr<TensorFile>> create_tensor(const std::string& path, DType dtype,
-                                                  const Shape& shape, bool force_raw = false);
+                                                  const Shape& shape,
+                                                  const NewTensorFile& options = {});
 
 }  // namespace tensorpress::files

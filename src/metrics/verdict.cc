@@ -38,7 +38,44 @@ std::string broken_bound(const ErrorStatistics& measured, const Codec& codec,
   return {};
 }
 
+std::string changed_specials(const ErrorStatistics& measured) {
+  if (measured.mismatched_nonfinite == 0) return {};
+  return text(measured.mismatched_nonfinite, " NaN, infinite or fill values came back changed");
+}
+
+std::string beyond(const ErrorStatistics& measured, double limit) {
+  if (measured.max_abs_error <= limit) return {};
+  return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
+}
+
+std::string broken_bound(const ErrorStatistics& measured, const Bound& bound) {
+  const double value = bound.value();
+  switch (bound.kind()) {
+    case Bound::Kind::absolute:
+      return beyond(measured, value);
+    case Bound::Kind::relative:
+      return beyond(measured, value * measured.value_range());
+    case Bound::Kind::pointwise_relative:
+      if (measured.max_pointwise_error <= value) return {};
+      return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
+                  value);
+    case Bound::Kind::psnr:
+      if (measured.psnr_db() >= value) return {};
+      return text("the PSNR of ", measured.psnr_db(), " dB is below ", value);
+    case Bound::Kind::ratio:
+      break;
+  }
+  return {};  // a ratio says nothing about errors
+}
+
 }  // namespace
+
+std::string what_is_wrong(const ErrorStatistics& measured, const std::optional<Bound>& bound) {
+  if (bound) {
+    if (auto broken = broken_bound(measured, *bound); !broken.empty()) return broken;
+  }
+  return changed_specials(measured);
+}
 
 std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& stream) {
   const auto stored_l2_error = stream.statistic("l2_error");
@@ -54,10 +91,7 @@ std::string what_is_wrong(const ErrorStatistics& measured, const StreamInfo& str
   if (!compressed_before && !(measured.l2_error() <= *stored_l2_error)) {
     return text("the L2 error ", measured.l2_error(), " exceeds the stored ", *stored_l2_error);
   }
-  if (measured.mismatched_nonfinite > 0) {
-    return text(measured.mismatched_nonfinite, " NaN, infinite or fill values came back changed");
-  }
-  return {};
+  return changed_specials(measured);
 }
 
 }  // namespace tensorpress::metrics

@@ -102,8 +102,8 @@ Result<void> show_table2(const Calibration& calibration, const ShowTable& show) 
     const bool published = kTable2[i].published < kTable2[i + kMeshes].published;
     if (published == (makespans[i] < makespans[i + kMeshes])) ++agree;
   }
-  table.remarks.push_back(text("The faster order is the paper's in ", agree, " of ", kMeshes,
-                               " meshes by the time of the whole mesh as well."));
+  table.remarks.push_back(text("The faster order is the same as in the paper for ", agree, " of ",
+                               kMeshes, " meshes, also by the time of the whole mesh."));
   table.remarks.push_back(
       "Hop, ramps, issue and add (7 cycles a step) and the launch (2 a column) are not fitted; "
       "task_activation is, on these cells.");
@@ -159,19 +159,19 @@ void show_throughputs(const Throughputs& all, const std::string& constants, RowL
     return ReproductionRow{
         .what = what, .unit = "GB/s", .published = published, .ours = ours, .label = label};
   };
-  show(
-      {.source = text("CereSZ-II, Section VII-B: throughput with ", constants),
-       .rows = {row("NYX, REL 1e-2, compression", 876.17, at(all, "NYX", 0), nyx),
-                row("NYX, REL 1e-3, compression", 863.46, at(all, "NYX", 1), nyx),
-                row("NYX, REL 1e-4, compression", 852.54, at(all, "NYX", 2), nyx),
-                row("CESM-ATM, REL 1e-4, compression (the least)", 657.41, at(all, "CESM-ATM", 2),
-                    RowLabel::predicted),
-                row("RTM, REL 1e-2, compression (the most)", 902.49, at(all, "RTM", 0),
-                    RowLabel::predicted),
-                row("average of 21, compression", 846.20, mean(all), RowLabel::predicted),
-                row("average of 21, decompression", 846.59, mean(all), RowLabel::predicted)},
-       .remarks = {"From the sizes of Table III, 512x512 PEs and the cycles of a block; GB are 1e9 "
-                   "bytes. The paper says neither the mesh nor the GB."}});
+  show({.source = text("CereSZ-II, Section VII-B: throughput with ", constants),
+        .rows = {row("NYX, REL 1e-2, compression", 876.17, at(all, "NYX", 0), nyx),
+                 row("NYX, REL 1e-3, compression", 863.46, at(all, "NYX", 1), nyx),
+                 row("NYX, REL 1e-4, compression", 852.54, at(all, "NYX", 2), nyx),
+                 row("CESM-ATM, REL 1e-4, compression (the least)", 657.41, at(all, "CESM-ATM", 2),
+                     RowLabel::predicted),
+                 row("RTM, REL 1e-2, compression (the most)", 902.49, at(all, "RTM", 0),
+                     RowLabel::predicted),
+                 row("average of 21, compression", 846.20, mean(all), RowLabel::predicted),
+                 row("average of 21, decompression", 846.59, mean(all), RowLabel::predicted)},
+        .remarks = {
+            "Computed from the sizes of Table III, 512x512 PEs and the cycles of a block; a GB "
+            "is 1e9 bytes. The paper states neither the mesh nor the GB."}});
 }
 
 void show_ceresz(const Calibration& calibration, const Throughputs& two, const ShowTable& show) {
@@ -234,7 +234,7 @@ void show_ceresz(const Calibration& calibration, const Throughputs& two, const S
                   .ours = gain(at(two, "HACC", 0), at(one, "HACC", 0) * decode),
                   .label = RowLabel::predicted,
                   .note = "the paper says slightly below 0: here the model is wrong, because the "
-                          "smallest ratio says nothing of how even HACC's blocks are"}},
+                          "smallest ratio does not show how even HACC's blocks are"}},
         .remarks = {"CereSZ waits for its slowest PE, whose planes the papers do not print."}});
 }
 

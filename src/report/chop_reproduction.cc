@@ -87,7 +87,7 @@ ReproductionRow samples(const std::string& what, const Device& device, double pu
           .ours = devices::chop_time(device, task).samples_per_second(),
           .label = label,
           .command = time_command(device, task),
-          .note = "the paper does not say at which CF; 4 is taken"};
+          .note = "the paper does not say at which CF; we assume 4"};
 }
 
 ReproductionTable throughputs(const Machines& all) {
@@ -132,9 +132,9 @@ ReproductionTable throughputs(const Machines& all) {
   table.rows.push_back(low);
   table.rows.push_back(alone("IPU, link alone, up to", images(512, 2, true), 21, calibrated));
   table.remarks.emplace_back(
-      "The paper's statement that the CS-2's time hardly changes below 2000 samples of 3 x 64 x 64 "
-      "is not reproduced: with 330,000 samples/s of 3 x 32 x 32 it would mean more than 300 GB/s "
-      "at 2000 samples, and the paper says 26 at most.");
+      "The paper says that the CS-2's time hardly changes below 2000 samples of 3 x 64 x 64. We do "
+      "not reproduce this: with 330,000 samples/s of 3 x 32 x 32 it would mean more than 300 GB/s "
+      "at 2000 samples, and the paper reports at most 26.");
   return table;
 }
 
@@ -174,7 +174,7 @@ ReproductionTable slowdowns(const Machines& all) {
   for (const std::uint64_t cf : kFactors) {
     add(text("IPU, 2 x 2 parts over whole planes of 512, CF ", cf), "% slower", all.ipu,
         images(512, cf, true, 2), images(512, cf, true), {1, 8}, cf == 2 ? calibrated : predicted,
-        cf == 2 ? "the further step of a program is fitted on 8 % here" : "");
+        cf == 2 ? "the additional step of a program is fitted on 8 % here" : "");
   }
   for (const std::uint64_t cf : kFactors) {
     ChopTask triangle = images(32, cf, true);
@@ -257,7 +257,7 @@ Result<ReproductionTable> outcomes(const Machines& all) {
     table.rows.push_back(std::move(row));
   }
   table.remarks.emplace_back(
-      "GroqChip's batches are explained by an inferred limit of its schedule, not by bytes.");
+      "An inferred limit of its schedule explains GroqChip's batches; the bytes would fit.");
   return table;
 }
 

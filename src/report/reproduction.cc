@@ -81,7 +81,7 @@ std::vector<std::string> error_sentences(const ReproductionTable& table) {
     if (const auto summary = summarize(table, label)) {
       sentences.push_back(text("Error of the ", summary->rows, ' ', name_of(label), ": at most ",
                                fixed(100 * summary->largest, 2), " %, ",
-                               fixed(100 * summary->mean, 2), " % in the mean"));
+                               fixed(100 * summary->mean, 2), " % on average"));
     }
   }
   return sentences;
@@ -93,7 +93,7 @@ Result<Reproduction> find_reproduction(std::string_view name) {
     if (each.name == name) return each;
     names += text(names.empty() ? "" : ", ", each.name);
   }
-  return bad_argument("'", name, "' cannot be reproduced; there is ", names);
+  return bad_argument("'", name, "' is not a reproduction; choose from ", names);
 }
 
 std::string table_text(const ReproductionTable& table) {

@@ -63,7 +63,7 @@ struct ErrorSummary {
 /// Nothing when no row has that label and both numbers.
 std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel label);
 
-/// "Error of the 12 measured: at most 3.10 %, 1.02 % in the mean" for each label that has any.
+/// "Error of the 12 measured: at most 3.10 %, 1.02 % on average" for each label that has any.
 std::vector<std::string> error_sentences(const ReproductionTable& table);
 
 struct ReproductionRequest {

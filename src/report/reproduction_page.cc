@@ -62,10 +62,10 @@ std::string escaped_cell(const std::string& cell) {
 }  // namespace
 
 std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
-  HtmlDocument page("What the papers print, and what comes out here");
+  HtmlDocument page("Published numbers, recomputed");
   page.paragraph(
-      "Measured: by running the thing itself. Calibrated: from a model, one of whose constants was "
-      "fitted on this number. Predicted: from a model that has not seen it.");
+      "Measured: by running the code. Calibrated: by a model with a constant that was fitted on "
+      "this number. Predicted: by a model that was not fitted on this number.");
   for (const ReproductionTable& table : tables) {
     Table rows{.caption = table.source,
                .columns = {{"what", "", false},
@@ -78,8 +78,8 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
                .group_starts = {}};
     for (const ReproductionRow& row : table.rows) rows.rows.push_back(cells(row));
     page.heading(2, table.source);
-    const std::string plot =
-        figure(plot_svg(agreement(table)), "Ours over published; on the line they agree");
+    const std::string plot = figure(plot_svg(agreement(table)),
+                                    "Our number against the published one; on the line they agree");
     page.add(text("<div style=\"max-width:34rem\">", plot, "</div>"));
     page.add(html_of(rows));
     for (const std::string& remark : table.remarks) page.paragraph(remark);
@@ -90,10 +90,10 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
 std::string reproductions_markdown(const std::vector<ReproductionTable>& tables,
                                    const std::string& command) {
   std::string lines = text(
-      "# What the papers print, and what comes out here\n\nMade by `", command,
-      "`. Measured: by running the thing itself. Calibrated: from a model, one of whose constants "
-      "was fitted on this very number. Predicted: from a model that has not seen it. `inside`: in "
-      "the published range.\n");
+      "# Published numbers, recomputed\n\n`", command,
+      "` prints this page. *Measured* numbers come from running the code, *calibrated* ones from a "
+      "model with a constant that was fitted on this number, and *predicted* ones from a model "
+      "that was not fitted on it. `inside` means inside the published range.\n");
   for (const ReproductionTable& table : tables) {
     lines +=
         text("\n## ", table.source,

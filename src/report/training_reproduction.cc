@@ -107,7 +107,7 @@ Result<ReproductionTable> multi_ipu() {
                                    {.stages = 2, .replicas = 8, .micro_batches = 4}, 4, 185,
                                    kInfinite, predicted)));
   table.rows.back().note =
-      "8 times the published 17 to 20 is 136 to 160: without shorter bubbles 185 is out of reach";
+      "8 times the published 17 to 20 is 136 to 160: 185 needs shorter bubbles";
   RETURN_IF_ERROR(add(speedups.row("16 IPUs, 8 x 2 stages, 64 micro-batches, CF 4", kMixed, 4, 185,
                                    kInfinite, predicted, kMixedBatch)));
   TRY(const double least, mixed_if_two_were(ipu, 17));
@@ -117,7 +117,7 @@ Result<ReproductionTable> multi_ipu() {
       "instead of their middle it would be ",
       std::lround(least), " or ", std::lround(most), "; without any bubbles 8 x 18.5 x 5/4 is 185");
   table.remarks.emplace_back(
-      "The abstract says neither networks nor batches nor ratios; these rows assume ResNet-34 on "
+      "The abstract states no networks, batches or ratios; these rows assume ResNet-34 on "
       "CIFAR-10 and two micro-batches for each stage. Ratios above 4 (CF 3 and 2) would give one "
       "IPU more than the published 3.5.");
   return table;

@@ -17,6 +17,10 @@ class ByteSink {
   /// Where the next bytes will lie, when the sink is memory; empty otherwise. What is written there
   /// counts once it is appended, which then copies nothing.
   virtual std::span<std::byte> room() { return {}; }
+  /// Whether rewind() works.
+  virtual bool can_rewind() const { return false; }
+  /// Forgets everything that was appended.
+  virtual Result<void> rewind();
 };
 
 /// Bytes coming in, in order, from something that cannot seek.

@@ -1,17 +1,39 @@
 #include "stream/chunk_decoder.h"
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
 #include "base/errors.h"
+#include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 #include "stream/section_reader.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::stream {
+namespace {
+
+bool holds(DType dtype, double value) {
+  if (is_floating(dtype)) return true;
+  const double low = dtype == DType::u8 ? 0 : INT16_MIN;
+  const double high = dtype == DType::u8 ? UINT8_MAX : INT16_MAX;
+  return value >= low && value <= high && value == std::trunc(value);
+}
+
+double missing_value_of(const Codec& codec, DType dtype) {
+  const auto fills = bounded::parse_fills(codec.parameter(bounded::kFillParameter.name));
+  if (fills.ok() && !fills->empty() && holds(dtype, fills->front())) return fills->front();
+  return is_floating(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
+}
+
+}  // namespace
 
 Result<ChunkDecoder> ChunkDecoder::make(const Header& header) {
   auto grid = ChunkGrid::make(header.shape, header.chunk_shape);
   if (!grid.ok()) return corrupt("the header contradicts itself: ", grid.error().message);
   TRY(auto codec, create_chunk_codec(header.codec));
-  return ChunkDecoder(std::move(codec), *grid, header.dtype);
+  return ChunkDecoder(std::move(codec), *grid, header.dtype,
+                      missing_value_of(header.codec, header.dtype));
 }
 
 Result<void> ChunkDecoder::check_payload_size(std::uint64_t number,

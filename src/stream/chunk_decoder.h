@@ -18,6 +18,9 @@ class ChunkDecoder {
 
   const ChunkGrid& grid() const { return grid_; }
   DType dtype() const { return dtype_; }
+  /// What stands for elements that are lost: the stream's first fill value, else NaN, and 0 among
+  /// whole numbers, which have none.
+  double missing_value() const { return missing_value_; }
 
   /// Whether a chunk of this stream can have so many bytes. Fixed-rate codecs leave two choices, so
   /// a short stream cannot claim a large tensor.
@@ -33,12 +36,14 @@ class ChunkDecoder {
   std::uint64_t working_bytes() const;
 
  private:
-  ChunkDecoder(std::shared_ptr<const ChunkCodec> codec, const ChunkGrid& grid, DType dtype)
-      : codec_(std::move(codec)), grid_(grid), dtype_(dtype) {}
+  ChunkDecoder(std::shared_ptr<const ChunkCodec> codec, const ChunkGrid& grid, DType dtype,
+               double missing_value)
+      : codec_(std::move(codec)), grid_(grid), dtype_(dtype), missing_value_(missing_value) {}
 
   std::shared_ptr<const ChunkCodec> codec_;
   ChunkGrid grid_;
   DType dtype_;
+  double missing_value_;
 };
 
 /// What a header and a grid say, without attributes, statistics and sizes.

@@ -1,9 +1,10 @@
 #include "stream/chunk_flow.h"
 
-#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <vector>
 
+#include "base/elements.h"
 #include "base/errors.h"
 #include "stream/chunk_work.h"
 #include "stream/in_order.h"
@@ -23,6 +24,32 @@ struct Slot {
   Result<void> outcome;
   bool lost = false;  // neither this chunk nor a later one can be found
 };
+
+template <class T>
+void fill_with(T element, const MutableTensorView& output) {
+  std::byte* at = output.data;
+  for (std::uint64_t left = output.element_count(); left > 0; --left, at += sizeof element) {
+    std::memcpy(at, &element, sizeof element);
+  }
+}
+
+/// Every element of a contiguous view.
+void fill(double value, const MutableTensorView& output) {
+  switch (output.dtype) {
+    case DType::f32:
+      return fill_with(narrowed(value), output);
+    case DType::f64:
+      return fill_with(value, output);
+    case DType::f16:
+      return fill_with(float_to_f16(narrowed(value)), output);
+    case DType::bf16:
+      return fill_with(float_to_bf16(narrowed(value)), output);
+    case DType::u8:
+      return fill_with(static_cast<std::uint8_t>(value), output);
+    case DType::i16:
+      return fill_with(static_cast<std::int16_t>(value), output);
+  }
+}
 
 class Flow {
  public:
@@ -83,13 +110,16 @@ class Flow {
   }
 
   Result<void> deliver(Slot& slot, std::uint64_t number, bool may_skip) {
+    const Region region = decoder_.grid().region(number);
     if (!slot.outcome.ok()) {
       if (!options_.skip_corrupt || !may_skip) return slot.outcome;
-      options_.skip_corrupt(number, slot.outcome.error());
+      options_.skip_corrupt({.number = number,
+                             .region = region,
+                             .value = decoder_.missing_value(),
+                             .error = slot.outcome.error()});
       RETURN_IF_ERROR(make_room(slot, number));
-      std::fill_n(slot.output.data, slot.output.byte_count(), std::byte{0});
+      fill(decoder_.missing_value(), slot.output);
     }
-    const Region region = decoder_.grid().region(number);
     RETURN_IF_ERROR(sink_.write(region, slot.output));
     elements_done_ += region.extent.element_count();
     if (options_.progress) options_.progress(elements_done_, elements_);

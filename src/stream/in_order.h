@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/errors.h"
 #include "tensorpress/parallel.h"
@@ -16,15 +17,20 @@ namespace tensorpress::stream {
 
 /// For each i < count, on one of the slots: `read(slot, i)` and `commit(slot, i)` in ascending
 /// order, one at a time; `work(slot, i)` between them, at any time. The first error in that order
-/// ends it. Works with any Runner: a number is taken only by a task that runs, and needs no other
-/// to be finished but those taken before it. What the functions throw (memory ran out, somebody
-/// else's callback) also ends it and is thrown again on the calling thread: nobody waits for a
-/// chunk that will not come.
+/// ends it. One task of the runner is one chunk, so a runner gets its turn between any two of them
+/// and may end the work there by leaving the rest out and throwing. Works with any Runner: a number
+/// is taken only by a task that runs and has a slot, and needs no other to be finished but those
+/// taken before it. What the functions throw (memory ran out, somebody else's callback) also ends
+/// it and is thrown again on the calling thread: no task waits for a chunk that will not come.
 template <class Slots, class Read, class Work, class Commit>
 Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, const Read& read,
                       const Work& work, const Commit& commit) {
+  using Slot = typename Slots::value_type;
   std::mutex mutex;
   std::condition_variable turn;
+  std::vector<Slot*> idle;
+  idle.reserve(slots.size());
+  for (Slot& slot : slots) idle.push_back(&slot);
   std::uint64_t next = 0, committed = 0;
   std::optional<Error> error;
   std::exception_ptr thrown;
@@ -35,41 +41,39 @@ Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, c
       failed = number;
       error = std::move(reason);
     }
-    turn.notify_all();
   };
-  // One chunk; false when there was an error at or before it.
-  const auto process = [&](auto& slot, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
+  // One chunk, as far as there is no error at or before it.
+  const auto process = [&](Slot& slot, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
     if (auto done = read(slot, number); !done.ok()) {
-      fail(number, std::move(done).error());
-      return false;
+      return fail(number, std::move(done).error());
     }
     lock.unlock();
     work(slot, number);
     lock.lock();
     turn.wait(lock, [&] { return committed == number || failed < number; });
-    if (failed < number) return false;
+    if (failed < number) return;
     if (auto done = commit(slot, number); !done.ok()) {
-      fail(number, std::move(done).error());
-      return false;
+      return fail(number, std::move(done).error());
     }
     ++committed;
-    turn.notify_all();
-    return true;
   };
-  runner(slots.size(), [&](std::size_t i) {
+  runner(static_cast<std::size_t>(count), [&](std::size_t) {
     std::unique_lock lock(mutex);
-    while (next < failed) {
-      const std::uint64_t number = next++;
-      try {
-        if (!process(slots[i], number, lock)) return;
-      } catch (...) {
-        if (!lock.owns_lock()) lock.lock();
-        if (!thrown) thrown = std::current_exception();
-        failed = std::min(failed, number);
-        turn.notify_all();
-        return;
-      }
+    // A runner may work on more at once than there are slots.
+    turn.wait(lock, [&] { return !idle.empty() || next >= failed; });
+    if (next >= failed) return;
+    Slot* const slot = idle.back();
+    idle.pop_back();
+    const std::uint64_t number = next++;
+    try {
+      process(*slot, number, lock);
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      if (!thrown) thrown = std::current_exception();
+      failed = std::min(failed, number);
     }
+    idle.push_back(slot);
+    turn.notify_all();
   });
   if (thrown) std::rethrow_exception(thrown);
   if (error) return *std::move(error);

@@ -43,6 +43,11 @@ class MemorySink : public ByteSink {
     return {};
   }
   std::span<std::byte> room() override { return room_.subspan(used_); }
+  bool can_rewind() const override { return true; }
+  Result<void> rewind() override {
+    used_ = 0;
+    return {};
+  }
   std::size_t used() const { return used_; }
 
  private:

@@ -280,10 +280,19 @@ Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count,
     return bad_argument("chunks ", first, " and ", count,
                         " from there on are not all there; the stream has ", existing);
   }
-  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
-  IndexedFeed feed = state_->feed();
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), first);
+  return read_chunks(numbers, sink, options);
+}
+
+Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
+                                       const ReadOptions& options) const {
+  if (!numbers.empty() && numbers.back() >= grid().chunk_count()) {
+    return bad_argument("chunk ", numbers.back(), " does not exist; the stream has ",
+                        grid().chunk_count());
+  }
+  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
+  IndexedFeed feed = state_->feed();
   return decode_in_order(state_->decoder, feed, numbers, sink, options);
 }
 

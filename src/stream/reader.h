@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "codecs/chunk_codec.h"
@@ -15,6 +16,14 @@
 
 namespace tensorpress::stream {
 
+/// A chunk that cannot be read, and what stands in the output instead.
+struct SkippedChunk {
+  std::uint64_t number = 0;
+  Region region;     // of the whole tensor
+  double value = 0;  // of all its elements: the stream's first fill value, NaN, or 0
+  const Error& error;
+};
+
 struct ReadOptions {
   std::size_t threads = 1;
   Runner runner = {};
@@ -22,9 +31,10 @@ struct ReadOptions {
   Progress progress = {};
   /// How the codec is to compute, where it has a choice: {{"form", "matmul"}} for dct-chop.
   std::vector<Parameter> method = {};
-  /// Chunks that cannot be read are left out (zeros in the output) and reported here instead of
-  /// ending the work.
-  std::function<void(std::uint64_t chunk, const Error& error)> skip_corrupt = {};
+  /// Chunks that cannot be read are reported here instead of ending the work. Their elements are
+  /// the stream's first fill value if it has one, else NaN, or 0 among whole numbers: zeros among
+  /// floats would look like data.
+  std::function<void(const SkippedChunk& chunk)> skip_corrupt = {};
 };
 
 class StreamReader {
@@ -45,6 +55,9 @@ class StreamReader {
   Result<void> read_all(TensorSink& sink, const ReadOptions& options) const;
   /// `count` chunks from `first` on, in order.
   Result<void> read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
+                           const ReadOptions& options) const;
+  /// Only the chunks with these numbers, which ascend. The sink sees regions of the whole tensor.
+  Result<void> read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
                            const ReadOptions& options) const;
   /// Only the chunks that `part` needs. The sink sees regions of a tensor of the part's own shape.
   Result<void> read_region(const Region& part, TensorSink& sink, const ReadOptions& options) const;

@@ -5,70 +5,16 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "base/portable_math.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 #include "stream/chunk_work.h"
-#include "stream/history.h"
 #include "stream/likely_fill.h"
+#include "stream/limit_arithmetic.h"
 #include "stream/plan.h"
 
 namespace tensorpress::stream {
 namespace {
-
-// Squares below it have few bits, or none.
-constexpr double kSmallestSquare = 0x1p-900;
-
-// Where the product of the two is too large or too small, though its root is not, from their roots.
-double geometric_mean(double a, double b) {
-  const double product = a * b;
-  const bool exact = product >= kSmallestSquare && std::isfinite(product);
-  return exact ? std::sqrt(product) : std::sqrt(a) * std::sqrt(b);
-}
-
-// Half a unit in the last place, relative: what rounding to the type may add.
-double rounding_share(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 0x1p-53;
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
-    default:
-      return 0x1p-24;
-  }
-}
-
-// The error of log2|x| within which x stays within its share of |x|.
-double pointwise_limit(double share, DType dtype) {
-  const double left = share - 1.01 * rounding_share(dtype) * (1 + share);
-  return left > 0 ? portable_log2(1 + left) : 0;
-}
-
-// Never above the true product, which fma knows; among subnormals it is told from larger numbers.
-double share_of(double width, double share) {
-  constexpr double kUp = 0x1p200, kTiny = 0x1p-900;
-  if (width == 0 || share == 0) return 0;
-  if (width * share < kTiny && width <= 1) {
-    const double larger = share_of(width * kUp, share);
-    const double product = larger / kUp;
-    return product * kUp > larger ? std::nextafter(product, 0.0) : product;
-  }
-  const double product = width * share;
-  return std::fma(width, share, -product) < 0 ? std::nextafter(product, 0.0) : product;
-}
-
-// Never above the true distance: the difference's rounding error is itself a double (Knuth's
-// two-sum). A range that no double holds is the largest double.
-double width_of(const ValueRange& range) {
-  const double width = range.high - range.low;
-  if (!std::isfinite(width)) return std::numeric_limits<double>::max();
-  const double low_part = range.high - width;
-  const double error = (range.high - (width + low_part)) + (low_part - range.low);
-  return error < 0 ? std::nextafter(width, 0.0) : width;
-}
 
 Result<void> check_earlier_error(const BoundOptions& options) {
   if (!options.earlier_error) return {};
@@ -149,20 +95,45 @@ class OwnLook : public DataLook {
   Isa isa_;
 };
 
-class Resolution {
- public:
-  Resolution(const Codec& codec, const TensorSource& source, const WriteOptions& options,
-             DataLook& look)
-      : codec_(codec), source_(source), options_(options), look_(look) {}
+}  // namespace
 
-  Result<ResolvedCodec> resolve() {
-    TRY(const double limit, find_limit());
-    TRY(const Codec unlearned, with_limit(limit));
-    TRY(Codec codec, learn(unlearned));
-    return ResolvedCodec{std::move(codec), std::move(hints_)};
+class Resolution::State {
+ public:
+  State(const Codec& codec, const TensorSource& source, const WriteOptions& options, DataLook& look)
+      : codec_(codec), source_(source), options_(options), look_(look), resolved_{codec} {}
+
+  Result<void> begin() {
+    TRY(const double limit, first_limit());
+    return take_limit(limit);
+  }
+
+  const ResolvedCodec& resolved() const { return resolved_; }
+  bool is_on_trial() const { return search_ != nullptr; }
+
+  Result<bool> reconsider(const Outcome& outcome) {
+    if (!search_ || outcome.bytes_in == 0) return false;
+    TRY(const auto next, search_->next(outcome));
+    if (!next) return false;
+    RETURN_IF_ERROR(take_limit(*next));
+    return true;
+  }
+
+  Result<void> settle() {
+    while (is_on_trial()) {
+      TRY(const Outcome outcome, tried_outcome());
+      TRY(const bool again, reconsider(outcome));
+      if (!again) break;
+    }
+    return {};
   }
 
  private:
+  Result<void> take_limit(double limit) {
+    TRY(const Codec unlearned, with_limit(limit));
+    TRY(resolved_.codec, learn(unlearned));
+    return {};
+  }
+
   // What the codec wants to know of the data beyond its bound.
   Result<Codec> learn(const Codec& codec) {
     TRY(const auto learner, learner_of(codec));
@@ -173,7 +144,7 @@ class Resolution {
     return Codec::make(codec.name(), learned);
   }
 
-  Result<double> find_limit() {
+  Result<double> first_limit() {
     const Bound& bound = *options_.bound.bound;
     switch (bound.kind()) {
       case Bound::Kind::absolute:
@@ -190,9 +161,10 @@ class Resolution {
             std::min(share_of(narrowest, bound.value()), std::numeric_limits<double>::max()));
       }
       case Bound::Kind::psnr:
-        return find_limit_for_psnr(bound.value());
-      case Bound::Kind::ratio:
-        return find_limit_for_ratio(bound.value());
+      case Bound::Kind::ratio: {
+        TRY(search_, make_search(bound));
+        return search_->first();
+      }
     }
     return internal_error("an unknown kind of bound");
   }
@@ -208,22 +180,16 @@ class Resolution {
                         "bound count from the values as they are now");
   }
 
-  // What an absolute error against the first values leaves for this step, rounded down.
+  // What an absolute error against the first values leaves for this step.
   Result<double> left_of(double total) const {
-    const double earlier = earlier_error();
-    if (earlier == 0) return total;
-    if (total < earlier) return too_late(total);
-    double left = total - earlier;
-    while (left > 0 && sum_rounded_up(left, earlier) > total) left = std::nextafter(left, 0.0);
-    return left;
+    if (total < earlier_error()) return too_late(total);
+    return left_after(earlier_error(), total);
   }
 
-  // |x'' - x| <= b |x'| + a |x| <= (a + b (1 + a)) |x|
   Result<double> pointwise_share() const {
-    const double total = options_.bound.bound->value(), earlier = earlier_error();
-    if (earlier == 0) return total;
-    if (total < earlier) return too_late(total);
-    return (total - earlier) / (1 + earlier) * (1 - 0x1p-40);
+    const double total = options_.bound.bound->value();
+    if (total < earlier_error()) return too_late(total);
+    return share_left_after(earlier_error(), total);
   }
 
   Result<double> width_of_range() {
@@ -237,7 +203,7 @@ class Resolution {
       TRY(const auto fill, find_likely_fill(survey, look_, plan.grid, options_.bound.fill_values));
       if (fill) return likely_fill_error(*fill);
     }
-    hints_ = std::move(survey.chunks);
+    resolved_.hints = std::move(survey.chunks);
     return width_of(survey.range);
   }
 
@@ -245,7 +211,7 @@ class Resolution {
     if (!source_.random_access()) {
       return bad_argument("a bound of '", options_.bound.bound->to_string(),
                           "' needs a look at all values first, which a pipe does not allow; give "
-                          "--range LO:HI, an absolute bound or a file");
+                          "the value range, an absolute bound or a file");
     }
     TRY(const Codec codec, with_limit(0));
     return plan_stream(codec, source_.dtype(), source_.shape(), options_.chunk_shape, {});
@@ -275,79 +241,99 @@ class Resolution {
     return Codec::make(codec_.name(), parameters);
   }
 
-  Result<Trial> try_limit(double limit, const ChunkGrid& grid,
-                          std::span<const std::uint64_t> chunks) {
+  Result<std::unique_ptr<LimitSearch>> make_search(const Bound& bound) {
+    TRY(const double width, width_of_range());
+    TRY(const auto plan, plan_for_looking());
+    grid_ = plan.grid;
+    TRY(const Codec some_limit, with_limit(width * 0x1p-10));
+    TRY(const std::uint64_t container, container_bytes(some_limit));
+    SearchSpace space{.grid = *grid_,
+                      .dtype = source_.dtype(),
+                      .width = width,
+                      .container_bytes = container,
+                      .try_limit = [this](double limit, std::span<const std::uint64_t> chunks) {
+                        return try_limit(limit, chunks);
+                      }};
+    return bound.kind() == Bound::Kind::psnr ? search_for_psnr(bound.value(), std::move(space))
+                                             : search_for_ratio(bound.value(), std::move(space));
+  }
+
+  Result<Trial> try_limit(double limit, std::span<const std::uint64_t> chunks) {
     TRY(const Codec unlearned, with_limit(limit));
     TRY(const Codec codec, learn(unlearned));
     TRY(const auto chunk_codec, create_chunk_codec(codec));
-    return look_.trial(*chunk_codec, grid, chunks);
+    return look_.trial(*chunk_codec, *grid_, chunks);
   }
 
-  // A mean square error of at most e^2 is certain at a limit of e, and e^2 / 3 likely; more is
-  // gained where values are predicted better than that. The largest limit that keeps the PSNR on
-  // samples is checked on everything before it is taken.
-  Result<double> find_limit_for_psnr(double decibels) {
-    TRY(const double width, width_of_range());
-    if (width == 0) return 0.0;
-    TRY(const auto plan, plan_for_looking());
-    const double root_mean_square = width * portable_exp2(-decibels * 0.16609640474436812);
-    const double wanted = root_mean_square * root_mean_square;
-    // Squares that are too large or too small to be told apart: no search.
-    if (!std::isfinite(16 * wanted) || wanted < kSmallestSquare)
-      return root_mean_square * (1 - 1e-6);
-    const auto samples = sample_chunks(plan.grid, source_.dtype());
-    double low = root_mean_square, high = root_mean_square * 16;
-    for (int step = 0; step < 8; ++step) {
-      const double middle = geometric_mean(low, high);
-      TRY(const Trial trial, try_limit(middle, plan.grid, samples));
-      (trial.mean_squared_error() <= 0.99 * wanted ? low : high) = middle;
-    }
-    const auto everything = all_chunks(plan.grid);
-    while (low > root_mean_square) {
-      TRY(const Trial trial, try_limit(low, plan.grid, everything));
-      if (trial.mean_squared_error() <= wanted) return low;
-      low = std::max(low * 0.95, root_mean_square);
-    }
-    return root_mean_square * (1 - 1e-6);
+  // What the resolved codec comes to, as if the stream had been written.
+  Result<Outcome> tried_outcome() {
+    TRY(const auto chunk_codec, create_chunk_codec(resolved_.codec));
+    TRY(const Trial trial, look_.trial(*chunk_codec, *grid_, all_chunks(*grid_)));
+    TRY(const std::uint64_t container, container_bytes(resolved_.codec));
+    return Outcome{.mean_squared_error = trial.mean_squared_error(),
+                   .bytes_in = trial.bytes_in,
+                   .bytes_out = trial.bytes_out + container};
   }
 
-  Result<double> find_limit_for_ratio(double ratio) {
-    TRY(const double width, width_of_range());
-    if (width == 0) return 0.0;
-    TRY(const auto plan, plan_for_looking());
-    const auto samples = sample_chunks(plan.grid, source_.dtype());
-    const double smallest =
-        source_.dtype() == DType::f64 ? std::numeric_limits<double>::denorm_min() : 0x1p-150;
-    double low = std::max(width * 1e-12, smallest), high = width;
-    TRY(const Trial loosest, try_limit(high, plan.grid, samples));
-    if (loosest.ratio() < ratio) {
-      return bad_argument("a ratio of ", ratio,
-                          " is out of reach: even a bound of the whole range, ", width, ", gives ",
-                          rounded(loosest.ratio()), " on samples");
-    }
-    // A few outliers, and the range says little of the values: on to smaller bounds while those do.
-    while (low > smallest) {
-      TRY(const Trial trial, try_limit(low, plan.grid, samples));
-      if (trial.ratio() < ratio) break;
-      high = low;
-      low = std::max(low * 1e-12, smallest);
-    }
-    for (int step = 0; step < 24 && high > low * 1.002; ++step) {
-      const double middle = geometric_mean(low, high);
-      TRY(const Trial trial, try_limit(middle, plan.grid, samples));
-      (trial.ratio() < ratio ? low : high) = middle;
-    }
-    return high;
+  // Everything of a stream but its chunks; the footer has the same size for all of so many chunks.
+  Result<std::uint64_t> container_bytes(const Codec& codec) const {
+    TRY(const auto plan, plan_stream(codec, source_.dtype(), source_.shape(), options_.chunk_shape,
+                                     options_.attributes));
+    StreamTotals totals(plan.opening.size());
+    for (std::uint64_t i = 0; i < plan.grid.chunk_count(); ++i) totals.add({});
+    TRY(const auto closing, encode_closing(std::move(totals).footer(), 0));
+    return plan.opening.size() + closing.size();
   }
 
   const Codec& codec_;
   const TensorSource& source_;
   const WriteOptions& options_;
   DataLook& look_;
-  std::vector<ChunkHint> hints_;
+  ResolvedCodec resolved_;
+  std::optional<ChunkGrid> grid_ = {};  // that of the stream, for a search
+  std::unique_ptr<LimitSearch> search_ = {};
 };
 
-}  // namespace
+Resolution::Resolution(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Resolution::Resolution(Resolution&&) noexcept = default;
+Resolution::~Resolution() = default;
+
+Result<Resolution> Resolution::begin(const Codec& codec, const TensorSource& source,
+                                     const WriteOptions& options, DataLook& look) {
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
+  auto state = std::make_unique<State>(codec, source, options, look);
+  if (registered->info.error_bounded) {
+    RETURN_IF_ERROR(check_request(codec, source, options.bound));
+    RETURN_IF_ERROR(state->begin());
+  } else if (options.bound.bound) {
+    return bad_argument("codec ", codec.name(),
+                        " has a fixed rate and takes no bound; its error is measured and stored. "
+                        "Codecs dense, ceresz and ceresz2 keep bounds");
+  }
+  return Resolution(std::move(state));
+}
+
+const ResolvedCodec& Resolution::resolved() const {
+  return state_->resolved();
+}
+
+bool Resolution::is_on_trial() const {
+  return state_->is_on_trial();
+}
+
+Result<bool> Resolution::reconsider(const Outcome& outcome) {
+  return state_->reconsider(outcome);
+}
+
+Result<void> Resolution::settle() {
+  return state_->settle();
+}
+
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const WriteOptions& options,
+                                               Isa isa) {
+  return std::make_unique<OwnLook>(source, options, isa);
+}
 
 bool needs_the_data(const Codec& codec, const BoundOptions& options) {
   const RegisteredCodec* const registered = find_codec(codec.name());
@@ -375,18 +361,9 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
 
 Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
                                     const WriteOptions& options, DataLook& look) {
-  const RegisteredCodec* const registered = find_codec(codec.name());
-  if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
-  if (!registered->info.error_bounded) {
-    if (options.bound.bound) {
-      return bad_argument("codec ", codec.name(),
-                          " has a fixed rate and takes no bound; its error is measured and stored. "
-                          "Codecs dense, ceresz and ceresz2 keep bounds");
-    }
-    return ResolvedCodec{codec};
-  }
-  RETURN_IF_ERROR(check_request(codec, source, options.bound));
-  return Resolution(codec, source, options, look).resolve();
+  TRY(Resolution resolution, Resolution::begin(codec, source, options, look));
+  RETURN_IF_ERROR(resolution.settle());
+  return resolution.resolved();
 }
 
 }  // namespace tensorpress::stream

@@ -2,9 +2,13 @@
 // range for a relative bound, a search for a PSNR or a ratio.
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "base/cpu.h"
 #include "codecs/chunk_codec.h"
 #include "codecs/registry.h"
+#include "stream/limit_search.h"
 #include "stream/survey.h"
 #include "stream/tensor_io.h"
 #include "stream/trial.h"
@@ -31,6 +35,36 @@ class DataLook {
                               std::span<const std::uint64_t> chunks) = 0;
   /// Shows every chunk to the learner.
   virtual Result<void> teach(Learner& learner, const ChunkGrid& grid) = 0;
+};
+
+/// This process alone. What is passed by reference must outlive it.
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const WriteOptions& options,
+                                               Isa isa);
+
+/// The way to a resolved codec in steps, for those who compress everything and can begin again: a
+/// PSNR or a ratio is then checked on what they wrote, instead of by compressing it once more.
+class Resolution {
+ public:
+  /// What is passed by reference must outlive this. The source is asked for its shape and type
+  /// only, the look for everything else.
+  static Result<Resolution> begin(const Codec& codec, const TensorSource& source,
+                                  const WriteOptions& options, DataLook& look);
+  Resolution(Resolution&&) noexcept;
+  ~Resolution();
+
+  const ResolvedCodec& resolved() const;
+  /// Whether reconsider() has something to say.
+  bool is_on_trial() const;
+  /// What compressing everything came to; false when the codec is taken as it is, true when
+  /// resolved() is another one to try.
+  Result<bool> reconsider(const Outcome& outcome);
+  /// Everything is compressed, for its size and error alone, until the codec is taken.
+  Result<void> settle();
+
+ private:
+  class State;
+  explicit Resolution(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 /// The codec with every parameter that the data decides. Codecs without a bound come back as they

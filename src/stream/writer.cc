@@ -29,14 +29,21 @@ Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
 
 class Writer {
  public:
-  Writer(StreamPlan plan, std::vector<ChunkHint> hints, TensorSource& source, ByteSink& sink,
+  Writer(StreamPlan plan, const std::vector<ChunkHint>& hints, TensorSource& source, ByteSink& sink,
          const WriteOptions& options)
       : plan_(std::move(plan)),
-        hints_(std::move(hints)),
+        hints_(hints),
         source_(source),
         sink_(sink),
         options_(options),
         totals_(plan_.opening.size()) {}
+
+  /// What was written, for those who look for a limit.
+  Outcome outcome(const StreamInfo& info) const {
+    return {.mean_squared_error = tried_.mean_squared_error(),
+            .bytes_in = info.bytes_in(),
+            .bytes_out = info.bytes_out};
+  }
 
   Result<StreamInfo> write(Isa isa) {
     RETURN_IF_ERROR(check_order(source_, plan_.grid));
@@ -60,7 +67,10 @@ class Writer {
                       std::span<const std::byte> section) {
     RETURN_IF_ERROR(sink_.append(section));
     totals_.add(chunk);
-    elements_done_ += plan_.grid.region(number).extent.element_count();
+    const std::uint64_t elements = plan_.grid.region(number).extent.element_count();
+    tried_.add(
+        {.elements = elements - chunk.special_elements, .squared_error = chunk.squared_error});
+    elements_done_ += elements;
     if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
     return {};
   }
@@ -80,23 +90,38 @@ class Writer {
   }
 
   StreamPlan plan_;
-  std::vector<ChunkHint> hints_;  // of every chunk, or none
+  const std::vector<ChunkHint>& hints_;  // of every chunk, or none
   TensorSource& source_;
   ByteSink& sink_;
   const WriteOptions& options_;
   StreamTotals totals_;
+  Trial tried_;
   std::uint64_t elements_done_ = 0;
 };
 
 }  // namespace
 
+Result<void> ByteSink::rewind() {
+  return internal_error("bytes that are gone cannot be taken back");
+}
+
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
                                 const WriteOptions& options) {
   TRY(const Isa isa, active_isa());
-  TRY(auto resolved, resolve_codec(codec, source, options, isa));
-  TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
-                             options.attributes, options.bound.fill_values));
-  return Writer(std::move(plan), std::move(resolved.hints), source, sink, options).write(isa);
+  const auto look = look_of_this_process(source, options, isa);
+  TRY(Resolution resolution, Resolution::begin(codec, source, options, *look));
+  if (!sink.can_rewind()) RETURN_IF_ERROR(resolution.settle());
+  while (true) {
+    const ResolvedCodec& resolved = resolution.resolved();
+    TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
+                               options.attributes, options.bound.fill_values));
+    Writer writer(std::move(plan), resolved.hints, source, sink, options);
+    TRY(StreamInfo info, writer.write(isa));
+    if (!sink.can_rewind() || !resolution.is_on_trial()) return info;
+    TRY(const bool again, resolution.reconsider(writer.outcome(info)));
+    if (!again) return info;
+    RETURN_IF_ERROR(sink.rewind());
+  }
 }
 
 }  // namespace tensorpress::stream

@@ -33,9 +33,9 @@ def refuses_stream(tensorpress, data):
     (tensorpress.directory / "bad.tpz").write_bytes(data)
     (tensorpress.directory / "old.npy").write_bytes(b"a good file")
     before = sorted(os.listdir(tensorpress.directory))
-    sentence = tensorpress.refuses("decompress", "bad.tpz", "-o", "old.npy")
+    sentence = tensorpress.refuses("decompress", "bad.tpz", "-o", "old.npy", "--force")
     assert "bad.tpz" in sentence
-    piped = tensorpress.refuses("decompress", "-", "-o", "old.npy", stdin=data)
+    piped = tensorpress.refuses("decompress", "-", "-o", "old.npy", "--force", stdin=data)
     assert "standard input" in piped
     tensorpress.refuses("verify", "x.npy", "bad.tpz")
     assert (tensorpress.directory / "old.npy").read_bytes() == b"a good file"
@@ -151,15 +151,40 @@ def test_skip_corrupt_saves_the_other_chunks(tensorpress, stream):
             "--skip-corrupt",
             "-o",
             "rest.npy",
+            "--force",
             "--json",
             status=1,
             stdin=stdin,
         )
         assert outcome.json["skipped_chunks"] == 1
-        assert "chunk 1" in outcome.err and outcome.err.count("\n") == 1
+        assert "chunk 1, [1:2, 0:32, 0:32], is filled with NaN: " in outcome.err
+        assert outcome.err.count("\n") == 1
         whole, rest = (np.load(tensorpress.directory / name) for name in ("whole.npy", "rest.npy"))
         np.testing.assert_array_equal(rest[[0, 2, 3]], whole[[0, 2, 3]])
-        assert not rest[1].any()
+        assert np.isnan(rest[1]).all()
+
+
+def test_skip_corrupt_fills_with_the_fill_value_if_there_is_one(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((4, 32, 32)))
+    options = ["--chunk-shape", "1x32x32", "--fill", "-1e34", "--fill", "7"]
+    tensorpress("compress", "x.npy", "--abs", "1e-2", *options)
+    damaged = bytearray((tensorpress.directory / "x.tpz").read_bytes())
+    damaged[damaged.rindex(b"CHNK") + 40] ^= 1
+    (tensorpress.directory / "bad.tpz").write_bytes(damaged)
+    outcome = tensorpress("decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", status=1)
+    assert "chunk 3, [3:4, 0:32, 0:32], is filled with -1e+34: " in outcome.err
+    assert (np.load(tensorpress.directory / "rest.npy")[3] == np.float32(-1e34)).all()
+
+
+def test_skip_corrupt_fills_whole_numbers_with_zeros(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((4, 32, 32), "u1"))
+    tensorpress("compress", "x.npy", "--codec", "dct-chop", "--chunk-shape", "1x32x32")
+    damaged = bytearray((tensorpress.directory / "x.tpz").read_bytes())
+    damaged[damaged.rindex(b"CHNK") + 40] ^= 1
+    (tensorpress.directory / "bad.tpz").write_bytes(damaged)
+    outcome = tensorpress("decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", status=1)
+    assert "is filled with 0: " in outcome.err
+    assert not np.load(tensorpress.directory / "rest.npy")[3].any()
 
 
 def test_skip_corrupt_finds_the_chunks_of_a_file_that_lost_its_end(tensorpress, stream):
@@ -171,7 +196,8 @@ def test_skip_corrupt_finds_the_chunks_of_a_file_that_lost_its_end(tensorpress, 
         (tensorpress.directory / "bad.tpz").write_bytes(content)
         tensorpress.refuses("decompress", "bad.tpz", "-o", "rest.npy")
         outcome = tensorpress(
-            "decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", "--json", status=1
+            *["decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", "--force", "--json"],
+            status=1,
         )
         assert outcome.json["skipped_chunks"] == (name == "last chunk")
         assert "looked for one by one" in outcome.err
@@ -188,7 +214,7 @@ def test_missing_files_and_directories_are_refused(tensorpress, verb):
     assert "directory" in tensorpress.refuses(verb, "folder", *extra)
 
 
-@pytest.mark.parametrize("output", ["nowhere/x.out", "folder", "x.npy/x.out", "/proc/x.out"])
+@pytest.mark.parametrize("output", ["nowhere/x.raw", "x.npy/x.raw", "/proc/x.raw"])
 @pytest.mark.parametrize("verb, source", [("compress", "x.npy"), ("decompress", "x.tpz")])
 def test_unwritable_outputs_are_refused(tensorpress, stream, verb, source, output):
     (tensorpress.directory / "folder").mkdir()
@@ -199,7 +225,7 @@ def test_unwritable_outputs_are_refused(tensorpress, stream, verb, source, outpu
 
 def test_a_read_only_file_is_not_replaced(tensorpress, stream):
     (tensorpress.directory / "x.tpz").chmod(0o444)
-    argv = [tensorpress.path, "compress", "x.npy", "--cf", "1"]
+    argv = [tensorpress.path, "compress", "x.npy", "--cf", "1", "--force"]
     if os.geteuid() == 0:  # who may write everywhere, unless the right to do so is given up
         argv = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override", *argv]
     done = subprocess.run(argv, cwd=tensorpress.directory, capture_output=True, text=True)
@@ -251,11 +277,14 @@ def test_a_full_disk_keeps_the_old_file(tensorpress, stream, smooth, tmp_path):
         np.save(tensorpress.directory / "large.npy", smooth((64, 64, 64)))
         tensorpress("compress", "--codec", "dct-chop", "large.npy", "-o", "large.tpz")
         assert "No space left" in tensorpress.refuses(
-            "compress", "--codec", "dct-chop", "large.npy", "-o", disk / "x.tpz"
+            "compress", "--codec", "dct-chop", "large.npy", "-o", disk / "x.tpz", "--force"
         )
         assert "No space left" in tensorpress.refuses(
-            "decompress", "large.tpz", "-o", disk / "x.npy"
+            "decompress", "large.tpz", "-o", disk / "x.npy", "--force"
         )
+        for name in ("x.nc", "x.cdf"):
+            sentence = tensorpress.refuses("decompress", "large.tpz", "-o", disk / name)
+            assert "cannot " in sentence and "--skip-corrupt" not in sentence, sentence
         assert sorted(os.listdir(disk)) == ["x.npy", "x.tpz"]
         assert (disk / "x.tpz").read_bytes() == (disk / "x.npy").read_bytes() == b"a good file"
     finally:

@@ -13,9 +13,9 @@ def field(smooth):
 
 def round_trip(tensorpress, array, *flags):
     np.save(tensorpress.directory / "x.npy", array)
-    report = tensorpress("compress", "x.npy", "--json", *flags).json
+    report = tensorpress("compress", "x.npy", "--force", "--json", *flags).json
     tensorpress("verify", "x.npy", "x.tpz")
-    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    tensorpress("decompress", "x.tpz", "--force", "-o", "y.npy")
     return np.load(tensorpress.directory / "y.npy"), report
 
 
@@ -227,7 +227,7 @@ def test_a_slice_reads_only_the_chunks_it_needs(tensorpress, smooth):
     tensorpress("decompress", "x.tpz", "--slice", "3:8", "-o", "y.npy")
 
 
-@pytest.mark.parametrize("text", ["a", "1:2:3", "50", ":,:,:,:", "1.5"])
+@pytest.mark.parametrize("text", ["a", "1:2:0", "50", ":,:,:,:", "1.5"])
 def test_bad_slices_are_one_sentence(tensorpress, smooth, text):
     np.save(tensorpress.directory / "x.npy", smooth((12, 20, 20)))
     tensorpress("compress", "x.npy", "--rel", "1e-4")

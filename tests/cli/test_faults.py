@@ -73,9 +73,9 @@ def faulty(tensorpress, failing_io, smooth):
     return Faulty(tensorpress, failing_io)
 
 
-COMPRESS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-o", "out"]
-DECOMPRESS = ["decompress", "x.tpz", "-o", "out.npy"]
-ACROSS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "2x40x25", "-o", "out"]
+COMPRESS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-f", "-o", "out"]
+DECOMPRESS = ["decompress", "x.tpz", "-f", "-o", "out.npy"]
+ACROSS = ["compress", "x.npy", "--rel", "1e-3", "--chunk-shape", "2x40x25", "-f", "-o", "out"]
 JOBS = pytest.mark.parametrize(
     "job", [COMPRESS, DECOMPRESS, ACROSS], ids=["compress", "decompress", "compress across"]
 )
@@ -97,7 +97,7 @@ def test_a_pipe_that_is_kept_in_a_failing_temporary_file(faulty):
     """Of a pipe with a relative bound a copy is kept; its writes and reads may be short, and may
     fail."""
     data = (faulty.directory / "x.npy").read_bytes()
-    piped = ["compress", "-", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-o", "out"]
+    piped = ["compress", "-", "--rel", "1e-3", "--chunk-shape", "1x40x50", "-f", "-o", "out"]
     assert faulty.run("short", *piped, stdin=data).returncode == 0
     assert (faulty.directory / "out").read_bytes() == (faulty.directory / "x.tpz").read_bytes()
     done = faulty.run("write:1:ENOSPC", *piped, stdin=data)
@@ -180,6 +180,7 @@ def test_killed_at_a_random_moment_the_name_shows_the_old_file_or_the_new_one(te
         "f32",
         "--abs",
         "1e-6",
+        "--force",
         "-o",
         "x.tpz",
     ]
@@ -263,7 +264,7 @@ def test_on_a_disk_that_is_full_the_old_file_stays_and_nothing_is_left_behind(
     tensorpress("compress", "x.npy", "--abs", "1e-6", "-o", "x.tpz")
     jobs = {"compress": ["x.npy", "--abs", "1e-6"], "decompress": ["x.tpz", "--raw"]}
     done, content, names = small_disk(
-        [tensorpress.path, verb, *jobs[verb], "-o", "disk/out"], folder
+        [tensorpress.path, verb, *jobs[verb], "--force", "-o", "disk/out"], folder
     )
     assert (
         done.returncode == 2 and b"No space left" in done.stderr and done.stderr.count(b"\n") == 1

@@ -79,8 +79,8 @@ CODERS = [
 def test_fresh_streams_with_a_bound_decode_to_the_programs_bits(tensorpress, coder):
     for shape, dtype, kind, bound in FRESH:
         np.save(tensorpress.directory / "x.npy", field(shape, dtype, kind))
-        tensorpress("compress", "x.npy", "-o", "x.tpz", *coder, *bound)
-        tensorpress("decompress", "x.tpz", "-o", "y.npy")
+        tensorpress("compress", "x.npy", "-f", "-o", "x.tpz", *coder, *bound)
+        tensorpress("decompress", "x.tpz", "-f", "-o", "y.npy")
         tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
         assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (
             shape,
@@ -116,10 +116,9 @@ def test_fresh_chopped_streams_decode_to_the_programs_bits(tensorpress, smooth, 
         ((9, 9), "f2"),
     ]:
         np.save(tensorpress.directory / "x.npy", smooth(shape, dtype))
-        tensorpress(
-            "compress", "--codec", "dct-chop", "x.npy", "-o", "x.tpz", "--attr", "unit=K", *flags
-        )
-        tensorpress("decompress", "x.tpz", "-o", "y.npy")
+        arguments = ["--codec", "dct-chop", "--attr", "unit=K", *flags, "--force"]
+        tensorpress("compress", "x.npy", "-o", "x.tpz", *arguments)
+        tensorpress("decompress", "x.tpz", "-f", "-o", "y.npy")
         tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
         assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), (
             shape,

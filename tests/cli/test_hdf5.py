@@ -27,6 +27,24 @@ def test_args_names_one_variable_and_makes_the_filter_mandatory(tensorpress):
     assert "nccopy -4 -F 'TEMP,54352,1,1,1,0,1072693248' " in out
 
 
+def test_the_help_of_args_offers_what_the_filter_takes_and_nothing_else(tensorpress):
+    text = tensorpress("hdf5", "args", "--help").out.decode()
+    for taken in ("--abs", "--psnr", "--fill", "--effort", "--cf", "--layout", "--coefficients"):
+        assert f"{taken}" in text
+    assert "--codec dense|ceresz|ceresz2|dct-chop\n" in text.replace(" " * 4, "\n")
+    for refused in (
+        "--ratio",
+        "--range",
+        "--whole-range",
+        "--bits",
+        "--to",
+        "--rounding",
+        "--seed",
+    ):
+        assert f"{refused} " not in text and f"{refused}," not in text
+    assert "ratio" in tensorpress.refuses("hdf5", "args", "--ratio", "10")
+
+
 def as_a_shell_reads(line):
     return subprocess.check_output(["bash", "-c", f"printf '%s\\n' {line}"], text=True).splitlines()
 
@@ -47,7 +65,7 @@ def test_lines_of_hdf5_args_may_be_pasted(tensorpress, name):
         (["--codec", "ceresz", "--pw-rel", "0.01"], {"codec": "ceresz", "bound": "pw-rel 0.01"}),
         (
             ["--psnr", "60", "--fill", "-1e34", "--fill", "0"],
-            {"bound": "psnr 60", "fill_values": "-1e+34 0"},
+            {"bound": "psnr 60", "fill_values": [-1e34, 0]},
         ),
         (["--cf", "3", "--layout", "triangle"], {"codec": "dct-chop"}),
         (["--abs", "1", "--filter-threads", "7"], {"threads": 7}),

@@ -72,15 +72,15 @@ def test_the_input_is_not_the_output(tensorpress, inputs, arguments):
     assert sorted(os.listdir(inputs)) == files
 
 
-def test_decompress_replaces_an_existing_file_only_by_name(tensorpress, inputs):
+def test_decompress_replaces_an_existing_file_only_by_force(tensorpress, inputs):
     before = (inputs / "k.npy").read_bytes()
     (inputs / "k.raw").write_bytes(b"mine")
-    for options, name in ([], "k.npy"), (["--raw"], "k.raw"):
+    for options, name in ([], "k.npy"), (["--raw"], "k.raw"), (["-o", "k.npy"], "k.npy"):
         sentence = tensorpress.refuses("decompress", "k.tpz", *options)
-        assert f"'{name}' exists" in sentence and f"-o {name} replaces it" in sentence
+        assert f"'{name}' exists; --force replaces it" in sentence
     assert (inputs / "k.npy").read_bytes() == before
     assert (inputs / "k.raw").read_bytes() == b"mine"
-    tensorpress("decompress", "k.tpz", "-o", "k.npy")
+    tensorpress("decompress", "k.tpz", "-o", "k.npy", "--force")
     assert (inputs / "k.npy").read_bytes() != before
     (inputs / "k.npy").unlink()
     tensorpress("decompress", "k.tpz")

@@ -209,7 +209,7 @@ def noise(mpi):
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_write_error_of_one_rank_stops_all_and_keeps_the_old_file(mpi, failing):
     """That rank may write no byte beyond 8 MiB of a file."""
-    arguments = noise(mpi)
+    arguments = [*noise(mpi), "--force"]
     (mpi.directory / "x.tpz").write_bytes(b"old")
     plain = ["-n", "1", MPI_PROGRAM, *arguments]
     limited = (
@@ -235,7 +235,7 @@ def process_of_rank(job: subprocess.Popen, rank: int) -> int:
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_rank_ends_the_job_and_keeps_the_old_file(mpi, victim):
-    arguments = noise(mpi)
+    arguments = [*noise(mpi), "--force"]
     (mpi.directory / "x.tpz").write_bytes(b"old")
     job = mpi.start("-n", "2", MPI_PROGRAM, *arguments)
     # Once it has bytes, all ranks know of it; one that dies in the moment before leaves it behind.
@@ -255,12 +255,42 @@ def test_a_killed_rank_ends_the_job_and_keeps_the_old_file(mpi, victim):
 REFUSED = {
     "raw numbers as .nc": (["decompress", "x.tpz", "-o", "y.nc"], "tensorpress decompress does"),
     "raw numbers as .h5": (["decompress", "x.tpz", "-o", "y.h5"], "tensorpress decompress does"),
-    "raw numbers as .npz": (["decompress", "x.tpz", "-o", "y.npz"], "name a .npy"),
+    "raw numbers as .npz": (["decompress", "x.tpz", "-o", "y.npz"], "an output is .npy"),
     "the original": (["decompress", "x.tpz"], "'x.npy' exists"),
     "a stream as .npy": (["compress", "x.npy", "--rel", "1e-3", "-o", "y.npy"], "name it .tpz"),
     "a stream as .nc": (["compress", "x.npy", "--rel", "1e-3", "-o", "y.nc"], "name it .tpz"),
-    "fill values": (["compress", "x.nc", "--rel", "1e-3"], "tensorpress compress --var"),
+    "an existing output": (["compress", "x.npy", "--rel", "1e-3"], "'x.tpz' exists; --force"),
+    "no variable": (["compress", "x.npy", "--var", "T", "--rel", "1e-3", "-o", "y.tpz"], "--var"),
+    "another variable": (["compress", "x.nc", "--var", "U", "--rel", "1e-3", "-o", "y.tpz"], "'U'"),
 }
+
+
+@pytest.mark.parametrize("kind", ["NETCDF4", "NETCDF3_64BIT_OFFSET"])
+@pytest.mark.parametrize("bound", ["--rel 1e-4", "--abs 0.01 --chunk-shape 2x30x50"])
+def test_a_variable_becomes_the_stream_that_one_process_writes(
+    tensorpress, mpi, smooth, kind, bound
+):
+    field = smooth((8, 45, 90))
+    field[2, 3:9] = -999
+    with netCDF4.Dataset(mpi.directory / "w.nc", "w", format=kind) as file:
+        for axis, extent in zip("tyx", field.shape, strict=True):
+            file.createDimension(axis, extent)
+            file.createVariable(axis, "f8", (axis,))[:] = np.arange(extent)
+        variable = file.createVariable("T", "f4", ("t", "y", "x"), fill_value=-999)
+        variable[...] = field
+        variable.units = "K"
+        file.createVariable("U", "f4", ("t", "y", "x"))[...] = field
+    arguments = ["--var", "T", *bound.split()]
+    tensorpress("compress", "w.nc", *arguments, "-o", "one.tpz")
+    mpi(3, "compress", "w.nc", *arguments)
+    assert (mpi.directory / "w.T.tpz").read_bytes() == (mpi.directory / "one.tpz").read_bytes()
+    assert "several variables: T, U" in mpi.refuses(2, "compress", "w.nc", *bound.split())
+    # What our own filter has written is read, too.
+    tensorpress("compress", "w.nc", "--var", "T", "--abs", "0.001", "-o", "small.nc")
+    arguments[2:] = ["--abs", "0.01"]
+    tensorpress("compress", "small.nc", *arguments, "-o", "two.tpz")
+    mpi(2, "compress", "small.nc", *arguments, "-o", "many.tpz")
+    assert (mpi.directory / "many.tpz").read_bytes() == (mpi.directory / "two.tpz").read_bytes()
 
 
 @pytest.mark.parametrize("arguments, words", REFUSED.values(), ids=REFUSED.keys())

@@ -1,6 +1,5 @@
 """NetCDF and HDF5 files: variables to .tpz and back with what belongs to them."""
 
-import json
 import shutil
 
 import h5py
@@ -133,7 +132,7 @@ def test_a_dataset_in_a_group_of_an_hdf5_file(tensorpress, smooth):
     with h5py.File(tensorpress.directory / "back.h5") as file:
         assert np.abs(file["x"][...] - data).max() <= 0.1
     noted = tensorpress("info", "x.tpz", "--json").json["attributes"]["netcdf"]
-    assert json.loads(noted)["attributes"]["unit"] in ("m", {"string": ["m"]})
+    assert noted["attributes"]["unit"] in ("m", {"string": ["m"]})
 
 
 def test_info_lists_variables_with_sizes_and_filters(tensorpress):
@@ -222,7 +221,7 @@ def test_a_damaged_netcdf4_file_is_refused_and_the_old_output_stays(tensorpress)
         (["compress", "x.npy", "--abs", "1", "-o", "x.nc"], "made from such files only"),
         (["compress", COADS, "--ratio", "10", "-o", "x.nc"], "one chunk at a time"),
         (["compress", COADS, "--rel", "1e-3", "-o", "x.cdf"], "have no filters"),
-        (["compress", COADS, "--rel", "1e-3", "-o", "x.nc", "--verify"], "for .tpz files"),
+        (["compress", COADS, "--rel", "1e-3", "-o", "x.nc", "--attr", "a=1"], "for .tpz files"),
         (["decompress", "half.tpz", "-o", "x.nc"], "NetCDF has no type for f16"),
     ],
 )

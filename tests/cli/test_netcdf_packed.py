@@ -117,9 +117,9 @@ def test_what_is_not_missing_does_not_become_so(tensorpress, fills, near):
     missing = np.isin(numbers, np.concatenate([np.atleast_1d(each) for each in fills.values()]))
     assert missing.any() and not missing.all()
     for bound in (0.006, 0.011, 0.02):
-        tensorpress("compress", path, "--var", "t", "--abs", bound, "-o", "x.tpz")
-        tensorpress("decompress", "x.tpz", "-o", "x.npy")
-        tensorpress("decompress", "x.tpz", "-o", "back.nc")
+        tensorpress("compress", path, "--var", "t", "--abs", bound, "-o", "x.tpz", "--force")
+        tensorpress("decompress", "x.tpz", "-o", "x.npy", "--force")
+        tensorpress("decompress", "x.tpz", "-o", "back.nc", "--force")
         values = np.load(tensorpress.directory / "x.npy")
         back = raw(tensorpress.directory / "back.nc", "t")
         written = np.isin(back, np.concatenate([np.atleast_1d(each) for each in fills.values()]))

@@ -320,3 +320,55 @@ def test_datasets_that_declare_more_than_can_be_read_are_refused(tensorpress, ki
     said = tensorpress.refuses("compress", "bad.h5", *how, "-o", "y.h5")
     assert "has more than 2^" in said
     assert not (tensorpress.directory / "y.h5").exists()
+
+
+@needs_plugin
+@pytest.mark.parametrize("kind", ["netCDF-4", "HDF5"])
+def test_groups_with_many_variables_are_rewritten(tensorpress, smooth, kind):
+    """HDF5 keeps more than eight links of a group elsewhere, and tells where when it is asked for
+    the properties of the group."""
+    path = tensorpress.directory / ("in.nc" if kind == "netCDF-4" else "in.h5")
+    if kind == "netCDF-4":
+        with netCDF4.Dataset(path, "w") as file:
+            group = file.createGroup("ocean")
+            group.createDimension("x", 50)
+            for i in range(20):
+                group.createVariable(f"v{i}", "f4", ("x",))[:] = smooth((50,))
+            group.z_first, group.a_last = 1, 2
+    else:
+        with h5py.File(path, "w", track_order=True) as file:
+            for i in range(20):
+                file[f"ocean/deep/v{i}"] = smooth((50,))
+    tensorpress("compress", path, "--abs", "0.5", "-o", "out.nc", "--verify")
+    with h5py.File(path) as old, h5py.File(tensorpress.directory / "out.nc") as new:
+        assert list(new["ocean"]) == list(old["ocean"])
+        assert list(new["ocean"].attrs) == list(old["ocean"].attrs)
+
+
+@needs_plugin
+def test_variables_with_many_attributes_are_copied(tensorpress):
+    """HDF5 1.10 itself crashes when it copies more than eight attributes, one of any length."""
+    path = tensorpress.directory / "in.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 10)
+        made = file.createVariable("n", "i4", ("t", "x"))
+        made[:] = np.arange(50).reshape(5, 10)
+        for i in range(12):
+            made.setncattr_string(f"note{i}", f"text {i}")
+    tensorpress("compress", path, "--abs", "0.5", "-o", "out.nc", "--verify")
+    assert attributes(tensorpress.directory / "out.nc", "n") == attributes(path, "n")
+
+
+@needs_plugin
+def test_a_psnr_is_of_the_variable_and_not_of_what_fills_its_chunks(tensorpress):
+    """The chunks at the edges of a dataset are filled up, and the filter sees all of them."""
+    generator = np.random.default_rng(5)
+    data = generator.standard_normal((9, 9, 9)).astype("f4")
+    with h5py.File(tensorpress.directory / "in.h5", "w") as file:
+        file.create_dataset("noise", data=data, chunks=(8, 8, 8))
+    tensorpress("compress", "in.h5", "--psnr", "40", "-o", "out.h5", "--verify")
+    with h5py.File(tensorpress.directory / "out.h5") as file:
+        error = file["noise"][...].astype("f8") - data
+    rms = np.sqrt(np.mean(error**2))
+    assert rms > 0 and 20 * np.log10(np.ptp(data.astype("f8")) / rms) >= 40

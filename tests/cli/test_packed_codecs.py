@@ -12,8 +12,8 @@ def activations():
 
 def compressed(tensorpress, array, *flags):
     np.save(tensorpress.directory / "x.npy", array)
-    outcome = tensorpress("compress", "x.npy", "-o", "x.tpz", *flags, "--json")
-    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    outcome = tensorpress("compress", "x.npy", "-o", "x.tpz", *flags, "--force", "--json")
+    tensorpress("decompress", "x.tpz", "--force", "-o", "y.npy")
     return np.load(tensorpress.directory / "y.npy"), outcome
 
 
@@ -50,7 +50,7 @@ def test_chunks_with_nan_come_back_bit_for_bit_and_are_counted(tensorpress, acti
     assert np.array_equal(back[3].view("u4"), activations[3].view("u4"))
     assert not np.array_equal(back[2], activations[2])
     assert tensorpress("info", "x.tpz", "--json").json["raw_chunks"] == 1
-    assert "stored raw: 1 of 8 chunks" in outcome.err
+    assert "stored uncompressed: 1 of 8 chunks" in outcome.err
 
 
 def test_values_beyond_a_type_are_stored_raw_and_never_become_infinite(tensorpress, activations):
@@ -59,7 +59,7 @@ def test_values_beyond_a_type_are_stored_raw_and_never_become_infinite(tensorpre
         tensorpress, activations, "--to", "f16", "--chunk-shape", "1x64x32x32"
     )
     assert np.isfinite(back).all() and back[0, 0, 0, 0] == 70000
-    assert "stored raw" in outcome.err
+    assert "stored uncompressed" in outcome.err
 
 
 def test_rectified_values_keep_their_zeros(tensorpress, activations):
@@ -111,7 +111,7 @@ def test_a_third_value_makes_the_chunk_raw(tensorpress):
     mask = np.zeros((2, 1000), "u1")
     mask[1, :3] = 1, 2, 1
     back, outcome = compressed(tensorpress, mask, "--codec", "mask", "--chunk-shape", "1x1000")
-    assert np.array_equal(back, mask) and "stored raw: 1 of 2 chunks" in outcome.err
+    assert np.array_equal(back, mask) and "stored uncompressed: 1 of 2 chunks" in outcome.err
 
 
 @pytest.mark.parametrize(

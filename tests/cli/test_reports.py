@@ -12,7 +12,7 @@ BLOCK_VALUES = {"dct": 64, "zfp": 16}
 
 def compressed(tensorpress, array, *flags):
     np.save(tensorpress.directory / "x.npy", array)
-    return tensorpress("compress", "--codec", "dct-chop", "x.npy", "--json", *flags).json
+    return tensorpress("compress", "--codec", "dct-chop", "x.npy", "-f", "--json", *flags).json
 
 
 def payload_cases():
@@ -118,6 +118,53 @@ def test_info_without_a_file_describes_the_program(tensorpress):
     assert report["version"] == tensorpress("--version").out.decode().split()[1]
     assert report["format_version"] == 1 and report["isa"] == report["detected_isa"]
     assert report["codecs"]["dct-chop"]["layout"] == "square|triangle"
+
+
+def test_info_without_a_file_lists_codecs_one_a_line(tensorpress):
+    text = tensorpress("info").out.decode()
+    assert "\n\nCodecs:\n" in text
+    lines = text.split("Codecs:\n")[1].splitlines()
+    names = [line.split()[0] for line in lines]
+    assert names == list(tensorpress("info", "--json").json["codecs"])
+    assert all(len(line.split()) > 3 and len(line) < 120 for line in lines)
+
+
+def test_numbers_are_numbers_in_json(tensorpress, smooth):
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
+    options = ["--abs", "0.25", "--fill", "-1e34", "--fill", "7"]
+    for report in (
+        tensorpress("compress", "x.npy", *options, "--json").json,
+        tensorpress("info", "x.tpz", "--json").json,
+    ):
+        parameters = report["parameters"]
+        assert parameters["limit"] == 0.25 and parameters["fill"] == [-1e34, 7]
+    assert "fill -1e+34 7" in tensorpress("info", "x.tpz").out.decode()
+
+
+def test_notes_about_a_variable_are_an_object_in_json(tensorpress):
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tensorpress.directory / "w.nc", "w") as file:
+        file.createDimension("x", 9000)  # so many coordinates that the notes come in pieces
+        file.createVariable("x", "f8", ("x",))[:] = np.sqrt(np.arange(9000))
+        variable = file.createVariable("T", "f4", ("x",))
+        variable[:] = np.sin(np.arange(9000.0))
+        variable.units = "K"
+    tensorpress("compress", "w.nc", "--var", "T", "--abs", "1e-2", "--attr", "mine=[1]")
+    attributes = tensorpress("info", "w.T.tpz", "--json").json["attributes"]
+    assert attributes["mine"] == "[1]"
+    notes = attributes["netcdf"]
+    assert notes["variable"] == "T" and notes["dimensions"] == ["x"]
+    assert not any(name.startswith("netcdf.") for name in attributes)
+    assert len(tensorpress("info", "w.T.tpz").out) < 2000
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u1"])
+def test_whole_numbers_without_a_bound_are_told_what_is_possible(tensorpress, smooth, dtype):
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16), dtype))
+    for bound in ([], ["--abs", "1"]):
+        sentence = tensorpress.refuses("compress", "x.npy", *bound)
+        assert "--codec dct-chop takes whole numbers" in sentence and "--abs" not in sentence
+    tensorpress("compress", "x.npy", "--codec", "dct-chop")
 
 
 def test_stored_error_is_the_dropped_energy(tensorpress, smooth):
@@ -239,6 +286,6 @@ def test_raw_chunks_are_explained(tensorpress, smooth):
     outcome = tensorpress("compress", "x.npy", "--cf", 4, "--json")
     assert outcome.json["raw_chunks"] == 1 and outcome.json["l2_error"] == 0
     assert (
-        outcome.err.startswith("tensorpress: stored raw: 1 of 1 chunks, exact")
+        outcome.err.startswith("tensorpress: stored uncompressed: 1 of 1 chunks")
         and outcome.err.count("\n") == 1
     )

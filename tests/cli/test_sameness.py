@@ -21,13 +21,14 @@ def streams(tensorpress, flags, variants):
             "--codec",
             "dct-chop",
             "x.npy",
+            "--force",
             "-o",
             "x.tpz",
             *flags,
             *extra,
             environment=environment,
         )
-        tensorpress("decompress", "x.tpz", "-o", "y.npy", *extra, environment=environment)
+        tensorpress("decompress", "x.tpz", "-f", "-o", "y.npy", *extra, environment=environment)
         made.append([(tensorpress.directory / name).read_bytes() for name in ("x.tpz", "y.npy")])
     return made
 

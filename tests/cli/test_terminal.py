@@ -24,6 +24,7 @@ def start(tensorpress, stderr, *arguments):
         SHAPE,
         "--dtype",
         "f32",
+        "--force",
         "-o",
         "x.tpz",
         *arguments,
@@ -91,7 +92,7 @@ def test_an_interrupted_netcdf_file_leaves_no_trace(tensorpress):
     (tensorpress.directory / "x.nc").write_bytes(b"a good file")
     for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         process = subprocess.Popen(
-            [tensorpress.path, "decompress", "-", "-o", "x.nc"],
+            [tensorpress.path, "decompress", "-", "--force", "-o", "x.nc"],
             cwd=tensorpress.directory,
             stdin=subprocess.PIPE,
             preexec_fn=lambda number=signal_number: signal.signal(number, signal.SIG_DFL),

@@ -53,7 +53,7 @@ WRONG = {
     "no file": (["compress"], "tensorpress compress --help"),
     "unknown flag": (["compress", "x.npy", "--colour", "red"], "--colour"),
     "missing value": (["compress", "x.npy", "--cf"], "--cf"),
-    "too many files": (["decompress", "a.tpz", "b.tpz"], "b.tpz"),
+    "too many files": (["verify", "x.npy", "x.npy", "x.npy"], "ORIGINAL... DIR/"),
     "threads": (["compress", "x.npy", "--threads", "0"], "--threads"),
     "unknown codec": (["compress", "x.npy", "--codec", "zip"], "dct-chop"),
     "unknown layout": (["compress", "x.npy", "--layout", "round"], "triangle"),
@@ -99,8 +99,50 @@ def test_a_file_may_be_named_like_a_verb(tensorpress, smooth):
     tensorpress("info", "verify")
 
 
-def test_an_existing_output_is_replaced(tensorpress, smooth):
+def test_an_existing_output_is_replaced_when_it_is_forced(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
     (tensorpress.directory / "x.tpz").write_bytes(b"old")
-    tensorpress("compress", "--codec", "dct-chop", "x.npy")
+    tensorpress("compress", "--codec", "dct-chop", "x.npy", "--force")
     tensorpress("verify", "x.npy", "x.tpz")
+
+
+def test_help_and_version_are_verbs_too(tensorpress):
+    assert tensorpress("help").out == tensorpress("--help").out
+    assert tensorpress("version").out == tensorpress("--version").out
+    for verb in (["compress"], ["wafer", "run"]):
+        assert tensorpress("help", *verb).out == tensorpress(*verb, "--help").out
+    assert "'nonsense' is not a verb" in tensorpress.refuses("help", "nonsense")
+
+
+HINTS = {"comress": "compress", "Compress": "compress", "verfy": "verify", "hlep": "help"}
+
+
+@pytest.mark.parametrize("typed, meant", HINTS.items())
+def test_a_mistyped_verb_gets_a_hint(tensorpress, typed, meant):
+    sentence = tensorpress.refuses(typed, "x.npy")
+    assert f"'{typed}' is not a verb (did you mean '{meant}'?)" in sentence
+
+
+def test_a_word_far_from_every_verb_gets_none(tensorpress):
+    assert "did you mean" not in tensorpress.refuses("squeeze")
+
+
+ALIASES = {
+    "--absolute": ["--abs", "0.5"],
+    "--relative": ["--rel", "1e-3"],
+    "--pointwise-relative": ["--pw-rel", "1e-2"],
+}
+
+
+@pytest.mark.parametrize("name, short", ALIASES.items(), ids=ALIASES.keys())
+def test_bounds_have_their_names_in_python_too(tensorpress, smooth, name, short):
+    np.save(tensorpress.directory / "x.npy", smooth((16, 16)))
+    words = [name, short[1], "--fill-value", "9"]
+    one = tensorpress("compress", "x.npy", *short, "--fill", "9", "-o", "-").out
+    assert tensorpress("compress", "x.npy", *words, "-o", "-").out == one
+
+
+@pytest.mark.parametrize("option", ["--slice", "--output", "--codec"])
+def test_an_empty_value_does_not_take_the_next_word(tensorpress, smooth, option):
+    verb = "decompress" if option == "--slice" else "compress"
+    assert f"{option} is empty; give a value" in tensorpress.refuses(verb, f"{option}=", "x.npy")

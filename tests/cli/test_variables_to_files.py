@@ -23,7 +23,7 @@ def two(tensorpress):
 @pytest.mark.parametrize("chosen", [["--var", "A", "--var", "B"], ["--var", "*"]])
 def test_several_variables_need_a_folder(tensorpress, two, chosen, output):
     sentence = tensorpress.refuses("compress", "m.nc", *chosen, "--abs", "1e-3", "-o", output)
-    assert "several variables need a folder: -o DIR/" in sentence
+    assert "several variables need an output directory: -o DIR/" in sentence
     assert sorted(os.listdir(two)) == ["m.A.tpz", "m.nc"]
     assert (two / "m.A.tpz").read_bytes() == b"precious"
 
@@ -63,5 +63,5 @@ def test_a_remark_about_raw_chunks_names_the_variable(tensorpress, tmp_path):
         file.createVariable("calm", "f4", ("x",))[:] = 0
         file.createVariable("noise", "f4", ("x",))[:] = noise
     said = tensorpress("compress", "n.nc", "--var", "*", "--abs", "0").err
-    assert "noise: stored raw: 1 of 1 chunks" in said
-    assert "calm: stored raw" not in said
+    assert "noise: stored uncompressed: 1 of 1 chunks" in said
+    assert "calm: stored uncompressed" not in said

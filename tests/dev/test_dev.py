@@ -112,6 +112,8 @@ def test_tests_bring_the_other_compressors_before_they_build(house):
         (["test", "--full", "--asan"], "'--asan' is one argument too many for test"),
         (["fuzz", "all", "60", "5"], "'5' is one argument too many for fuzz"),
         (["lint", "foo"], "'foo' is one argument too many for lint"),
+        (["rewrites", "few"], "rewrites takes a number of files and a seed, not 'few'"),
+        (["rewrites", "1", "2", "3"], "'3' is one argument too many for rewrites"),
     ],
 )
 def test_bad_usage_is_explained_on_stderr_with_status_2(house, arguments, explanation):

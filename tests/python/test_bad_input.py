@@ -26,7 +26,7 @@ ARRAY = waves((16, 16))
         (np.array([1.0, None]), "Python objects"),
         (np.zeros(3, "datetime64[s]"), "datetime64"),
         (np.zeros(3, [("x", "f4")]), "not supported"),
-        (np.ma.masked_array([1.0], [True]), "filled"),
+        (np.ma.masked_array([1, 2], [True, False], dtype="i2"), "filled"),
         (torch.zeros(3, dtype=torch.int64), "element type"),
         (torch.zeros(3, device="meta"), "torch.Tensor"),
         ([1.0, 2.0], "cannot compress a list"),
@@ -64,7 +64,7 @@ def test_what_cannot_be_compressed_is_a_type_error(array, words):
         ({"codec": "dct-chop", "chop": 2}, "it takes cf, [^.]*$"),
         ({"absolute": 1, "limit": 2}, "comes from the data"),
         ({"absolute": 1, "effort": "heroic"}, "heroic"),
-        ({"absolute": 1, "threads": 0}, "threads=0"),
+        ({"absolute": 1, "threads": -1}, "threads=-1 is not in 0..1024; 0 is all cores"),
         ({"absolute": 1, "threads": 10**9}, "threads="),
         ({"absolute": 1, "chunk_shape": (0, 4)}, "an extent of 0"),
         ({"absolute": 1, "chunk_shape": (10**30, 4)}, "an extent of 1000"),
@@ -87,6 +87,7 @@ def test_a_bad_argument_is_a_value_error_that_names_it(arguments, words):
         ({"codec": 5, "absolute": 1}, "a codec is given by name"),
         ({"absolute": 1, "effort": ["fast"]}, "effort must be"),
         ({"absolute": 1, "threads": 1.5}, "threads takes whole numbers, and 1.5"),
+        ({"relative": 0.1, "whole_range": 1}, "whole_range is True or False, not 1"),
         ({"absolute": 1, "attributes": {"units": 5}}, "attributes are texts"),
         ({"absolute": 1, "attributes": ["a"]}, "attributes is a dict of texts"),
         ({"absolute": 1, "fill_values": ["x"]}, "fill_values takes numbers, and 'x'"),
@@ -144,7 +145,7 @@ def test_a_stream_that_is_no_buffer_is_a_type_error(stream):
 
 @pytest.mark.parametrize("path", ["wind.tpz", pathlib.Path("wind.tpz")])
 def test_a_path_where_bytes_are_wanted_is_told_the_way(path):
-    with pytest.raises(TypeError, match=r"use tensorpress.open\('wind.tpz'\)"):
+    with pytest.raises(TypeError, match=r"use tensorpress.load\('wind.tpz'\)"):
         tensorpress.decompress(path)
 
 

@@ -183,7 +183,7 @@ def test_a_seed_without_a_baseline_is_not_compared():
         (["classify", "--scale", "tiny"], "no scale 'tiny'; it is one of"),
         (["classify", "--cf", "8"], "--cf 8 is not in 2..7"),
         (["classify", "--cf", "4", "1"], "--cf 1 is not in 2..7"),
-        (["classify", "--data", "nowhere"], "--data nowhere is no folder"),
+        (["classify", "--data", "nowhere"], "--data nowhere is not a directory"),
         (["classify", "--data", "."], "data_batch_*.bin (or train_*.bin) and test_batch.bin"),
         (["em_denoise", "--data", "."], "holds no PNG pictures"),
         (["slstr_cloud", "--data", "."], "eopatch_NDVI.npy is missing"),

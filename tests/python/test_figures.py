@@ -103,11 +103,14 @@ def test_the_readme_s_figures_are_the_measured_ones():
         return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
 
     assert (
-        f"`dense`: {span(3, dense, 2)} times SZ3's ratio, {span(4, dense, 1)} times its speed in, "
-        f"{span(5, dense, 1)} times out"
+        f"`dense`: {span(3, dense, 2)} times SZ3's ratio; it compresses {span(4, dense, 1)} times "
+        f"and decompresses {span(5, dense, 1)} times as fast"
     ) in told
     fast = [row for row in rows if row[1] == "ceresz"]
-    assert f"`ceresz` {span(6, fast, 2)} GB/s in, {span(7, fast, 1)} GB/s out" in told
+    assert (
+        f"`ceresz` compresses at {span(6, fast, 2)} GB/s and decompresses at "
+        f"{span(7, fast, 1)} GB/s"
+    ) in told
 
 
 def test_the_commands_of_the_results_are_those_that_made_them():

@@ -1,6 +1,8 @@
 """Several threads at once, inside the library and around it."""
 
 import concurrent.futures
+import inspect
+import os
 import threading
 
 import numpy as np
@@ -24,6 +26,29 @@ def test_bytes_do_not_depend_on_threads(codec):
     one = tensorpress.compress(array, codec, chunk_shape=(8, 40, 100))
     assert tensorpress.compress(array, codec, chunk_shape=(8, 40, 100), threads=4) == one
     assert np.array_equal(tensorpress.decompress(one, threads=3), tensorpress.decompress(one))
+
+
+def test_every_function_has_one_thread_by_default_and_0_is_all_cores(tmp_path):
+    from tensorpress._reader import checked_threads
+
+    for function in (
+        tensorpress.decompress,
+        tensorpress.open,
+        tensorpress.verify,
+        tensorpress.load,
+        tensorpress.Reader,
+    ):
+        assert inspect.signature(function).parameters["threads"].default == 1, function
+    source = inspect.getsource(tensorpress.compress)
+    assert "threads: int = 1" in source
+    assert checked_threads(0) == len(os.sched_getaffinity(0))
+    array = waves((40, 100, 100))
+    one = tensorpress.compress(array, absolute=1e-3, chunk_shape=(8, 40, 100))
+    assert tensorpress.compress(array, absolute=1e-3, chunk_shape=(8, 40, 100), threads=0) == one
+    path = tmp_path / "x.tpz"
+    path.write_bytes(one)
+    with tensorpress.open(path, threads=0) as reader:
+        assert np.array_equal(reader[...], tensorpress.decompress(one, threads=0))
 
 
 def test_many_python_threads_compress_and_decompress_at_once():

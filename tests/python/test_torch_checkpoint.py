@@ -233,7 +233,7 @@ def test_bad_rules_say_what_is_wrong(path):
         ({}, "keeps an error bound and none is given"),
         (
             {"relative": 1e-3, "bounds": {"model.b": "exact"}},
-            "'model.b', which is no tensor's name",
+            "'model.b', which is not the name of a tensor",
         ),
         ({"bounds": {"a": 0.1}}, 'say "exact"'),
         ({"bounds": {"a": {"codec": "brotli"}}}, "there is no codec 'brotli'"),

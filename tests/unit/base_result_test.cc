@@ -59,6 +59,23 @@ TEST(Result, AValueMayBeAnErrorsTextItself) {
   EXPECT_EQ(text->size(), 11U);
 }
 
+// In every build: a release must not read what is not there.
+TEST(ResultDeathTest, TakenWithoutAValueEndsTheProgramWithTheErrorsMessage) {
+  const Result<int> bad = half(7);
+  EXPECT_DEATH((void)*bad, "holds an error .bad_argument.: 7 is odd");
+  EXPECT_DEATH((void)bad.value(), "7 is odd");
+  EXPECT_DEATH((void)half(9).value(), "9 is odd");
+  const Result<std::string> no_text = corrupt("chunk ", 17);
+  EXPECT_DEATH((void)no_text->size(), "chunk 17");
+  EXPECT_DEATH(Result<void>(corrupt("chunk ", 18)).value(), "chunk 18");
+}
+
+TEST(ResultDeathTest, TakenAsAnErrorWithoutOneEndsTheProgramWithAMessage) {
+  const Result<int> good = half(6);
+  EXPECT_DEATH((void)good.error(), "holds none");
+  EXPECT_DEATH((void)Result<void>().error(), "holds none");
+}
+
 TEST(Try, GivesTheValueOrReturnsTheFirstError) {
   EXPECT_EQ(quarter(12).value(), 3);
   EXPECT_EQ(quarter(5).error().message, "5 is odd");
@@ -78,6 +95,7 @@ TEST(Errors, EveryMakerGivesItsOwnCode) {
   EXPECT_EQ(too_large("").code, ErrorCode::too_large);
   EXPECT_EQ(io_error("").code, ErrorCode::io);
   EXPECT_EQ(internal_error("").code, ErrorCode::internal);
+  EXPECT_EQ(likely_fill("").code, ErrorCode::likely_fill);
 }
 
 TEST(Errors, NamesAreThoseOfTheCodes) {
@@ -88,6 +106,7 @@ TEST(Errors, NamesAreThoseOfTheCodes) {
   EXPECT_EQ(error_name(ErrorCode::too_large), "too_large");
   EXPECT_EQ(error_name(ErrorCode::io), "io");
   EXPECT_EQ(error_name(ErrorCode::internal), "internal");
+  EXPECT_EQ(error_name(ErrorCode::likely_fill), "likely_fill");
 }
 
 }  // namespace

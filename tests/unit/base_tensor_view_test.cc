@@ -54,6 +54,36 @@ TEST(TensorView, OfAVectorOrArrayOrSpanIsMutableIfTheValuesAre) {
   EXPECT_EQ(array, (std::array<float, 3>{1, 2, 3}));
 }
 
+TEST(TensorView, OfAShapeThatDoesNotFitTheValuesIsAnErrorThatNamesBoth) {
+  const std::vector<float> field(20 * 18 * 36);
+  const auto wrong = view_of(field, {2000, 18, 36});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(wrong.error().message,
+            "the shape 2000x18x36 has 1296000 elements, and the range that it was given for has "
+            "12960");
+  EXPECT_TRUE(view_of(field, {20, 18, 36}).ok());
+  EXPECT_FALSE(view_of(field, {}).ok());
+  EXPECT_FALSE(view_of(field, {0}).ok());
+}
+
+template <class Values>
+concept Viewable = requires(Values values) { view_of(static_cast<Values>(values), Shape{}); };
+
+TEST(TensorView, TakesEverySupportedTypeFromEveryContiguousRange) {
+  std::vector<double> doubles(6);
+  const std::array<std::uint8_t, 6> bytes = {};
+  std::int16_t shorts[6] = {};
+  EXPECT_EQ(view_of(doubles, {2, 3})->dtype, DType::f64);
+  EXPECT_EQ(view_of(doubles, {2, 3})->data, reinterpret_cast<std::byte*>(doubles.data()));
+  EXPECT_EQ(view_of(bytes, {6})->dtype, DType::u8);
+  EXPECT_EQ(view_of(shorts, {6})->dtype, DType::i16);
+  EXPECT_EQ(view_of(std::span(shorts).first(4), {4})->byte_count(), 8u);
+  static_assert(Viewable<std::vector<float>&>);
+  static_assert(!Viewable<std::vector<float>>);  // the view would outlive the vector
+  static_assert(!Viewable<std::vector<std::int64_t>&>);
+}
+
 TEST(TensorView, KnowsWhetherItIsContiguous) {
   const auto values = counting(24);
   const TensorView view = *view_of(values, {2, 3, 4});
@@ -119,7 +149,8 @@ TEST(CopyElements, ReadsNegativeStrides) {
 
 TEST(CopyElements, RepeatsElementsWithAStrideOfZero) {
   const auto values = counting(3);
-  TensorView view = *view_of(values, {2, 3});
+  TensorView view = *view_of(values, {1, 3});
+  view.shape = {2, 3};
   view.strides = {0, 4};  // numpy: broadcast_to(values, (2, 3))
   EXPECT_EQ(elements_of(view), (std::vector<float>{0, 1, 2, 0, 1, 2}));
 }

@@ -12,7 +12,7 @@
 #include "benchmark/own_contenders.h"
 #include "benchmark/peers/filter_options.h"
 #include "benchmark/peers/peers.h"
-#include "benchmark/raw_name.h"
+#include "files/raw_format.h"
 #include "report/contest_page.h"
 #include "tag_balance.h"
 
@@ -48,20 +48,20 @@ TEST(FilterOptions, ABoundOfZeroIsRefusedByLossyFilters) {
 }
 
 TEST(RawName, ShapeAndTypeAreAtTheEnd) {
-  const auto format = raw_format_of_name("some/dir_2x2.f32/wmag91_91x91x91.f32");
+  const auto format = files::raw_format_of_name("some/dir_2x2.f32/wmag91_91x91x91.f32");
   ASSERT_TRUE(format);
   EXPECT_EQ(format->shape, (Shape{91, 91, 91}));
   EXPECT_EQ(format->dtype, DType::f32);
-  EXPECT_EQ(raw_format_of_name("yf17_temp_97104.f64")->shape, Shape{97104});
-  EXPECT_EQ(field_name_of("a/wmag91_91x91x91.f32"), "wmag91");
-  EXPECT_EQ(field_name_of("a/sst.npy"), "sst");
-  EXPECT_EQ(field_name_of("a/sst_3x4.npy"), "sst_3x4");
+  EXPECT_EQ(files::raw_format_of_name("yf17_temp_97104.f64")->shape, Shape{97104});
+  EXPECT_EQ(files::field_name_of("a/wmag91_91x91x91.f32"), "wmag91");
+  EXPECT_EQ(files::field_name_of("a/sst.npy"), "sst");
+  EXPECT_EQ(files::field_name_of("a/sst_3x4.npy"), "sst_3x4");
 }
 
 TEST(RawName, OtherNamesSayNothing) {
   for (const char* name : {"x.npy", "x.f32", "x_3x4.npy", "x_3x4", "x_3xx4.f32", "x_x4.f32",
                            "x_4x.f32", "x_.f32", "x_3-4.f32", "", "_99999999999999999999x2.f32"}) {
-    EXPECT_FALSE(raw_format_of_name(name)) << name;
+    EXPECT_FALSE(files::raw_format_of_name(name)) << name;
   }
 }
 

@@ -2,17 +2,20 @@
 // logarithm, and chunks around a coder that does as little as possible.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
 
 #include "base/portable_math.h"
 #include "base/region.h"
+#include "base/text.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/bounded/exact_values.h"
 #include "codecs/bounded/mask.h"
 #include "codecs/registry.h"
 #include "kernels/value_scan/value_scan.h"
+#include "stream/slice_reader.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/stream.h"
 
@@ -174,14 +177,61 @@ TEST(Slice, FollowsNumpy) {
   const Shape shape{10, 20, 30};
   const auto slice = parse_slice("2:5,-1,:", shape);
   ASSERT_TRUE(slice.ok());
-  EXPECT_EQ(slice->region.origin[0], 2u);
-  EXPECT_EQ(slice->region.origin[1], 19u);
+  EXPECT_EQ(slice->axes[0].start, 2u);
+  EXPECT_EQ(slice->axes[1].start, 19u);
   EXPECT_EQ(slice->shape(), (Shape{3, 30}));
   EXPECT_EQ(parse_slice("-3:,100:", shape)->shape(), (Shape{3, 0, 30}));
-  for (const char* const text :
-       {"", "x", "10", "-11", "1:2:3", ",", ":,:,:,:", "1,2,3,4", "1..2"}) {
+  EXPECT_EQ(parse_slice("...", shape)->shape(), shape);
+  EXPECT_EQ(parse_slice(" 1 , ... , ::7 ", shape)->shape(), (Shape{20, 5}));
+  EXPECT_EQ(parse_slice("::3,", shape)->shape(), (Shape{4, 20, 30}));
+  EXPECT_EQ(parse_slice("5:2:-1,:99999999999999999999", shape)->shape(), (Shape{3, 20, 30}));
+  const auto backwards = parse_slice("::-4", shape);
+  ASSERT_TRUE(backwards.ok());
+  EXPECT_EQ(backwards->axes[0].count, 3u);
+  EXPECT_EQ(backwards->axes[0].position(2), 1u);
+  for (const char* const text : {"", " ", "x", "10", "-11", "1:2:0", ",", ":,:,:,:", "1,2,3,4",
+                                 "1..2", "...,...", "1:2:3:4", "1 2", "+-1", "....", "::x"}) {
     EXPECT_FALSE(parse_slice(text, shape).ok()) << text;
   }
+}
+
+// Every start, stop and step of an axis, against the loop that they stand for.
+TEST(Slice, StepsHoldTheirPositionsAndNoOthers) {
+  constexpr std::int64_t kLength = 7;
+  const Shape shape{kLength};
+  for (std::int64_t start = -9; start <= 9; ++start) {
+    for (std::int64_t stop = -9; stop <= 9; ++stop) {
+      for (const std::int64_t step : {-9, -3, -2, -1, 1, 2, 3, 9}) {
+        std::vector<std::uint64_t> expected;
+        const auto place = [&](std::int64_t at) {
+          return std::clamp(at < 0 ? at + kLength : at, step > 0 ? std::int64_t{0} : -1,
+                            step > 0 ? kLength : kLength - 1);
+        };
+        for (std::int64_t at = place(start); step > 0 ? at < place(stop) : at > place(stop);
+             at += step) {
+          expected.push_back(static_cast<std::uint64_t>(at));
+        }
+        const auto slice = parse_slice(text(start, ":", stop, ":", step), shape).value();
+        std::vector<std::uint64_t> found;
+        for (std::uint64_t i = 0; i < slice.axes[0].count; ++i) {
+          found.push_back(slice.axes[0].position(i));
+        }
+        EXPECT_EQ(found, expected) << start << ' ' << stop << ' ' << step;
+      }
+    }
+  }
+}
+
+TEST(Slice, NeedsTheChunksThatHoldAPositionAndNoOthers) {
+  const auto grid = stream::ChunkGrid::make({100, 40}, {10, 20}).value();
+  const auto chunks = [&](const char* words) {
+    return stream::chunks_of(parse_slice(words, grid.shape()).value(), grid);
+  };
+  using Numbers = std::vector<std::uint64_t>;
+  EXPECT_EQ(chunks("::30, :5"), (Numbers{0, 6, 12, 18}));
+  EXPECT_EQ(chunks("::-30, -1"), (Numbers{1, 7, 13, 19}));  // 99, 69, 39 and 9
+  EXPECT_EQ(chunks("5:5"), Numbers{});
+  EXPECT_EQ(chunks("...").size(), 20u);
 }
 
 TEST(Regions, AreReadFromTheChunksThatHoldThem) {

@@ -19,7 +19,7 @@ using c_samples::waves;
 
 std::vector<std::byte> packed_in_cpp(const std::vector<float>& values, const Codec& codec,
                                      const CompressOptions& options) {
-  auto stream = compress(tensorpress::view_of(values, Shape{6, 20, 30}), codec, options);
+  auto stream = compress(*tensorpress::view_of(values, Shape{6, 20, 30}), codec, options);
   EXPECT_TRUE(stream.ok()) << stream.error().message;
   return stream.ok() ? *stream : std::vector<std::byte>();
 }
@@ -307,7 +307,7 @@ TEST(CApi, NamesAndVersionsAreThoseOfTheCppInterface) {
   EXPECT_FALSE(names.contains("unknown"));
   EXPECT_STREQ(tensorpress_error_name(TENSORPRESS_CORRUPT), "corrupt");
   EXPECT_STREQ(tensorpress_error_name(-1), "unknown");
-  EXPECT_STREQ(tensorpress_error_name(10), "unknown");
+  EXPECT_STREQ(tensorpress_error_name(11), "unknown");
   for (tensorpress_dtype dtype = TENSORPRESS_F32; dtype <= TENSORPRESS_I16; ++dtype) {
     tensorpress_dtype parsed = 0;
     EXPECT_EQ(tensorpress_dtype_parse(tensorpress_dtype_name(dtype), &parsed, nullptr), 0);
@@ -339,6 +339,50 @@ TEST(CApi, EveryCodecAndParameterIsListed) {
   EXPECT_EQ(tensorpress_codec_name(expected.size()), nullptr);
   EXPECT_EQ(tensorpress_codec_summary(expected.size()), nullptr);
   EXPECT_EQ(tensorpress_codec_parameter_count(expected.size()), 0u);
+}
+
+TEST(CApi, RefusesALikelyFillValueUntilTheWholeRangeIsMeant) {
+  std::vector<float> values(600);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 30);
+  for (std::size_t i = 0; i < 100; ++i) values[i * 6] = -1e34f;
+  const std::uint64_t shape[] = {600};
+  const tensorpress_view view = {values.data(), TENSORPRESS_F32, 1, shape, nullptr};
+  tensorpress_compress_options options;
+  tensorpress_compress_options_init(&options, sizeof options);
+  options.bound_kind = TENSORPRESS_BOUND_RELATIVE;
+  options.bound = 1e-4;
+  tensorpress_error error;
+  void* stream = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_EQ(tensorpress_compress_alloc(&view, &options, &stream, &bytes, &error),
+            TENSORPRESS_LIKELY_FILL);
+  EXPECT_NE(std::string(error.message).find("-1e+34 is likely a fill value"), std::string::npos);
+  EXPECT_STREQ(tensorpress_error_name(TENSORPRESS_LIKELY_FILL), "likely_fill");
+  options.whole_range = 1;
+  ASSERT_EQ(tensorpress_compress_alloc(&view, &options, &stream, &bytes, &error), TENSORPRESS_OK);
+  tensorpress_free(nullptr, stream);
+}
+
+TEST(CApi, KeepsABoundAgainstTheFirstValuesWithAnEarlierError) {
+  const std::vector<float> values(600, 1.0f);
+  const std::uint64_t shape[] = {600};
+  const tensorpress_view view = {values.data(), TENSORPRESS_F32, 1, shape, nullptr};
+  tensorpress_compress_options options;
+  tensorpress_compress_options_init(&options, sizeof options);
+  options.bound_kind = TENSORPRESS_BOUND_ABSOLUTE;
+  options.bound = 0.07;
+  options.earlier_error_kind = TENSORPRESS_BOUND_ABSOLUTE;
+  options.earlier_error = 0.05;
+  tensorpress_error error;
+  void* stream = nullptr;
+  std::size_t bytes = 0;
+  ASSERT_EQ(tensorpress_compress_alloc(&view, &options, &stream, &bytes, &error), TENSORPRESS_OK);
+  const auto info = read_info({static_cast<const std::byte*>(stream), bytes}).value();
+  EXPECT_NEAR(std::stod(std::string(info.codec.parameter("limit"))), 0.02, 1e-12);
+  tensorpress_free(nullptr, stream);
+  options.bound = 0.03;
+  EXPECT_EQ(tensorpress_compress_alloc(&view, &options, &stream, &bytes, &error),
+            TENSORPRESS_BAD_ARGUMENT);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(GraphFile, EverythingElseIsAnErrorThatNamesThePlace) {
     EXPECT_FALSE(program.ok()) << json;
     return program.ok() ? std::string() : program.error().message;
   };
-  EXPECT_NE(message("{").find("g.json is no graph: it is not JSON"), std::string::npos);
+  EXPECT_NE(message("{").find("g.json is not a graph: it is not JSON"), std::string::npos);
   EXPECT_NE(message("[]").find("write_graph"), std::string::npos);
   EXPECT_NE(message(with("\"version\": 1", "\"version\": 2")).find("version"), std::string::npos);
   EXPECT_NE(message(with("[0, 1]", "[0, 3]")).find("operator 0 (matmul) names tensor 3 of 3"),

@@ -99,6 +99,40 @@ TEST(AtomicFile, NewFileHasThePermissionsOfTheUmask) {
   EXPECT_EQ(permissions_of(scratch / "x"), 0640u);
 }
 
+TEST(AtomicFile, TakesOverPermissionsAndTimesOfWhatItIsMadeFrom) {
+  const ScratchDirectory scratch;
+  const Umask none(0);
+  const std::string input = scratch.with_file("input", "secret");
+  const struct timespec times[] = {{1'000'000'000, 5}, {1'200'000'000, 7}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, input.c_str(), times, 0), 0);
+  ASSERT_EQ(::chmod(input.c_str(), 0640), 0);
+  // With and without a file that is replaced.
+  for (const std::string& path : {scratch / "new", scratch.with_file("old", "old")}) {
+    auto file = AtomicFile::create(path, input);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->append(bytes_of("made of it")).ok());
+    ASSERT_TRUE((*file)->finish().ok());
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0640u);
+    EXPECT_EQ(status.st_mtim.tv_sec, 1'200'000'000);
+    EXPECT_EQ(status.st_mtim.tv_nsec, 7);
+    EXPECT_EQ(status.st_atim.tv_sec, 1'000'000'000);
+  }
+}
+
+TEST(SharedFile, IsOfItsOwnerAloneUntilItIsFinished) {
+  const ScratchDirectory scratch;
+  const Umask none(0);
+  const std::string input = scratch.with_file("input", "public");
+  ASSERT_EQ(::chmod(input.c_str(), 0664), 0);
+  auto file = SharedFile::create(scratch / "x.nc", input);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(permissions_of((*file)->temporary_path()), 0600u);
+  ASSERT_TRUE((*file)->finish().ok());
+  EXPECT_EQ(permissions_of(scratch / "x.nc"), 0664u);
+}
+
 TEST(AtomicFile, ReplacesWhatASymlinkPointsTo) {
   const ScratchDirectory scratch;
   std::filesystem::create_directory(scratch / "data");

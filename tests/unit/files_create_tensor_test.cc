@@ -16,7 +16,7 @@ std::string write_blocks(const std::string& path, bool force_raw) {
   const auto values = counted(24);
   const auto whole =
       TensorView::contiguous(reinterpret_cast<const std::byte*>(values.data()), DType::i16, {4, 6});
-  auto file = create_tensor(path, DType::i16, {4, 6}, force_raw);
+  auto file = create_tensor(path, DType::i16, {4, 6}, {.raw = force_raw});
   if (!file.ok()) return file.error().message;
   for (const std::uint64_t row : {std::uint64_t{0}, std::uint64_t{2}}) {
     for (const std::uint64_t column : {std::uint64_t{0}, std::uint64_t{3}}) {
@@ -76,7 +76,7 @@ TEST(CreateTensor, LargeSpoolComesOutWhole) {
   bool written = true;
   {
     const auto redirected = Redirected::output(scratch / "out");
-    auto file = create_tensor("-", DType::f32, shape, true);
+    auto file = create_tensor("-", DType::f32, shape, {.raw = true});
     for (const std::uint64_t row : {0, 2, 1}) {
       const Region part{{row, 0}, {1, 400001}};
       written = written && file.ok() && (*file)->write(part, view.part(part)).ok();

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "stream/memory_io.h"
 #include "unit/stream_refusals.h"
@@ -18,6 +20,13 @@ using samples::ramp;
 using samples::read_all_ways;
 using samples::small_stream;
 using samples::take_apart;
+
+void fill_with_nan(std::span<std::byte> elements) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t at = 0; at < elements.size(); at += sizeof nan) {
+    std::memcpy(&elements[at], &nan, sizeof nan);
+  }
+}
 
 TEST(DamagedStream, EveryFlippedBitIsNoticed) {
   const Bytes good = small_stream();
@@ -55,13 +64,13 @@ TEST(DamagedStream, EveryFlippedByteOfEveryCodecIsNoticedAndTheOtherChunksAreSti
       ASSERT_FALSE(samples::read_as_pipe(bad).ok()) << "byte " << at;
       std::vector<std::uint64_t> skipped;
       stream::ReadOptions options;
-      options.skip_corrupt = [&](std::uint64_t number, const Error&) { skipped.push_back(number); };
+      options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
       const auto rest = samples::read_as_file(bad, options);
       ASSERT_EQ(rest.ok(), at >= chunks && at < foot) << "byte " << at;
       if (!rest.ok()) continue;
       ASSERT_EQ(skipped.size(), 1u) << "byte " << at;
       Bytes expected = whole.bytes;
-      std::fill_n(&expected[skipped[0] * chunk_bytes], chunk_bytes, std::byte{0});
+      fill_with_nan(std::span(expected).subspan(skipped[0] * chunk_bytes, chunk_bytes));
       ASSERT_EQ(rest->bytes, expected) << "byte " << at;
     }
   }
@@ -114,7 +123,7 @@ TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
       EXPECT_EQ(reader->info().shape, whole.shape);
       std::vector<bool> found(3, true);
       stream::ReadOptions options;
-      options.skip_corrupt = [&](std::uint64_t number, const Error&) { found[number] = false; };
+      options.skip_corrupt = [&](const auto& chunk) { found[chunk.number] = false; };
       Tensor read = whole;
       std::ranges::fill(read.bytes, std::byte{0});
       stream::ViewSink sink(read.mutable_view());
@@ -142,7 +151,7 @@ TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
   ASSERT_TRUE(reader.ok());
   std::vector<std::uint64_t> skipped;
   stream::ReadOptions options;
-  options.skip_corrupt = [&](std::uint64_t number, const Error&) { skipped.push_back(number); };
+  options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
   Tensor read = good;
   stream::ViewSink sink(read.mutable_view());
   ASSERT_TRUE(reader->read_all(sink, options).ok());
@@ -204,15 +213,15 @@ TEST(DamagedStream, OtherChunksAreReadableWhenCorruptOnesAreSkipped) {
   }
   Bytes expected = good.bytes;
   for (const std::size_t number : {0u, 4u})
-    std::fill_n(&expected[number * 1024], 1024, std::byte{0});
+    fill_with_nan(std::span(expected).subspan(number * 1024, 1024));
 
   for (const std::size_t threads : {1u, 3u}) {
     std::vector<std::uint64_t> skipped;
     stream::ReadOptions options;
     options.threads = threads;
-    options.skip_corrupt = [&](std::uint64_t number, const Error& error) {
-      EXPECT_EQ(error.code, ErrorCode::corrupt);
-      skipped.push_back(number);
+    options.skip_corrupt = [&](const auto& chunk) {
+      EXPECT_EQ(chunk.error.code, ErrorCode::corrupt);
+      skipped.push_back(chunk.number);
     };
     const auto as_file = samples::read_as_file(bytes, options);
     const auto as_pipe = samples::read_as_pipe(bytes, options);
@@ -230,10 +239,51 @@ TEST(DamagedStream, ADamagedFrameIsSkippedInAFileButEndsAPipe) {
   bytes[samples::load(sections.back().payload, 8, 8)] ^= std::byte{1};  // CHNK -> BHNK
   stream::ReadOptions options;
   std::size_t skipped = 0;
-  options.skip_corrupt = [&](std::uint64_t, const Error&) { ++skipped; };
+  options.skip_corrupt = [&](const auto&) { ++skipped; };
   EXPECT_TRUE(samples::read_as_file(bytes, options).ok());
   EXPECT_EQ(skipped, 1u);
   EXPECT_FALSE(samples::read_as_pipe(bytes, options).ok());
+}
+
+template <class T>
+struct Lost {
+  T element{};  // what stands in the place of chunk 1 of two, and what is said about it:
+  std::uint64_t number = 0;
+  Region region = {};
+  double value = 0;
+};
+
+template <class T>
+Lost<T> lose_a_chunk(const Codec& codec, CompressOptions options) {
+  options.chunk_shape = Shape{1, 16};
+  Bytes bytes = packed(ramp(kDTypeOf<T>, {2, 16}), codec, options);
+  bytes[samples::load(take_apart(bytes).back().payload, 8 + 16, 8) + 32] ^= std::byte{1};
+  Lost<T> lost;
+  stream::ReadOptions reading;
+  reading.skip_corrupt = [&](const stream::SkippedChunk& chunk) {
+    lost = {.number = chunk.number, .region = chunk.region, .value = chunk.value};
+  };
+  const Tensor read = samples::read_as_file(bytes, reading).value();
+  std::memcpy(&lost.element, &read.bytes[16 * sizeof(T)], sizeof(T));
+  for (std::size_t i = 17; i < 32; ++i) {
+    EXPECT_EQ(std::memcmp(&read.bytes[i * sizeof(T)], &lost.element, sizeof(T)), 0) << i;
+  }
+  return lost;
+}
+
+TEST(DamagedStream, LostElementsAreNanOrTheFillValueAndZeroOnlyAmongWholeNumbers) {
+  const Codec dense = Codec::make("dense").value();
+  const CompressOptions plain{.bound = Bound::absolute(0.25)};
+  const auto lost = lose_a_chunk<float>(dense, plain);
+  EXPECT_TRUE(std::isnan(lost.element) && std::isnan(lost.value));
+  EXPECT_EQ(lost.number, 1u);
+  EXPECT_EQ(lost.region.origin[0], 1u);
+  EXPECT_EQ(lost.region.extent, (Shape{1, 16}));
+  EXPECT_TRUE(std::isnan(lose_a_chunk<double>(dense, plain).element));
+  const CompressOptions filled{.bound = Bound::absolute(0.25), .fill_values = {-1e34, 7}};
+  EXPECT_EQ(lose_a_chunk<float>(dense, filled).element, -1e34F);
+  EXPECT_EQ(lose_a_chunk<double>(dense, filled).value, -1e34);
+  EXPECT_EQ(lose_a_chunk<std::uint8_t>(chop(8), {}).element, 0);
 }
 
 }  // namespace

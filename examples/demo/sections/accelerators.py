@@ -21,7 +21,7 @@ PARTS = {
 }
 WORDS = {
     "PMU": "A PMU (pattern memory unit) is one of the SN30's many small memories on the chip; "
-    "a plane has to lie in one of them."
+    "a plane has to fit in one of them."
 }
 SIDES = (64, 256, 512)
 TIMED = 256
@@ -54,11 +54,9 @@ def show(demo: Demonstration) -> Shown:
             if not answer["fits"]
         ]
     html = page.paragraph(
-        "DCT+Chop is two matrix products a plane, so it runs wherever PyTorch does, if the "
-        "memory suffices. "
-        "`tensorpress device` answers for machines that few people own; the speeds are "
-        "predictions of a model "
-        "whose constants and sources are in src/devices/data."
+        "DCT+Chop is two matrix products a plane, so it runs wherever PyTorch runs, if there is "
+        "enough memory. `tensorpress device` models machines that few people own. The speeds are "
+        "predictions; src/devices/data has the constants and their sources."
     )
     columns = [
         "machine",
@@ -69,10 +67,9 @@ def show(demo: Demonstration) -> Shown:
     ]
     html += page.table(columns, rows, words=(0, 2, 3, 4, 6))
     html += page.paragraph(
-        "100 images of 3 planes, chop factor 4: does compression fit, and how fast is "
-        "decompression of "
-        f"{TIMED} x {TIMED} planes (predicted, uncompressed bytes, with "
-        "the way to the machine and back).",
+        "For 100 images of 3 planes and chop factor 4: does compression fit, and how fast is "
+        f"decompression of {TIMED} x {TIMED} planes? Speeds are predicted, count uncompressed "
+        "bytes, and include the transfers to the machine and back.",
         "caption",
     )
     for reason in reasons:

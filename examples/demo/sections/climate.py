@@ -41,12 +41,11 @@ def show(demo: Demonstration) -> Shown:
         "tensorpress compress build/demo-data/sea_temperature.npy --rel 1e-3 -o sea.tpz",
         "tensorpress verify build/demo-data/sea_temperature.npy sea.tpz",
     )
-    html += page.heading("Beside memcpy and other compressors")
+    html += page.heading("Compared with memcpy and other compressors")
     html += page.paragraph(
-        "The same field, one thread, memory to memory, every compressor in turn on this "
-        "machine and the best of "
-        "several turns. dense is the default, dense-fast is dense with --effort fast, ceresz "
-        "is the fastest."
+        "The compressors take turns with the same field on this machine, on one thread, memory "
+        "to memory; the best of several runs counts. dense is the default, dense-fast is dense "
+        "with --effort fast, and ceresz is the fastest."
     )
     if absent:
         html += page.note(absent)
@@ -123,7 +122,7 @@ def _maps(field: fields.Field, copies: dict[float, tuple[np.ndarray, float]], un
     told = page.table(["--rel", "times smaller", "MB", "largest error"], rows)
     told += page.paragraph(
         f"--rel 0.001 allows a thousandth of the range of values: {1e-3 * span:.3g}{unit} here. "
-        "--abs, --pw-rel, --psnr and --ratio say it in other ways."
+        "--abs, --pw-rel, --psnr and --ratio are other kinds of bounds."
     )
     return page.side_by_side([original, f"<div>{told}</div>\n"], 380) + page.side_by_side(
         columns, 260

@@ -35,13 +35,12 @@ def show(demo: Demonstration) -> Shown:
     predicted = [abs(row["relative_error"]) for row in rows if row["label"] == "predicted"]
     mean = sum(predicted) / len(predicted)
     html = page.paragraph(
-        "Models are worth what they predict. Every published number that the simulator and the "
-        "device models can "
-        "be compared with is listed; calibrated ones were used to set a constant, predicted "
-        "ones were not."
+        "A model is worth what it predicts. The table covers every published number that the "
+        "simulator and the device models can be compared with. Calibrated numbers were used to "
+        "set a constant; predicted ones were not."
     )
     html += page.table(
-        ["what the paper prints", "label", "num\u00adbers", "mean error", "largest"],
+        ["published in", "label", "num\u00adbers", "mean error", "largest"],
         lines,
         words=(0, 1),
         groups=groups,
@@ -50,7 +49,7 @@ def show(demo: Demonstration) -> Shown:
     html += folded
     html += page.paragraph(f"Left out: {told['left_out']}.", "caption")
     html += page.commands("tensorpress reproduce")
-    words = f"in the mean, over {len(predicted)} published numbers that no constant was fitted on"
+    words = f"on average, over {len(predicted)} published numbers that no constant was fitted on"
     return Shown(html, Highlight(f"{_percent(mean)} off", words))
 
 

@@ -89,28 +89,25 @@ def show(demo: Demonstration) -> Shown:
     )
     rows = [
         ["test accuracy", *(f"{accuracy:.2f} %" for accuracy in final)],
-        ["held for backward", *(f"{size / 1e6:.1f} MB" for size in saved)],
+        ["saved for backward", *(f"{size / 1e6:.1f} MB" for size in saved)],
         ["peak of a step", *(f"{peak / 1e6:.1f} MB" for peak in peaks)],
         ["time of a step", *(f"{1e3 * runner.seconds / steps:.0f} ms" for runner in runners)],
     ]
     html += page.table(["", "plain", LEVEL], rows)
     count = sum(parameter.numel() for parameter in runners[0].model.parameters())
     html += page.paragraph(
-        f"A residual network of {count:,} weights, {steps} steps of {BATCH} pictures of "
-        f"{data['name']}, then "
-        f"{len(data['test_inputs']):,} pictures that it has not seen. A single run each: "
-        "differences below a point "
-        "mean nothing (bench/results/activation-accuracy.md has pairs of many seeds). The peak "
-        "falls less than what "
-        "is held, because backward still makes whole gradients, one layer at a time. Packing "
-        "costs a network as "
-        "small as this one more of its time than a large one: on ResNet-18 a step takes 1.01 "
-        "to 1.08 times as long "
+        f"A residual network of {count:,} weights trains for {steps} steps of {BATCH} pictures "
+        f"of {data['name']} and is tested on {len(data['test_inputs']):,} pictures that it has "
+        "not seen. Each is a single run, so differences below a point mean nothing "
+        "(bench/results/activation-accuracy.md has pairs of many seeds). The peak falls less "
+        "than the saved bytes, because backward still makes whole gradients, one layer at a "
+        "time. Packing takes a larger share of the time in a small network like this one than "
+        "in a large one: on ResNet-18 a step takes 1.01 to 1.08 times as long "
         "(bench/results/activation_memory.md).",
         "caption",
     )
     words = (
-        f"held for the backward pass in training; accuracy {final[1]:.1f} % "
+        f"saved for the backward pass in training; accuracy {final[1]:.1f} % "
         f"instead of {final[0]:.1f} %"
     )
     return Shown(html, Highlight(f"{saved[0] / saved[1]:.1f} times fewer bytes", words))

@@ -100,7 +100,7 @@ def _check(options: argparse.Namespace) -> None:
     if min(options.seeds) < 0:
         raise ValueError(f"--seeds {min(options.seeds)}: seeds are 0 or more")
     if options.data is not None and not options.data.is_dir():
-        raise ValueError(f"--data {options.data} is no folder; leave it out to generate data")
+        raise ValueError(f"--data {options.data} is not a directory; leave it out to generate data")
     zfp = any(text.partition(":")[0] == "zfp" for text in options.codec)
     if zfp and importlib.util.find_spec("zfpy") is None:
         raise ValueError("codec zfp needs zfpy, which is not installed: pip install zfpy")

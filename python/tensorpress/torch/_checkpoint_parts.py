@@ -90,7 +90,7 @@ class Parts:
         if DOCUMENT not in self.sizes:
             by_torch = any(name.endswith("data.pkl") for name in self.sizes)
             hint = "; torch.save wrote it, so use torch.load" if by_torch else ""
-            raise _core.CorruptError(f"{self.path} is no checkpoint of tensorpress{hint}")
+            raise _core.CorruptError(f"{self.path} is not a Tensorpress checkpoint{hint}")
         if self.sizes[DOCUMENT] > MAX_DOCUMENT_BYTES:
             raise _core.TooLargeError(f"{DOCUMENT} of {self.path} has {self.sizes[DOCUMENT]} bytes")
         with self.trouble(DOCUMENT):
@@ -234,5 +234,5 @@ def _check_tensor(tensor: Mapping[str, Any], storages: list[dict[str, Any]]) -> 
 
 def _count(number: Any) -> int:
     if type(number) is not int or not 0 <= number < 1 << 62:
-        raise ValueError(f"{number!r} is no size")
+        raise ValueError(f"{number!r} is not a size")
     return number

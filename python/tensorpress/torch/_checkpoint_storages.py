@@ -134,8 +134,8 @@ class Rules:
         for pattern, _ in self.patterns:
             if pattern not in self.matched:
                 raise ValueError(
-                    f"bounds has {pattern!r}, which is no tensor's name; names are those of the "
-                    'dicts, joined by points, such as "model.conv1.weight"'
+                    f"bounds has {pattern!r}, which is not the name of a tensor; names are those "
+                    'of the dicts, joined by points, such as "model.conv1.weight"'
                 )
 
     def _choice(self, name: str, view: View) -> Codec | None:

@@ -43,7 +43,7 @@ def decode(tree: Tree, get: Callable[[int], torch.Tensor]) -> Any:
     if not tags:
         return {key: decode(each, get) for key, each in tree.items()}
     if len(tags) != 1 or tags[0] not in READERS or set(tree) - {tags[0], "metadata"}:
-        raise ValueError(f"an object with {sorted(tree)} is none that this version knows")
+        raise ValueError(f"an object with {sorted(tree)} is not known to this version")
     result = READERS[tags[0]](tree[tags[0]], get)
     if "metadata" in tree:
         if tags[0] != "$ordered":

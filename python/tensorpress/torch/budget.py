@@ -36,7 +36,7 @@ def parse_bytes(budget: Any) -> int:
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", str(budget).lower())
     if isinstance(budget, bool) or not found or found[2] not in UNITS:
-        raise ValueError(f"budget {budget!r} is no number of bytes; write 2GiB, 500MB or 4096")
+        raise ValueError(f"budget {budget!r} is not a number of bytes; write 2GiB, 500MB or 4096")
     size = int(float(found[1]) * UNITS[found[2]])
     if size < 1:
         raise ValueError(f"budget {budget!r} is less than one byte")

@@ -175,7 +175,7 @@ class Checkpoint:
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:
-            raise KeyError(f"{name!r} is no tensor of this checkpoint; .names has all of them")
+            raise KeyError(f"{name!r} is not a tensor of this checkpoint; .names has all of them")
         return self._numbers[name]
 
 
@@ -259,7 +259,10 @@ class _Writer:
         values = memory.view(storage.dtype)
         shape = storage.shape(values.numel())
         zeros = (0.0,) if codec.bound is not None else ()
-        stream = compress(values.view(shape), codec, fill_values=zeros, threads=self.threads)
+        # Weights have no fill values: an extreme that many share was clipped.
+        stream = compress(
+            values.view(shape), codec, fill_values=zeros, whole_range=True, threads=self.threads
+        )
         if len(stream) >= storage.bytes:
             return None
         if self.check:
@@ -357,7 +360,7 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when it is complete and on the disk."""
     target = pathlib.Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise OSError(f"{os.fspath(path)} is no file that could be replaced")
+        raise OSError(f"{os.fspath(path)} is not a file that can be replaced")
     temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
     try:
         created = temporary.open("xb")

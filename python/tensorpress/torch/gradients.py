@@ -27,6 +27,7 @@ import torch.distributed as dist
 
 from .._codec import Codec
 from .._compression import compress, decompress
+from .._reader import checked_threads
 from ._gradient_messages import Message, all_reduce, as_matrix, exact, finite, read, sum_type
 from ._gradient_report import GradientReport
 
@@ -96,7 +97,7 @@ class GradientCompression:
             raise ValueError(f"{warmup_steps=} and {min_elements=} must not be negative")
         self.warmup_steps = warmup_steps
         self.min_elements = min_elements
-        self.threads = threads
+        self.threads = checked_threads(threads)
         self.scaler = scaler
         self.process_group = process_group
         self.steps = 0
@@ -238,7 +239,9 @@ class GradientCompression:
         if not finite(wanted):
             return self._as_it_is(gradient)
         matrix = as_matrix(wanted, slot.shape)
-        stream = compress(matrix, self._seeded(slot, rank), threads=self.threads)
+        # Gradients have no fill values: an extreme that many share was clipped.
+        codec = self._seeded(slot, rank)
+        stream = compress(matrix, codec, whole_range=True, threads=self.threads)
         if len(stream) >= gradient.nbytes:
             message = exact(wanted.to(gradient.dtype))
             arrived = torch.frombuffer(bytearray(message.data), dtype=gradient.dtype)

@@ -294,8 +294,12 @@ class ErrorBounded(TensorCodec):
         return None
 
     def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
-        # NaN and infinities come back exactly: the bound holds for the others.
-        stream = tensorpress.compress(values.detach(), self.codec, threads=torch.get_num_threads())
+        # NaN and infinities come back exactly: the bound holds for the others. There are no fill
+        # values: an extreme that many share is where a function is flat.
+        threads = torch.get_num_threads()
+        stream = tensorpress.compress(
+            values.detach(), self.codec, whole_range=True, threads=threads
+        )
         packed = torch.empty(len(stream), dtype=torch.uint8)
         packed.numpy()[:] = memoryview(stream)
         return (packed,)

@@ -119,7 +119,7 @@ class Names:
             return f"{self._own_name(node)}{call.operator}({', '.join(arguments)})"
         for local, each in call.parameters.items():
             if each.name not in self.parameters:
-                raise Unsupported(f"{call.operator} with a {local} that is no parameter")
+                raise Unsupported(f"{call.operator} with a {local} that is not a parameter")
         paths = {local: self.parameters[each.name] for local, each in call.parameters.items()}
         instance = self._module_of(paths, node)
         if not instance:

@@ -25,7 +25,7 @@ Result<void> check_values(DType dtype, const std::byte* data, std::size_t bytes)
   const std::size_t size = size_of(dtype);
   if (size == 0) return bad_argument("there is no dtype number ", static_cast<int>(dtype));
   if (bytes % size != 0) {
-    return bad_argument("the values have ", bytes, " bytes, which is no multiple of the ", size,
+    return bad_argument("the values have ", bytes, " bytes, which is not a multiple of the ", size,
                         " bytes of ", name_of(dtype));
   }
   if (reinterpret_cast<std::uintptr_t>(data) % size != 0) {

@@ -121,7 +121,7 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   } catch (const std::exception& thrown) {
     return bad_argument("a program threw an exception: ", thrown.what());
   } catch (...) {
-    return bad_argument("a program threw an exception that is no std::exception");
+    return bad_argument("a program threw an exception that is not a std::exception");
   }
 }
 

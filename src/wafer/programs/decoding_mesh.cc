@@ -239,7 +239,7 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
   for (std::uint32_t y = 0; y < run.height; ++y) {
     for (std::uint32_t x = 0; x < run.width; ++x) {
       const auto* const pe = static_cast<const DecodingPe*>(layout.program({x, y}));
-      if (pe->bad()) return corrupt("a block of PE (", x, ", ", y, ") is no block of 32 values");
+      if (pe->bad()) return corrupt("a block of PE (", x, ", ", y, ") is not a block of 32 values");
       std::size_t at =
           static_cast<std::size_t>(numbering.number_of({x, y})) * run.blocks_per_pe * kBlockValues;
       for (const BlockValues& block : pe->values()) {

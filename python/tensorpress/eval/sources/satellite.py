@@ -53,7 +53,7 @@ def _array(path: pathlib.Path) -> torch.Tensor:
     try:
         array = np.load(path, allow_pickle=False)
     except ValueError as error:
-        raise DataError(f"{path} is no array: {error}") from None
+        raise DataError(f"{path} is not an array: {error}") from None
     if array.ndim != 4:
         raise DataError(f"{path} is {array.shape}, not (dates, height, width, 1)")
     return torch.from_numpy(array.astype(np.float32))

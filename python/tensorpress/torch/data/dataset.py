@@ -10,7 +10,7 @@ import operator
 import os
 import pathlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from torch.utils.data import Dataset, default_collate
 from ... import _core
 from ..._codec import Codec, Parameter, codec_from
 from ..._reader import checked_threads
+from ..._value_settings import ValueSettings
 from .labels import check_labels, load_labels, save_labels
 from .samples import Normalization, Normalizer, as_tensor, check_like, check_planes
 from .shards import Shard
@@ -37,6 +38,7 @@ class CompressedDataset(Dataset[Any]):
                tensors, arrays, numbers, texts, and lists and dicts of them
     normalize: (means, standard deviations) a channel, applied before compression. Samples of
                uint8 become float32 and are divided by 255 first, also without normalize.
+    fill_values, value_range, whole_range: as for tensorpress.compress
 
     >>> samples = torch.utils.data.TensorDataset(torch.rand(20, 3, 32, 32), torch.arange(20))
     >>> data = CompressedDataset(samples, "dct-chop", cf=4)
@@ -53,10 +55,14 @@ class CompressedDataset(Dataset[Any]):
         folder: str | os.PathLike[str] | None = None,
         normalize: Normalization | None = None,
         shard_bytes: int = 64 << 20,
+        fill_values: float | Iterable[float] = (),
+        value_range: tuple[float, float] | None = None,
+        whole_range: bool = False,
         threads: int = 1,
         **parameters: Parameter | None,
     ) -> None:
         self.codec = codec_from(codec, parameters)
+        about_values = ValueSettings.checked(fill_values, value_range, whole_range).keywords()
         threads = checked_threads(threads)
         normalizer = Normalizer(normalize)
         home = None if folder is None else _new_folder(pathlib.Path(folder).absolute())
@@ -72,10 +78,12 @@ class CompressedDataset(Dataset[Any]):
         for batch in _batched(itertools.chain([first], samples), per_shard):
             path = None if home is None else home / f"{len(self._shards):06}.tpz"
             try:
-                self._shards.append(Shard.of(torch.stack(batch), self.codec, path, threads))
+                shard = Shard.of(torch.stack(batch), self.codec, path, threads, **about_values)
             except ValueError as error:
                 begin = per_shard * len(self._shards)
-                raise type(error)(f"in the samples from number {begin} on, {error}") from None
+                error.args = (f"in the samples from number {begin} on, {error}",)
+                raise
+            self._shards.append(shard)
         self.labelled = bool(rows)
         self._columns = [_column(list(column)) for column in zip(*rows, strict=True)]
         self.original_bytes *= sum(shard.count for shard in self._shards)
@@ -238,7 +246,7 @@ def _samples(
     (sample, bytes of one in the source, what the normalization was)."""
     if not hasattr(source, "__getitem__") or not hasattr(source, "__len__"):
         raise TypeError(
-            f"a {type(source).__name__} is no map-style dataset, which has len() and [index]; "
+            f"a {type(source).__name__} is not a map-style dataset, which has len() and [index]; "
             "collect the samples in a list first"
         )
     if len(source) == 0:

@@ -76,7 +76,7 @@ def as_tensor(value: Any, place: int) -> torch.Tensor:
         raise TypeError(
             f"sample {place} is {value.dtype}; samples are float16, bfloat16, float32, float64, or "
             "uint8 (which becomes float32 from 0 to 1). Convert it first, for example with "
-            ".float(); what is no input of the network belongs behind it, as a label"
+            ".float(); what is not an input of the network belongs behind it, as a label"
         )
     return value.detach()
 

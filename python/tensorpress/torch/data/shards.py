@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pathlib
 import struct
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,11 +37,16 @@ class Shard:
 
     @classmethod
     def of(
-        cls, samples: torch.Tensor, codec: Codec, path: pathlib.Path | None, threads: int
+        cls,
+        samples: torch.Tensor,
+        codec: Codec,
+        path: pathlib.Path | None,
+        threads: int,
+        **about_values: Any,
     ) -> Shard:
         """Compresses samples (count, ...) into memory, or into a new file."""
         chunk = (1, *samples.shape[1:])
-        stream = compress(samples, codec, chunk_shape=chunk, threads=threads)
+        stream = compress(samples, codec, chunk_shape=chunk, threads=threads, **about_values)
         if path is None:
             return cls(torch.frombuffer(bytearray(stream), dtype=torch.uint8), samples.shape[0])
         with path.open("xb") as file:

@@ -1,4 +1,4 @@
-#include "devices/ascii_toml.h"
+#include "base/ascii_toml.h"
 
 #include <array>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "base/errors.h"
 #include "base/utf8.h"
 
-namespace tensorpress::devices {
+namespace tensorpress {
 namespace {
 
 bool beyond_ascii(char c) {
@@ -76,4 +76,4 @@ Result<std::string> ascii_toml(std::string_view text_of_file, const std::string&
   return ascii;
 }
 
-}  // namespace tensorpress::devices
+}  // namespace tensorpress

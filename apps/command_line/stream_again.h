@@ -1,0 +1,19 @@
+// A .tpz stream as a tensor to compress again: its values, attributes and fill values, with its own
+// step in the history.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "files/earlier_loss.h"
+#include "stream/writer.h"
+
+namespace tensorpress::cli {
+
+/// Adds the stream's attributes, fill values and history to `write`, whose bound then counts from
+/// the first values, as `loss` says.
+Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
+                                                                const files::EarlierLoss& loss,
+                                                                stream::WriteOptions& write);
+
+}  // namespace tensorpress::cli
