@@ -103,12 +103,15 @@ double ratio_of(const StreamInfo& info) {
 }
 
 std::string compression_in_one_line(const std::string& input, const std::string& output,
-                                    const StreamInfo& info, double seconds) {
+                                    const StreamInfo& info, double seconds,
+                                    std::uint64_t stored_bytes) {
   const auto named = [](const std::string& path) {
     return is_pipe(path) ? std::string() : text(path, ": ");
   };
-  return text(named(input), human_bytes(bytes_in_file(info)), " -> ", named(output),
-              human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
+  const bool compressed = stored_bytes > 0 && stored_bytes < bytes_in_file(info);
+  return text(named(input), human_bytes(bytes_in_file(info)),
+              compressed ? text(" (", human_bytes(stored_bytes), " stored)") : "", " -> ",
+              named(output), human_bytes(info.bytes_out), ", ratio ", rounded(ratio_of(info)), ", ",
               error_in_words(info), ", ", rounded(gb_per_s(info.bytes_in(), seconds), 3),
               " GB/s\n");
 }

@@ -24,9 +24,11 @@ std::uint64_t bytes_in_file(const StreamInfo& info);
 /// Against the bytes that stood in the file.
 double ratio_of(const StreamInfo& info);
 
-/// "x.npy: 2 MiB -> x.tpz: 100 KiB, ratio 20, ...", with a line break.
+/// "x.npy: 2 MiB -> x.tpz: 100 KiB, ratio 20, ...", with a line break. `stored_bytes` is what the
+/// elements took in a file that compresses them itself: "(1 MiB stored)".
 std::string compression_in_one_line(const std::string& input, const std::string& output,
-                                    const StreamInfo& info, double seconds);
+                                    const StreamInfo& info, double seconds,
+                                    std::uint64_t stored_bytes = 0);
 
 /// 1e9 uncompressed bytes a second.
 double gb_per_s(std::uint64_t bytes, double seconds);

@@ -258,10 +258,10 @@ Result<FileReport> compress_variables(const Options& options, const std::string&
                     .stored = stored,
                     .bytes_out = done.info.bytes_out,
                     .remark = text(error_in_words(done.info), ", ", output)});
-    report.bytes_in += done.info.bytes_in();
+    report.bytes_in += bytes_in_file(done.info);
     report.bytes_out += done.info.bytes_out;
     report.lines = compression_in_one_line(text(options.input, ":", variable->path), output,
-                                           done.info, done.seconds);
+                                           done.info, done.seconds, stored);
     add_remarks(options, text(variable->path, ": "), output, done, report);
   }
   report.fields = several ? Json{{"variables", all}} : all.front();
