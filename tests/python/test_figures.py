@@ -141,12 +141,13 @@ def test_the_minutes_of_the_fuzzers_add_up_and_every_target_has_some():
     rows = re.findall(
         r"^\| `(\w+)` \| \d+ \| ([\d.]+) \| \d+ \| \d+ \| \d+ \|$", told, re.MULTILINE
     )
-    assert sorted(target for target, _ in rows) == sorted(
+    newer = re.findall(r"`(\w+)` is newer and has only replayed its corpus", told)
+    assert sorted([target for target, _ in rows] + newer) == sorted(
         p.stem for p in (ROOT / "fuzz").glob("*.cc")
     )
     minutes = [float(each) for _, each in rows]
     assert min(minutes) > 20
     assert (
-        f"**Every target has had more than twenty minutes of a core**, {sum(minutes):.0f} in"
-        in told
+        "**Every target of that time has had more than twenty minutes of a core**, "
+        f"{sum(minutes):.0f} in" in told
     )
