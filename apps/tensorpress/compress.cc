@@ -243,12 +243,12 @@ Result<FileReport> compress_variables(const Options& options, const std::string&
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const files::NetcdfVariable* const variable = chosen[i];
     const std::string& output = outputs[i];
+    TRY(const std::uint64_t stored, about(options.input, file->stored_bytes(*variable)));
     TRY(Job job, job_for(options, *file, choices[i], output));
     TRY(const Done done, perform(options, choices[i].choice.codec.value_or(codec), std::move(job)));
     Json fields = to_json(options, done);
     fields["variable"] = variable->path;
     fields["output"] = output;
-    TRY(const std::uint64_t stored, about(options.input, file->stored_bytes(*variable)));
     if (stored > 0) fields["stored_bytes"] = stored;
     all.push_back(std::move(fields));
     rows.push_back({.variable = variable->path,

@@ -30,8 +30,8 @@ class Hdf5Elements {
 
   Kind kind_ = Kind::bytes;
   std::size_t size_ = 0;
-  std::size_t count_ = 0;             // of an array's elements
-  std::vector<Member> members_ = {};  // of a compound; one for what rows and arrays consist of
+  std::size_t count_ = 0;        // of an array's elements
+  std::vector<Member> members_;  // of a compound; one for what rows and arrays consist of
 };
 
 struct Hdf5Elements::Member {

@@ -156,8 +156,8 @@ UNKNOWN = {
     "program": (["-x"], "there is no option -x; see tensorpress --help"),
     "inner": (["wafer", "run", "--bogus"], "--bogus; see tensorpress wafer run --help"),
     "file": (["compress", "-dash.npy", "--rel", "1e-3"], "-dash.npy; the file is ./-dash.npy"),
-    "after --": (["compress", "--", "-dash.npy", "--rel", "1e-3"], "options go before it"),
-    "too many": (["info", "x.npy", "s.tpz"], "'s.tpz' is one argument too many"),
+    "after --": (["hdf5", "args", "--", "--rel", "1e-3"], "options go before it"),
+    "too many": (["hdf5", "args", "--abs", "1", "s.tpz"], "'s.tpz' is one argument too many"),
     "inner verb": (["wafer", "fly"], "'fly' is not a verb of wafer; there are run, heatmap"),
     "no inner verb": (["wafer"], "wafer needs a verb: run, heatmap"),
 }
@@ -224,7 +224,7 @@ WAYS_OUT = {
     ),
     "mesh": (["wafer", "offsets", "--mesh", f"{10**20}x8"], "the wafer has room for 1x1 to"),
     "npy for zfp": (["zfp", "-i", "x.npy", "-z", "t.tpz", "-a", "1"], "is a .npy file"),
-    "compressed already": (["compress", "s.tpz", "--abs", "1", "-o", "t.tpz"], "already"),
+    "compressed already": (["compress", "s.tpz", "--abs", "1e-9", "-o", "t.tpz"], "--from-here"),
 }
 
 

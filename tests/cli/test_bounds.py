@@ -82,12 +82,17 @@ def test_fill_values_are_exact_cheap_and_not_in_the_range(tensorpress, field, co
     assert report["bytes_out"] < 1.1 * whole["bytes_out"] + 200
 
 
-def test_a_forgotten_fill_value_is_pointed_out(tensorpress, field):
+def test_a_forgotten_fill_value_is_refused_with_the_ways_out(tensorpress, field):
     field[:, 5:20, 5:20] = -1e34
     np.save(tensorpress.directory / "x.npy", field)
-    hint = tensorpress("compress", "x.npy", "--rel", "1e-3").err
-    assert "--fill -1e+34" in hint or "--fill -1e34" in hint or "--fill -9.99" in hint
-    assert tensorpress("compress", "x.npy", "--rel", "1e-3", "--fill", "-1e34").err == ""
+    for bound in (["--rel", "1e-3"], ["--psnr", "60"]):
+        said = tensorpress.refuses("compress", "x.npy", *bound)
+        assert "-1e+34 is likely a fill value" in said
+        assert "--fill V, --range LO:HI or --whole-range" in said
+    assert not (tensorpress.directory / "x.tpz").exists()
+    named = tensorpress("compress", "x.npy", "--rel", "1e-3", "--fill", "-1e34")
+    assert named.err == ""
+    tensorpress("compress", "x.npy", "--rel", "1e-3", "--whole-range", "-o", "whole.tpz")
 
 
 @pytest.mark.parametrize("codec", CODECS)

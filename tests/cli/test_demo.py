@@ -165,13 +165,13 @@ def test_bad_input_is_one_sentence_and_keeps_the_old_report(tensorpress):
     array = np.zeros((8, 8), "f4")
     array[2, 3] = np.nan
     np.save(data / "x.npy", array)
-    assert "x.npy" in tensorpress.refuses("demo", "--data", "data", "--json")
+    assert "x.npy" in tensorpress.refuses("demo", "--data", "data", "--json", "--force")
     np.save(data / "x.npy", np.zeros((8, 8), "f4"))
     (data / "x.json").write_text("{")
-    assert "x.json" in tensorpress.refuses("demo", "--data", "data", "--json")
+    assert "x.json" in tensorpress.refuses("demo", "--data", "data", "--json", "--force")
     (data / "x.json").unlink()
     (data / "x.npy").write_bytes(b"not an array")
-    assert "x.npy" in tensorpress.refuses("demo", "--data", "data", "--json")
+    assert "x.npy" in tensorpress.refuses("demo", "--data", "data", "--json", "--force")
     assert report.read_text() == "old"
 
 

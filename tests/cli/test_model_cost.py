@@ -63,7 +63,7 @@ def test_impossible_splits_are_refused(tensorpress, cost, tmp_path):
     path = tmp_path / "small.tpm"
     refuse = lambda *options: tensorpress.refuses("model", "cost", path, *options)
     assert "operators to put into them" in refuse("--ipus", "64", "--parallel", "pipeline")
-    assert "none of pipeline" in refuse("--parallel", "tensor")
+    assert "not one of pipeline" in refuse("--parallel", "tensor")
     assert "several replicas" in refuse("--ipus", "3", "--parallel", "mixed")
     assert "did you mean 'ipu'" in refuse("--device", "ipv")
 

@@ -92,7 +92,8 @@ def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, t
     said = tensorpress.refuses("model", "plan", model, *budget, "-o", plan)
     assert "The largest ratio" in said and "--offload GB/s lets values wait" in said
     for link in ("16", "a100"):
-        said = tensorpress("model", "plan", model, *budget, "--offload", link, "-o", plan).out
+        arguments = ["--offload", link, "-o", plan, "--force"]
+        said = tensorpress("model", "plan", model, *budget, *arguments).out
         assert b"wait in the host's memory" in said
         written = json.loads(plan.read_text())
         away = [name for name, rule in written["by_name"].items() if rule == {"codec": "offload"}]

@@ -100,9 +100,14 @@ def test_fill_values_are_never_taken_for_numbers(tensorpress, files, arguments, 
 
 
 @pytest.mark.parametrize("name", ARRAY_FILES)
-@pytest.mark.parametrize("arguments", [["decompress", "-o", "y.npy"], ["verify", "x.npy"]])
-def test_a_netcdf_or_hdf5_file_is_no_stream(tensorpress, files, arguments, name):
-    sentence = tensorpress.refuses(*arguments, name)
+def test_a_netcdf_or_hdf5_file_is_written_again_as_such_only(tensorpress, files, name):
+    sentence = tensorpress.refuses("decompress", name, "-o", "y.npy")
+    assert f"'{name}' is a NetCDF or HDF5 file" in sentence and "name the output .nc" in sentence
+
+
+@pytest.mark.parametrize("name", ARRAY_FILES)
+def test_a_netcdf_or_hdf5_file_is_no_stream(tensorpress, files, name):
+    sentence = tensorpress.refuses("verify", "x.npy", name)
     assert f"'{name}' is a" in sentence and "not a .tpz stream" in sentence
     assert "tools read it as it is" in sentence and "compress --var" in sentence
 

@@ -63,7 +63,7 @@ def test_sz3_takes_absolute_bounds_and_decibels_for_doubles(tensorpress, tmp_pat
         "sz3", "-d", "-i", "d.raw", "-z", "d.sz", "-o", "e.raw", *EXTENTS, "-M", "ABS", "1e-5"
     )
     assert np.abs(np.fromfile(tmp_path / "e.raw", "<f8") - raw.ravel()).max() <= 1e-5
-    done = tensorpress("sz3", "-d", "-i", "d.raw", "-z", "d.sz", *EXTENTS, "-M", "PSNR", "80", "-a")
+    done = tensorpress("sz3", "-d", "-i", "d.raw", "-z", "e.sz", *EXTENTS, "-M", "PSNR", "80", "-a")
     psnr = next(
         float(line.split()[1])
         for line in done.out.decode().splitlines()

@@ -185,6 +185,7 @@ def test_table4_puts_measured_beside_published(tensorpress, wave):
             continue
         tensorpress(
             "compress",
+            "--force",
             folder / "wave_12x40x50.f32",
             "--shape",
             "12x40x50",

@@ -43,7 +43,9 @@ def test_fill_values_and_attributes_stay(tensorpress, smooth):
     field = smooth((64, 80))
     field[::5, ::7] = -1e34
     np.save(tensorpress.directory / "x.npy", field)
-    tensorpress("compress", "x.npy", "--rel", "1e-3", "--fill", "-1e34", "--attr", "a=b", "-o", "1.tpz")
+    tensorpress(
+        "compress", "x.npy", "--rel", "1e-3", "--fill", "-1e34", "--attr", "a=b", "-o", "1.tpz"
+    )
     tensorpress("compress", "1.tpz", "--rel", "1e-2", "-o", "2.tpz")
     fields = tensorpress("info", "2.tpz", "--json").json
     assert fields["attributes"]["a"] == "b"

@@ -26,7 +26,7 @@ GROUPS, CLASSES = 5, 32
 @functools.cache
 def tables() -> list[Table]:
     """Tables 0 to 62 of the map."""
-    body = re.search(r"kShapes = \{\{(.*?)\n\}\};", SHAPES.read_text(), re.DOTALL).group(1)
+    body = re.search(r"kShapes = [^{]*\{\{(.*?)\n\}\};", SHAPES.read_text(), re.DOTALL).group(1)
     shapes = []
     for halved, escapes, row in re.findall(r"\{(true|false),\s*\{([^}]*)\},\s*\{([^}]*)\}\}", body):
         frequencies = [0] * 256
