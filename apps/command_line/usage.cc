@@ -89,6 +89,10 @@ std::string no_option(const std::string& argument, const CLI::App& verb) {
   for (const CLI::Option* const option : verb.get_options()) {
     for (const std::string& each : option->get_lnames()) possible.push_back("--" + each);
   }
+  // CLI11 drops the -- and leaves what follows it.
+  if (std::ranges::find(possible, name) != possible.end()) {
+    return "what follows -- are files; options go before it";
+  }
   std::error_code ignored;
   const bool file = std::filesystem::exists(argument, ignored);
   return text("there is no option ", name, did_you_mean(name, possible),

@@ -100,7 +100,7 @@ def test_activations_may_wait_in_the_hosts_memory(tensorpress, model, profile, t
         assert away and written["prediction"]["offloaded_bytes"] > 0
         assert profile("--plan", plan)["saved_bytes"] == written["prediction"]["saved_bytes"]
         step = tmp_path / "step.py"
-        tensorpress("model", "emit", model, "--plan", plan, "-o", step)
+        tensorpress("model", "emit", model, "--plan", plan, "-o", step, "--force")
         assert f'S["{away[0]}"] = to_host({away[0]})' in step.read_text()
 
 
