@@ -76,7 +76,7 @@ def as_output(out: Any) -> tuple[Any, bool]:
     try:
         view = memoryview(out)
     except TypeError:
-        raise TypeError(f"cannot decompress into a {type(out).__name__}") from None
+        raise TypeError(f"cannot decompress into an object of type {type(out).__name__}") from None
     if view.readonly:
         raise ValueError("out is read-only")
     return as_output(np.asarray(view))
@@ -111,8 +111,8 @@ def _as_numpy(array: Any, use: str) -> np.ndarray[Any, Any]:
     except TypeError:
         if not hasattr(array, "__array__"):
             raise TypeError(
-                f"cannot {use} a {type(array).__name__}; pass a NumPy array, a tensor on the "
-                "CPU or a buffer"
+                f"cannot {use} an object of type {type(array).__name__}; pass a NumPy array, a "
+                "tensor on the CPU or a buffer"
             ) from None
         return np.asanyarray(array)
     return np.asarray(view)

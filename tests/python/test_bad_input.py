@@ -29,7 +29,7 @@ ARRAY = waves((16, 16))
         (np.ma.masked_array([1, 2], [True, False], dtype="i2"), "filled"),
         (torch.zeros(3, dtype=torch.int64), "element type"),
         (torch.zeros(3, device="meta"), "torch.Tensor"),
-        ([1.0, 2.0], "cannot compress a list"),
+        ([1.0, 2.0], "cannot compress an object of type list"),
         ("wind.npy", "cannot compress 'wind.npy'.* numpy.load"),
         (pathlib.Path("wind.npy"), "cannot compress 'wind.npy'.* numpy.load"),
         (1.5, "float"),
@@ -174,7 +174,7 @@ def test_a_stream_in_pieces_is_refused():
         (as_strided(np.empty(143, "f4")[127:], (16, 16), (-32, 4)), ValueError, "share memory"),
         (torch.empty(16, 16, dtype=torch.complex64).conj().imag, ValueError, "signs"),
         (np.ma.masked_all((16, 16), "f4"), TypeError, "masked"),
-        ("text", TypeError, "cannot decompress into a str"),
+        ("text", TypeError, "cannot decompress into an object of type str"),
     ],
 )
 def test_an_out_that_does_not_fit_is_refused(out, kind, words):
