@@ -23,7 +23,8 @@ double geometric_mean(double a, double b) {
 }
 
 // A mean square error of at most e^2 is certain at a limit of e, and e^2 / 3 likely; more is gained
-// where values are predicted better than that.
+// where values are predicted better than that. The error grows with the square of the limit, or
+// less, so a few steps come close.
 class PsnrSearch : public LimitSearch {
  public:
   PsnrSearch(double decibels, SearchSpace space)
@@ -37,14 +38,15 @@ class PsnrSearch : public LimitSearch {
     if (space_.width == 0 || !std::isfinite(16 * wanted_) || wanted_ < kSmallestSquare) {
       return limit_;
     }
-    const auto samples = sample_chunks(space_.grid, space_.dtype);
-    double low = root_mean_square_, high = root_mean_square_ * 16;
+    const auto samples = sample_chunks(space_.grid, space_.dtype, 2 * kSampleBytes);
+    const double largest = root_mean_square_ * 16;
+    limit_ = root_mean_square_ * kRootOfThree;
     for (int step = 0; step < kSteps; ++step) {
-      const double middle = geometric_mean(low, high);
-      TRY(const Trial trial, space_.try_limit(middle, samples));
-      (trial.mean_squared_error() <= kMargin * wanted_ ? low : high) = middle;
+      TRY(const Trial trial, space_.try_limit(limit_, samples));
+      const double error = trial.mean_squared_error();
+      const double next = error > 0 ? limit_ * std::sqrt(kMargin * wanted_ / error) : largest;
+      limit_ = std::clamp(next, certain(), largest);
     }
-    if (low > root_mean_square_) limit_ = low;
     return limit_;
   }
 
@@ -60,8 +62,9 @@ class PsnrSearch : public LimitSearch {
   }
 
  private:
-  static constexpr int kSteps = 8;
+  static constexpr int kSteps = 3;
   static constexpr double kMargin = 0.99;
+  static constexpr double kRootOfThree = 1.7320508075688772;  // errors spread evenly
 
   /// With rounding of the squares in mind.
   double certain() const { return space_.width == 0 ? 0 : root_mean_square_ * (1 - 1e-6); }

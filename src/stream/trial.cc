@@ -12,8 +12,6 @@
 namespace tensorpress::stream {
 namespace {
 
-constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
-
 struct Slot {
   explicit Slot(Isa isa) : workspace(isa) {}
   ChunkWorkspace workspace;
@@ -68,11 +66,11 @@ Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const Chu
   return sum;
 }
 
-std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype) {
+std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype, std::uint64_t bytes) {
   const std::uint64_t count = grid.chunk_count();
   if (count == 0) return {};
-  const std::uint64_t bytes = grid.region(0).extent.element_count() * size_of(dtype);
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(kSampleBytes / bytes, 1, count);
+  const std::uint64_t chunk_bytes = grid.region(0).extent.element_count() * size_of(dtype);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(bytes / chunk_bytes, 1, count);
   std::vector<std::uint64_t> chunks;
   for (std::uint64_t i = 0; i < wanted; ++i) chunks.push_back((2 * i + 1) * count / (2 * wanted));
   return chunks;

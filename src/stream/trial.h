@@ -41,8 +41,10 @@ Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const Chu
                         std::span<const std::uint64_t> chunks, const Runner& runner,
                         std::size_t threads, Isa isa);
 
-/// A few chunks spread over the tensor, all of them if it is small.
-std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype);
+inline constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
+/// A few chunks spread over the tensor, of some `bytes` together; all of them if it is small.
+std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype,
+                                         std::uint64_t bytes = kSampleBytes);
 std::vector<std::uint64_t> all_chunks(const ChunkGrid& grid);
 
 }  // namespace tensorpress::stream
