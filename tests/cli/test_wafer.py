@@ -96,7 +96,7 @@ def test_adversarial_fields_give_the_hosts_bytes(tensorpress):
         "sparse": np.where(np.arange(7000) % 101 == 0, 1.0, 0.0).astype("f4"),
         "one": np.array([2.5, 3.5], "f4"),
         "missing": np.where(np.arange(3000) % 7 == 0, np.nan, np.arange(3000)).astype("f4"),
-        "huge": np.array([3e38, -3e38, 1e-40, 0, 5] * 100, "f4"),
+        "huge": np.array([3e38, -3e38, 1e38, 1e-40, 0, 5] * 100, "f4"),
     }
     for name, field in fields.items():
         np.save(tensorpress.directory / f"{name}.npy", field)

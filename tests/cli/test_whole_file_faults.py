@@ -53,13 +53,13 @@ def folder(tensorpress):
 
 
 JOBS = {
-    "netCDF-4": ["compress", "four.nc", "--abs", "1e-3", "-o", "out.nc"],
-    "classic": ["compress", "classic.nc", "--abs", "1e-3", "-o", "out.nc"],
-    "HDF5": ["compress", "in.h5", "--abs", "1e-3", "-o", "out.h5"],
-    "exact": ["compress", "classic.nc", "--abs", "0", "-o", "out.nc"],
-    "undo": ["decompress", "small.nc", "-o", "out.nc"],
-    "decompress": ["decompress", "a.tpz", "-o", "out.nc"],
-    "decompress classic": ["decompress", "a.tpz", "-o", "out.cdf"],
+    "netCDF-4": ["compress", "--force", "four.nc", "--abs", "1e-3", "-o", "out.nc"],
+    "classic": ["compress", "--force", "classic.nc", "--abs", "1e-3", "-o", "out.nc"],
+    "HDF5": ["compress", "--force", "in.h5", "--abs", "1e-3", "-o", "out.h5"],
+    "exact": ["compress", "--force", "classic.nc", "--abs", "0", "-o", "out.nc"],
+    "undo": ["decompress", "--force", "small.nc", "-o", "out.nc"],
+    "decompress": ["decompress", "--force", "a.tpz", "-o", "out.nc"],
+    "decompress classic": ["decompress", "--force", "a.tpz", "-o", "out.cdf"],
 }
 all_jobs = pytest.mark.parametrize("job", JOBS.values(), ids=JOBS.keys())
 
@@ -157,7 +157,7 @@ def test_on_a_full_disk_the_old_file_stays_and_nothing_is_left_behind(
     # A name without an extension would be a .tpz; the disk's file is called `out`.
     link = tensorpress.directory / "link.nc"
     link.symlink_to("disk/out")
-    argv = [tensorpress.path, "compress", name, "--abs", "1e-6", "-o", "link.nc"]
+    argv = [tensorpress.path, "compress", "--force", name, "--abs", "1e-6", "-o", "link.nc"]
     done, content, names = small_disk(argv, folder)
     said = done.stderr.decode()
     assert done.returncode == 2 and "No space left" in said and said.count("\n") == 1, done
