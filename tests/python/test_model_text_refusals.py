@@ -88,7 +88,7 @@ def test_what_is_no_tensor_of_the_text_is_refused_with_its_line():
     assert "an assignment to a part of a tensor" in message
     message = refusal(Around(lambda module, h: h / h.shape[0]))
     assert "the size of an open dimension" in message and "test_model_text_refusals.py" in message
-    assert "conv2d with a bias that is no parameter" in refusal(Around(computed_bias, **own))
+    assert "conv2d with a bias that is not a parameter" in refusal(Around(computed_bias, **own))
     assert ".item()" in refusal(Around(lambda module, h: h * h.sum().item()))
     assert "+ of whole numbers" in refusal(
         nn.Sequential(Added(), nn.Embedding(9, 5), nn.Flatten(1), nn.Linear(35, 5)),

@@ -104,7 +104,7 @@ def test_permissions_links_and_folders_are_respected(path, tmp_path):
     save({"kind": "new"}, link, "exact")
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
     assert load(path) == {"kind": "new"}
-    with pytest.raises(OSError, match="no file that could be replaced"):
+    with pytest.raises(OSError, match="not a file that can be replaced"):
         save({}, tmp_path, "exact")
     missing = tmp_path / "missing" / "run.tpck"
     with pytest.raises(FileNotFoundError) as error:
