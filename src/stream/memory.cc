@@ -1,6 +1,6 @@
-// The public calls of tensorpress/stream.h: whole tensors in memory. Codecs work straight between the
-// caller's buffers, and payloads are checksummed by the codec while they are in cache, so each byte
-// crosses the memory bus once.
+// The public calls of tensorpress/stream.h: whole tensors in memory. Codecs work straight between
+// the caller's buffers, and payloads are checksummed by the codec while they are in cache, so each
+// byte crosses the memory bus once.
 #include <algorithm>
 #include <cstring>
 #include <new>

@@ -20,10 +20,8 @@ Result<TensorView> StreamTensor::read(const Region& region, AlignedBuffer& scrat
   const auto view = MutableTensorView::contiguous(room.data(), dtype(), region.extent);
   ViewSink sink(view);
   // A region is no larger than a chunk of the new stream, whatever the old one's chunks are.
-  RETURN_IF_ERROR(
-      reader_.read_region(region, sink,
-                          {.threads = threads_,
-                           .max_bytes = std::numeric_limits<std::uint64_t>::max()}));
+  RETURN_IF_ERROR(reader_.read_region(
+      region, sink, {.threads = threads_, .max_bytes = std::numeric_limits<std::uint64_t>::max()}));
   return TensorView(view);
 }
 

@@ -1,4 +1,5 @@
-// The tensor inside a stream as a source: what it takes to compress again what was compressed before.
+// The tensor inside a stream as a source: what it takes to compress again what was compressed
+// before.
 #pragma once
 
 #include <memory>
