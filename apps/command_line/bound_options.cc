@@ -77,7 +77,8 @@ void BoundOptions::declare(CLI::App& app, Names names) {
         ->allow_extra_args(false)
         ->group(group);
   }
-  app.add_option("--ratio", ratio_, "the tightest bound that makes samples R times smaller")
+  app.add_option("--ratio", ratio_,
+                 "the tightest bound that makes the file at least R times smaller")
       ->option_text("R")
       ->group(group);
   if (named) {

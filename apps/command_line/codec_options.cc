@@ -13,7 +13,7 @@ void CodecOptions::declare(CLI::App& app) {
   const std::vector<CodecInfo> all = codecs();
   std::string names;
   for (const CodecInfo& info : all) names += text(names.empty() ? "" : "|", info.name);
-  app.add_option("--codec", name_, "how to compress; the first that has the given flags if absent")
+  app.add_option("--codec", name_, "codec; default: the first that accepts your options")
       ->option_text(names);
 
   for (const CodecInfo& info : all) {

@@ -37,8 +37,9 @@ Result<void> check_is_stream(const std::string& path) {
   if (format != files::ArrayFormat::other) {
     const bool classic = format == files::ArrayFormat::netcdf_classic;
     return bad_argument("'", path, "' is ", classic ? "a NetCDF file" : "an HDF5 or netCDF-4 file",
-                        ", not a .tpz stream; ", classic ? "NetCDF's" : "their own",
-                        " tools read it as it is", classic ? "" : ", with our filter or without",
+                        ", not a .tpz stream; ",
+                        classic ? "NetCDF tools read it directly"
+                                : "HDF5 tools read it, with our plugin if it is compressed",
                         ", and tensorpress compress --var NAME makes a .tpz of a variable");
   }
   constexpr std::string_view kZip = "PK\x03\x04";

@@ -1,10 +1,11 @@
-// How far a value may come back from where it was. A bound is a type, never a bare number:
+// How far a value may differ from the original. A bound is a type, never a bare number:
 //   Bound::absolute(1e-3)             every |x' - x| <= 1e-3
 //   Bound::relative(1e-4)             ... <= 1e-4 of the value range, max - min of the finite
 //                                     values that are not fill values
 //   Bound::pointwise_relative(1e-3)   ... <= 1e-3 |x|
 //   Bound::psnr(80)                   the measured peak signal-to-noise ratio is at least 80 dB
-//   Bound::ratio(20)                  the bound whose ratio on samples is 20, then held everywhere
+//   Bound::ratio(20)                  the whole stream is at least 20 times smaller; the bound that
+//                                     reaches it holds everywhere
 #pragma once
 
 #include <string>

@@ -121,8 +121,8 @@ std::string extension_of(const std::string& path) {
 Result<bool> has_npy_header(const std::string& path) {
   const std::string extension = extension_of(path);
   if (extension == ".npz" || extension == ".tpz") {
-    return bad_argument("'", path, "' would hold raw numbers, which is no ", extension,
-                        " file; name a .npy, or give --raw to have it so");
+    return bad_argument("decompressed data cannot go to '", path, "' as a ", extension,
+                        " file; use a .npy name, or --raw to write raw data under this one");
   }
   return path == "-" || extension == ".npy";
 }
