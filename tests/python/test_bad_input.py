@@ -206,7 +206,10 @@ def test_bfloat16_without_ml_dtypes_says_what_to_do(monkeypatch):
 def test_a_verified_original_must_be_the_same_kind():
     with pytest.raises(ValueError, match="f64 16x16 but the stream holds f32"):
         tensorpress.verify(ARRAY.astype("f8"), PACKED)
-    for original, words in [("wind.npy", "'wind.npy'.* numpy.load"), ([1.0], "a list")]:
+    for original, words in [
+        ("wind.npy", "'wind.npy'.* numpy.load"),
+        ([1.0], "an object of type list"),
+    ]:
         with pytest.raises(TypeError, match=f"cannot compare the stream with {words}"):
             tensorpress.verify(original, PACKED)
 
