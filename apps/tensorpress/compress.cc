@@ -103,9 +103,8 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
   auto written = stream::write_stream(codec, *job.source, sink, job.write);
-  if (!written.ok() && written.error().code == ErrorCode::bad_argument &&
-      job.write.bound.earlier_error) {
-    return about(job.name, bad_argument(written.error().message, ": --from-here"));
+  if (!written.ok() && job.write.bound.earlier_error) {
+    return about(job.name, files::with_way_out(earlier_loss(options), written.error()));
   }
   TRY(StreamInfo info, about(job.name, std::move(written)));
   RETURN_IF_ERROR(file->finish());

@@ -1,11 +1,8 @@
 #include "files/earlier_loss.h"
 
-#include <algorithm>
-#include <charconv>
-
-#include "base/cpu.h"
 #include "base/errors.h"
 #include "files/hdf5_filter_settings.h"
+#include "files/provenance.h"
 #include "stream/resolve.h"
 
 namespace tensorpress::files {
@@ -13,13 +10,10 @@ namespace {
 
 /// The bound of each chunk's range that our filter kept; nothing where it has another or is absent.
 std::optional<Hdf5FilterSettings> relative_filter(const NetcdfVariable& variable) {
-  const auto own =
-      std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId}, &StoredFilter::id);
-  if (own == variable.filters.end()) return std::nullopt;
-  auto settings = Hdf5FilterSettings::from_words(own->values);
-  if (!settings.ok() || !settings->bound) return std::nullopt;
-  if (settings->bound->kind() != Bound::Kind::relative) return std::nullopt;
-  return std::move(*settings);
+  auto filter = own_filter(variable.filters);
+  if (!filter.ok() || !*filter || !(*filter)->bound) return std::nullopt;
+  if ((*filter)->bound->kind() != Bound::Kind::relative) return std::nullopt;
+  return *std::move(filter);
 }
 
 /// A chunk had a range of at most w + 2 e when it has one of w now, and the error e was at most a
@@ -36,14 +30,8 @@ Result<std::optional<Bound>> largest_error(stream::TensorSource& source,
     look.bound.fill_values.push_back(*settings.chunk->fill_value);
   }
   look.bound.whole_range = true;
-  TRY(const Isa isa, active_isa());
-  TRY(const Codec codec, Codec::make("dense"));
-  TRY(const auto resolved, stream::resolve_codec(codec, source, look, isa));
-  const std::string_view limit = resolved.codec.parameter("limit");
-  double error = 0;
-  const auto parsed = std::from_chars(limit.data(), limit.data() + limit.size(), error);
-  ENSURE(parsed.ec == std::errc());
-  return std::optional(Bound::absolute(error));
+  TRY(const Bound error, stream::resolve_bound(source, look));
+  return std::optional(error);
 }
 
 std::string in_words(const stream::History& history) {
@@ -63,12 +51,12 @@ Result<stream::History> history_of(NetcdfFile& file, const NetcdfVariable& varia
   return history;
 }
 
-Result<void> count_from_first_values(const NetcdfVariable& variable, const stream::History& history,
+Result<void> count_from_first_values(std::string_view what, const stream::History& history,
                                      const EarlierLoss& loss, stream::BoundOptions& bound) {
   if (history.empty() || loss.from_here || !bound.bound) return {};
   const auto lost = stream::error_of(history);
   if (!lost) {
-    return bad_argument("variable '", variable.path, "' was compressed before, as ",
+    return bad_argument(what, " was compressed before, as ",
                         in_words(history), ", and how much it lost is not known, so '",
                         bound.bound->to_string(),
                         "' against the first values cannot be kept; let the bound count from the "
@@ -76,7 +64,7 @@ Result<void> count_from_first_values(const NetcdfVariable& variable, const strea
                         loss.from_here_name);
   }
   if (bound.bound->kind() == Bound::Kind::psnr) {
-    return bad_argument("variable '", variable.path, "' has lost up to '", lost->to_string(),
+    return bad_argument(what, " has lost up to '", lost->to_string(),
                         "' before, so '", bound.bound->to_string(),
                         "' against the first values cannot be kept; give another bound, or let it "
                         "count from the values as they are now: ",
@@ -86,10 +74,9 @@ Result<void> count_from_first_values(const NetcdfVariable& variable, const strea
   return {};
 }
 
-Error with_way_out(const NetcdfVariable& variable, const EarlierLoss& loss, const Error& error) {
-  const bool of_history = error.code == ErrorCode::bad_argument;
-  return {error.code, text("variable '", variable.path, "': ", error.message,
-                           of_history ? text(": ", loss.from_here_name) : "")};
+Error with_way_out(const EarlierLoss& loss, Error error) {
+  if (error.code == ErrorCode::bad_argument) error.message += text(": ", loss.from_here_name);
+  return error;
 }
 
 }  // namespace tensorpress::files

@@ -20,12 +20,12 @@ struct EarlierLoss {
   std::string from_here_name = "from_here";
 };
 
-/// Makes `bound` count from the first values. The error names the variable, both bounds and the way
-/// out.
-Result<void> count_from_first_values(const NetcdfVariable& variable, const stream::History& history,
+/// Makes `bound` count from the first values of `what`, such as "variable 'SST'". The error names it,
+/// both bounds and the way out.
+Result<void> count_from_first_values(std::string_view what, const stream::History& history,
                                      const EarlierLoss& loss, stream::BoundOptions& bound);
 
-/// A message about a bound that cannot be kept, with the variable and the way out.
-Error with_way_out(const NetcdfVariable& variable, const EarlierLoss& loss, const Error& error);
+/// The error of a bound that cannot be kept against the first values, with the way out.
+Error with_way_out(const EarlierLoss& loss, Error error);
 
 }  // namespace tensorpress::files

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "files/hdf5_filter_settings.h"
+#include "stream/history.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
@@ -75,11 +76,10 @@ bool may_differ(std::string_view attribute);
 /// What a variable says about the lossy steps behind its values.
 struct LossNotes {
   std::optional<Hdf5FilterSettings> filter = {};
-  /// The attribute `tensorpress_history`: every step, that of the filter the last.
-  std::string history = {};
+  stream::History history = {};  // every step, that of the filter the last
 };
 
 /// Steps that the original has behind it already do not count.
-Result<Promise> promise_of(const LossNotes& original, const LossNotes& copy);
+Promise promise_of(const LossNotes& original, const LossNotes& copy);
 
 }  // namespace tensorpress::files

@@ -63,7 +63,7 @@ Result<std::map<std::string, Hdf5AttributeValue>> hdf5_attribute_table(const Hdf
   return table;
 }
 
-std::string hdf5_text_attribute(const Hdf5Functions& hdf5, hid_t object, const char* name) {
+std::string hdf5_text_attribute(const Hdf5Functions& hdf5, hid_t object, std::string_view name) {
   const int count = hdf5.H5Aget_num_attrs(object);
   for (int i = 0; i < count; ++i) {
     const Hdf5Id attribute(hdf5.H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/hdf5_library.h"
@@ -21,6 +22,6 @@ Result<std::map<std::string, Hdf5AttributeValue>> hdf5_attribute_table(const Hdf
                                                                        hid_t file, hid_t object);
 
 /// The text of one attribute; "" where there is none.
-std::string hdf5_text_attribute(const Hdf5Functions& hdf5, hid_t object, const char* name);
+std::string hdf5_text_attribute(const Hdf5Functions& hdf5, hid_t object, std::string_view name);
 
 }  // namespace tensorpress::files

@@ -1,7 +1,6 @@
 #include "files/hdf5_compare.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <set>
@@ -12,9 +11,11 @@
 #include "base/errors.h"
 #include "files/box_size.h"
 #include "files/hdf5_attribute_table.h"
+#include "files/hdf5_dataset.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_library.h"
 #include "files/hdf5_values.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -25,19 +26,6 @@ constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY, whose macro calls into a l
 struct Pair {
   const Hdf5Id& original;
   const Hdf5Id& copy;
-};
-
-struct Space {
-  std::vector<std::uint64_t> extents;
-  std::vector<std::uint64_t> limits;  // what the extents may grow to
-  bool empty = false;                 // no value at all
-  friend bool operator==(const Space&, const Space&) = default;
-};
-
-/// Floats of our codecs as they lie in a file.
-struct Floats {
-  DType dtype = DType::f32;
-  bool swapped = false;
 };
 
 void swap_words(std::size_t size, std::span<std::byte> bytes) {
@@ -141,7 +129,7 @@ class Hdf5Comparison {
     const Hdf5Id type(hdf5_.H5Dget_type(object.get()), hdf5_.H5Tclose);
     ComparedVariable variable = one_sided(path, which);
     variable.type = hdf5_type_name(hdf5_, type.get());
-    variable.extents = space_of(object).extents;
+    variable.extents = space_of(hdf5_, object).extents;
     result_.variables.push_back(std::move(variable));
     return {};
   }
@@ -226,45 +214,11 @@ class Hdf5Comparison {
     return sentences;
   }
 
-  Space space_of(const Hdf5Id& dataset) const {
-    const Hdf5Id space(hdf5_.H5Dget_space(dataset.get()), hdf5_.H5Sclose);
-    const int rank = std::max(hdf5_.H5Sget_simple_extent_ndims(space.get()), 0);
-    std::vector<hsize_t> extents(static_cast<std::size_t>(rank)), limits(extents.size());
-    hdf5_.H5Sget_simple_extent_dims(space.get(), extents.data(), limits.data());
-    return {.extents = {extents.begin(), extents.end()},
-            .limits = {limits.begin(), limits.end()},
-            .empty = hdf5_.H5Sget_simple_extent_npoints(space.get()) <= 0};
-  }
-
-  std::vector<std::uint64_t> chunk_of(const Hdf5Id& dataset, std::size_t rank) const {
-    const Hdf5Id creation(hdf5_.H5Dget_create_plist(dataset.get()), hdf5_.H5Pclose);
-    if (rank == 0 || hdf5_.H5Pget_layout(creation.get()) != H5D_CHUNKED) return {};
-    std::vector<hsize_t> chunk(rank);
-    hdf5_.H5Pget_chunk(creation.get(), static_cast<int>(rank), chunk.data());
-    return {chunk.begin(), chunk.end()};
-  }
-
-  /// Nothing but fill values, of which a file may declare more than can ever be read.
-  bool unwritten(const Hdf5Id& dataset) const {
-    const Hdf5Id creation(hdf5_.H5Dget_create_plist(dataset.get()), hdf5_.H5Pclose);
-    return hdf5_.H5Pget_layout(creation.get()) != H5D_VIRTUAL &&
-           hdf5_.H5Dget_storage_size(dataset.get()) == 0;
-  }
-
   Result<LossNotes> notes_of(const Hdf5Id& dataset) const {
-    LossNotes notes{.history = hdf5_text_attribute(hdf5_, dataset.get(), "tensorpress_history")};
-    const Hdf5Id creation(hdf5_.H5Dget_create_plist(dataset.get()), hdf5_.H5Pclose);
-    const int count = hdf5_.H5Pget_nfilters(creation.get());
-    for (int i = 0; i < count; ++i) {
-      std::vector<unsigned> words(kMaxHdf5Words + 1);
-      std::size_t used = words.size();
-      unsigned flags = 0;
-      const H5Z_filter_t id = hdf5_.H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags,
-                                                   &used, words.data(), 0, nullptr, nullptr);
-      if (id != kHdf5FilterId) continue;
-      words.resize(std::min(used, words.size()));
-      TRY(notes.filter, Hdf5FilterSettings::from_words(words));
-    }
+    LossNotes notes;
+    TRY(notes.history, stream::parse_history(hdf5_text_attribute(hdf5_, dataset.get(),
+                                                                 stream::kHistoryAttribute)));
+    TRY(notes.filter, own_filter(filters_of(hdf5_, dataset)));
     return notes;
   }
 
@@ -285,18 +239,19 @@ class Hdf5Comparison {
   Result<void> compare_datasets(const Pair& datasets, const std::string& path) {
     const Hdf5Id type(hdf5_.H5Dget_type(datasets.original.get()), hdf5_.H5Tclose);
     const Hdf5Id other_type(hdf5_.H5Dget_type(datasets.copy.get()), hdf5_.H5Tclose);
-    const Space space = space_of(datasets.original), other_space = space_of(datasets.copy);
+    const Hdf5Space space = space_of(hdf5_, datasets.original);
+    const Hdf5Space other_space = space_of(hdf5_, datasets.copy);
     ComparedVariable variable;
     variable.path = path;
     variable.type = hdf5_type_name(hdf5_, type.get());
     variable.extents = space.extents;
     variable.bytes_in = hdf5_.H5Dget_storage_size(datasets.original.get());
     variable.bytes_out = hdf5_.H5Dget_storage_size(datasets.copy.get());
-    variable.asked = hdf5_text_attribute(hdf5_, datasets.copy.get(), "tensorpress_bound");
+    variable.asked = hdf5_text_attribute(hdf5_, datasets.copy.get(), kBoundAttribute);
     TRY(variable.differences, compare_attributes(datasets));
     TRY(const LossNotes before, notes_of(datasets.original));
     TRY(const LossNotes after, notes_of(datasets.copy));
-    TRY(variable.promise, promise_of(before, after));
+    variable.promise = promise_of(before, after);
     if (hdf5_.H5Tequal(type.get(), other_type.get()) <= 0) {
       variable.differences.push_back(
           text("its type is ", hdf5_type_name(hdf5_, other_type.get()), " and was ", variable.type,
@@ -312,7 +267,7 @@ class Hdf5Comparison {
           fill_value_of(datasets.copy, type, elements)) {
         variable.differences.emplace_back("its fill value is another one");
       }
-      if (!space.empty && !(unwritten(datasets.original) && unwritten(datasets.copy))) {
+      if (!space.empty && !(is_unwritten(hdf5_, datasets.original) && is_unwritten(hdf5_, datasets.copy))) {
         RETURN_IF_ERROR(compare_values(datasets, type, elements, variable));
       }
     }
@@ -320,31 +275,10 @@ class Hdf5Comparison {
     return {};
   }
 
-  std::optional<Floats> floats_of(const Hdf5Id& type) const {
-    if (hdf5_.H5Tget_class(type.get()) != H5T_FLOAT) return std::nullopt;
-    const H5T_order_t order = hdf5_.H5Tget_order(type.get());
-    constexpr bool kBig = std::endian::native == std::endian::big;
-    Floats floats{.swapped = (order == H5T_ORDER_BE) != kBig};
-    constexpr std::size_t kBiasOfBf16 = 127;
-    switch (hdf5_.H5Tget_size(type.get())) {
-      case 2:
-        floats.dtype = hdf5_.H5Tget_ebias(type.get()) == kBiasOfBf16 ? DType::bf16 : DType::f16;
-        return floats;
-      case 4:
-        floats.dtype = DType::f32;
-        return floats;
-      case 8:
-        floats.dtype = DType::f64;
-        return floats;
-      default:
-        return std::nullopt;
-    }
-  }
-
   Result<void> compare_values(const Pair& datasets, const Hdf5Id& type,
                               const Hdf5Elements& elements, ComparedVariable& variable) {
-    const auto floats = variable.promise.lossy ? floats_of(type) : std::nullopt;
-    const auto chunk = chunk_of(datasets.copy, variable.extents.size());
+    const auto floats = variable.promise.lossy ? floats_of(hdf5_, type) : std::nullopt;
+    const auto chunk = chunk_of(hdf5_, datasets.copy);
     const auto box = boxes_along(variable.extents, chunk, elements.size());
     std::uint64_t different = 0;
     RETURN_IF_ERROR(
@@ -356,7 +290,7 @@ class Hdf5Comparison {
   }
 
   Result<void> compare_box(const Pair& datasets, const Hdf5Id& type, const Hdf5Elements& elements,
-                           const std::optional<Floats>& floats, const ComparedVariable& variable,
+                           const std::optional<Hdf5Floats>& floats, const ComparedVariable& variable,
                            const std::vector<std::uint64_t>& origin,
                            const std::vector<std::uint64_t>& extent, std::uint64_t& different) {
     std::uint64_t count = 1;
@@ -395,7 +329,7 @@ class Hdf5Comparison {
     return different;
   }
 
-  Result<void> measure(const Floats& floats, const ComparedVariable& variable,
+  Result<void> measure(const Hdf5Floats& floats, const ComparedVariable& variable,
                        const std::vector<std::uint64_t>& extent, std::span<std::byte> original,
                        std::span<std::byte> copy) const {
     if (floats.swapped) {

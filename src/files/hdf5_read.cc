@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/errors.h"
+#include "files/hdf5_dataset.h"
 #include "files/hdf5_file.h"
 #include "files/hdf5_library.h"
 #include "files/input_watch.h"
@@ -177,16 +178,12 @@ class Hdf5ArrayFile : public NetcdfFile {
     NetcdfVariable variable;
     variable.path = path;
     const Hdf5Id type(hdf5().H5Dget_type(dataset.get()), hdf5().H5Tclose);
-    const Hdf5Id space(hdf5().H5Dget_space(dataset.get()), hdf5().H5Sclose);
-    const Hdf5Id creation(hdf5().H5Dget_create_plist(dataset.get()), hdf5().H5Pclose);
-    const int rank = hdf5().H5Sget_simple_extent_ndims(space.get());
-    std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(rank, 0)));
-    hdf5().H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
-    variable.extents.assign(extents.begin(), extents.end());
+    const Hdf5Space space = space_of(hdf5(), dataset);
+    variable.extents = space.extents;
     variable.bytes = hdf5().H5Tget_size(type.get());
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      variable.dimensions.push_back(text("dim_", i));
-      variable.bytes *= extents[i];
+    for (const std::uint64_t extent : variable.extents) {
+      variable.dimensions.push_back(text("dim_", variable.dimensions.size()));
+      variable.bytes *= extent;
     }
     const bool floats = hdf5().H5Tget_class(type.get()) == H5T_FLOAT;
     const auto number = number_type(hdf5(), type.get());
@@ -194,21 +191,16 @@ class Hdf5ArrayFile : public NetcdfFile {
                     : *number == NetcdfType::f64 ? "double"
                     : *number == NetcdfType::f32 ? "float"
                                                  : std::string(name_of(*number));
-    const bool known_space = hdf5().H5Sget_simple_extent_npoints(space.get()) > 0;
     if (!floats || !number) {
       variable.refusal = number ? text("holds whole numbers (", variable.type, "), not floats")
                                 : "holds no floats of 2, 4 or 8 bytes";
-    } else if (!known_space) {
+    } else if (space.empty) {
       variable.refusal = "is empty";
-    } else if (extents.size() > kMaxRank) {
+    } else if (variable.extents.size() > kMaxRank) {
       variable.refusal =
-          text("has ", extents.size(), " dimensions; at most ", kMaxRank, " are supported");
+          text("has ", variable.extents.size(), " dimensions; at most ", kMaxRank, " are supported");
     }
-    if (hdf5().H5Pget_layout(creation.get()) == H5D_CHUNKED && rank > 0) {
-      std::vector<hsize_t> chunk(extents.size());
-      hdf5().H5Pget_chunk(creation.get(), rank, chunk.data());
-      variable.chunk_extents.assign(chunk.begin(), chunk.end());
-    }
+    variable.chunk_extents = chunk_of(hdf5(), dataset);
     const auto attributes = attributes_of(dataset);
     add_coordinates_of_variable(attributes, coordinates_);
     if (floats && number) {
@@ -216,26 +208,9 @@ class Hdf5ArrayFile : public NetcdfFile {
     }
     // A scale of other datasets' dimensions.
     variable.coordinate = text_of(attributes, "CLASS") == "DIMENSION_SCALE";
-    add_filters(creation, variable);
+    variable.filters = filters_of(hdf5(), dataset);
     read_provenance(attributes, variable);
     variables_.push_back(std::move(variable));
-  }
-
-  void add_filters(const Hdf5Id& creation, NetcdfVariable& variable) const {
-    const int count = hdf5().H5Pget_nfilters(creation.get());
-    for (int i = 0; i < count; ++i) {
-      StoredFilter filter;
-      filter.values.resize(64);
-      unsigned flags = 0;
-      std::size_t values = filter.values.size();
-      const H5Z_filter_t id =
-          hdf5().H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags, &values,
-                                filter.values.data(), 0, nullptr, nullptr);
-      if (id < 0) continue;
-      filter.id = static_cast<std::uint32_t>(id);
-      filter.values.resize(std::min(values, filter.values.size()));
-      variable.filters.push_back(std::move(filter));
-    }
   }
 
   /// Of a dataset of floats.

@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "files/hdf5_attributes.h"
+#include "files/hdf5_dataset.h"
 #include "files/hdf5_filter_settings.h"
 #include "files/hdf5_library.h"
 #include "files/hdf5_output.h"
@@ -234,11 +235,8 @@ class Hdf5Rewrite {
 
   /// What grows has chunks.
   bool can_be_contiguous(const Hdf5Id& dataset) const {
-    const Hdf5Id space(hdf5_.H5Dget_space(dataset.get()), hdf5_.H5Sclose);
-    const int rank = hdf5_.H5Sget_simple_extent_ndims(space.get());
-    std::vector<hsize_t> now(static_cast<std::size_t>(std::max(rank, 0))), most(now.size());
-    hdf5_.H5Sget_simple_extent_dims(space.get(), now.data(), most.data());
-    return now == most;
+    const Hdf5Space space = space_of(hdf5_, dataset);
+    return space.extents == space.limits;
   }
 
   /// Filters of plugins that are not here cannot be used, and those of HDF5 that we do not name may
@@ -320,10 +318,8 @@ class Hdf5Rewrite {
                            const std::string& path, const PlannedVariable* planned) {
     const Hdf5Id space(hdf5_.H5Dget_space(from.get()), hdf5_.H5Sclose);
     if (hdf5_.H5Sget_simple_extent_npoints(space.get()) == 0) return {};
-    const int rank = hdf5_.H5Sget_simple_extent_ndims(space.get());
-    std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(rank, 0)));
-    hdf5_.H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-    const std::vector<std::uint64_t> extents(dims.begin(), dims.end());
+    const std::vector<std::uint64_t> extents = space_of(hdf5_, from).extents;
+    const auto rank = static_cast<int>(extents.size());
     if (planned == nullptr) RETURN_IF_ERROR(check_count(extents, path));
     const std::size_t element_bytes = hdf5_.H5Tget_size(type.get());
     const auto box =

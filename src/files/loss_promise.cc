@@ -4,25 +4,14 @@
 
 #include "base/errors.h"
 #include "files/file_comparison.h"
-#include "stream/history.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
 
-/// A filter's bound of a range or a PSNR holds for each chunk and is no error that adds up.
-std::optional<Bound> error_of(const Hdf5FilterSettings& filter) {
-  if (!filter.bound) return std::nullopt;
-  const Bound::Kind kind = filter.bound->kind();
-  const bool adds_up = kind == Bound::Kind::absolute || kind == Bound::Kind::pointwise_relative;
-  return adds_up ? filter.bound : std::nullopt;
-}
-
-Result<stream::History> steps_of(const LossNotes& notes) {
-  TRY(stream::History steps, stream::parse_history(notes.history));
-  if (!notes.filter) return steps;
-  stream::HistoryStep own{.codec = notes.filter->codec.name(), .error = error_of(*notes.filter)};
-  // Other tools put our filter onto values without telling the history.
-  if (steps.empty() || steps.back() != own) steps.push_back(std::move(own));
+stream::History steps_of(const LossNotes& notes) {
+  stream::History steps = notes.history;
+  if (notes.filter) add_step(*notes.filter, steps);
   return steps;
 }
 
@@ -41,13 +30,13 @@ std::string values_differ(std::uint64_t count) {
 }
 
 bool may_differ(std::string_view attribute) {
-  return attribute == "history" || attribute == "_NCProperties" || attribute == "REFERENCE_LIST" ||
-         attribute.starts_with("tensorpress_");
+  return attribute == kFileHistory || attribute == "_NCProperties" || attribute == "REFERENCE_LIST" ||
+         is_own_attribute(attribute);
 }
 
-Result<Promise> promise_of(const LossNotes& original, const LossNotes& copy) {
-  TRY(const stream::History before, steps_of(original));
-  TRY(stream::History steps, steps_of(copy));
+Promise promise_of(const LossNotes& original, const LossNotes& copy) {
+  const stream::History before = steps_of(original);
+  stream::History steps = steps_of(copy);
   const bool goes_on =
       before.size() <= steps.size() && std::equal(before.begin(), before.end(), steps.begin());
   if (goes_on)

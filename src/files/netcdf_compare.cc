@@ -13,6 +13,7 @@
 #include "files/input_watch.h"
 #include "files/netcdf_conventions.h"
 #include "files/netcdf_handle.h"
+#include "files/provenance.h"
 
 namespace tensorpress::files {
 namespace {
@@ -151,12 +152,10 @@ class NetcdfComparison {
 
   static Result<LossNotes> notes_of(const NetcdfHandle& file, int id) {
     TRY(const auto attributes, file.attributes(file.id(), id));
-    LossNotes notes{.history = text_of(attributes, "tensorpress_history")};
+    LossNotes notes;
+    TRY(notes.history, stream::parse_history(text_of(attributes, stream::kHistoryAttribute)));
     TRY(const auto filters, file.filters_of(file.id(), id));
-    for (const StoredFilter& filter : filters) {
-      if (filter.id != static_cast<std::uint32_t>(kHdf5FilterId)) continue;
-      TRY(notes.filter, Hdf5FilterSettings::from_words(filter.values));
-    }
+    TRY(notes.filter, own_filter(filters));
     return notes;
   }
 
@@ -177,13 +176,13 @@ class NetcdfComparison {
     variable.path = name;
     variable.type = type.name;
     variable.extents = shape.extents;
-    variable.asked = text_of(notes, "tensorpress_bound");
+    variable.asked = text_of(notes, kBoundAttribute);
     TRY(variable.bytes_in, stored_bytes(0, name));
     TRY(variable.bytes_out, stored_bytes(1, name));
     TRY(variable.differences, compare_attributes(original_id, copy_id));
     TRY(const LossNotes before, notes_of(*original_, original_id));
     TRY(const LossNotes after, notes_of(*copy_, copy_id));
-    TRY(variable.promise, promise_of(before, after));
+    variable.promise = promise_of(before, after);
     if (shape.type != other.type) {
       variable.differences.push_back(text("its type is ", other_type.name, " and was ", type.name));
     } else if (shape.dimensions != other.dimensions || shape.extents != other.extents) {

@@ -35,6 +35,13 @@ struct StoredFilter {
   friend bool operator==(const StoredFilter&, const StoredFilter&) = default;
 };
 
+/// How values are laid down in a file.
+struct Storage {
+  bool contiguous = false;
+  std::vector<StoredFilter> filters = {};
+  friend bool operator==(const Storage&, const Storage&) = default;
+};
+
 struct NetcdfVariable {
   std::string path;  // "TEMP", or "ocean/TEMP" in a group
   std::string type;  // NetCDF's name: "float", "short", "char"
@@ -49,8 +56,8 @@ struct NetcdfVariable {
   std::string refusal;              // why it cannot be compressed; "" when it can
   /// What it lost before, as its attributes and our filter tell (files/provenance.h).
   stream::History history = {};
-  std::string kept_bound = {};      // against the first values: "rel 0.0001"
-  std::string filters_before = {};  // how it was stored before our filter
+  std::optional<Bound> kept_bound = {};        // against the first values
+  std::optional<Storage> stored_before = {};  // before our filter; absent where that is not known
 };
 
 class NetcdfFile {

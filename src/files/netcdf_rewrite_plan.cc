@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <charconv>
 
-#include "base/cpu.h"
 #include "base/errors.h"
 #include "base/portable_math.h"
 #include "files/hdf5_filter_settings.h"
@@ -36,22 +34,11 @@ Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSourc
         "--abs, --rel or --pw-rel");
   }
   if (bound.kind() != Bound::Kind::relative && !options.earlier_error) return bound;
-  TRY(const Isa isa, active_isa());
   const auto boxes = boxes_for({source.shape().extents().begin(), source.shape().extents().end()},
                                size_of(source.dtype()));
   stream::WriteOptions look{.bound = options, .threads = threads};
   TRY(look.chunk_shape, Shape::make(boxes));
-  // All codecs with a bound find the same limit; this one learns nothing else on the way.
-  TRY(const Codec codec, Codec::make("dense"));
-  TRY(const auto resolved, stream::resolve_codec(codec, source, look, isa));
-  if (bound.kind() == Bound::Kind::pointwise_relative) {
-    return Bound::parse(resolved.codec.parameter("bound"));
-  }
-  const std::string_view limit = resolved.codec.parameter("limit");
-  double error = 0;
-  const auto parsed = std::from_chars(limit.data(), limit.data() + limit.size(), error);
-  ENSURE(parsed.ec == std::errc());
-  return Bound::absolute(error);
+  return stream::resolve_bound(source, look);
 }
 
 bool is_exact(const std::optional<Bound>& bound) {
@@ -100,28 +87,18 @@ Result<PlannedVariable> plan_exact(NetcdfFile& file, const NetcdfVariable& varia
   return planned;
 }
 
-/// The step that our filter adds to a history; nothing where it loses nothing.
-void add_step(stream::History& history, const Hdf5FilterSettings& settings) {
-  stream::HistoryStep step{.codec = settings.codec.name()};
-  if (settings.bound && settings.bound->kind() != Bound::Kind::psnr) step.error = settings.bound;
-  if (step.error && step.error->value() == 0) return;
-  history.push_back(std::move(step));
-}
-
 /// What a variable says about itself when our filter has done its work on it.
 Provenance provenance_of(const NetcdfVariable& variable, const Hdf5FilterSettings& settings,
                          const stream::BoundOptions& asked, stream::History history) {
   Provenance provenance{.codec = settings.codec.name(), .bound = asked.bound};
   const bool lost_before = !history.empty() && !asked.earlier_error;
-  add_step(history, settings);
+  if (!is_exact(settings.bound)) history.push_back(step_of(settings));
   // Counted from values that had lost something, it is not the bound against the first ones.
   if (lost_before) provenance.bound = stream::error_of(history);
   provenance.history = std::move(history);
-  const bool again = std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId},
-                                       &StoredFilter::id) != variable.filters.end();
-  provenance.filters_before = !variable.filters_before.empty() ? variable.filters_before
-                              : again                          ? to_text(shuffled_and_deflated())
-                                                               : to_text(storage_of(variable));
+  provenance.stored_before = variable.stored_before     ? *variable.stored_before
+                             : has_own_filter(variable) ? shuffled_and_deflated()
+                                                        : storage_of(variable);
   return provenance;
 }
 
@@ -141,10 +118,11 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   TRY(stream::History history, history_of(file, variable, options.threads));
   // A relative bound is kept already when it is the same share of the same range.
   if (!options.earlier_loss.from_here && !history.empty() && bound.bound && !bound.value_range &&
-      bound.bound->to_string() == variable.kept_bound) {
+      bound.bound == variable.kept_bound) {
     return copied(Treatment::kept_already);
   }
-  RETURN_IF_ERROR(count_from_first_values(variable, history, options.earlier_loss, bound));
+  const std::string name = text("variable '", variable.path, "'");
+  RETURN_IF_ERROR(count_from_first_values(name, history, options.earlier_loss, bound));
   if (is_exact(bound.bound) && !bound.earlier_error) return plan_exact(file, variable);
 
   Hdf5FilterSettings settings{.codec = options.codec, .fill_values = bound.fill_values};
@@ -152,7 +130,8 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   if (bound.bound) {
     auto kept = bound_for(bound, *source, options.threads);
     if (!kept.ok() && bound.earlier_error) {
-      return with_way_out(variable, options.earlier_loss, kept.error());
+      Error error = with_way_out(options.earlier_loss, kept.error());
+      return Error{error.code, text(name, ": ", error.message)};
     }
     TRY(settings.bound, std::move(kept));
     if (bound.earlier_error && settings.bound->value() == 0) return copied(Treatment::kept_already);
@@ -264,18 +243,11 @@ Result<RewritePlan> plan_rewrite(NetcdfFile& file, const RewriteOptions& options
 Result<RewritePlan> plan_restoring(NetcdfFile& file, const RestoreOptions& options) {
   RewritePlan plan{.history_line = options.history_line};
   for (const NetcdfVariable& variable : file.variables()) {
-    const bool ours = std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId},
-                                        &StoredFilter::id) != variable.filters.end();
-    if (!ours) continue;
+    if (!has_own_filter(variable)) continue;
     PlannedVariable planned{.treatment = Treatment::restored,
-                            .storage = shuffled_and_deflated(),
+                            .storage = variable.stored_before.value_or(shuffled_and_deflated()),
                             .chunk_extents = variable.chunk_extents,
                             .only_if_smaller = false};
-    if (!variable.filters_before.empty()) {
-      // What cannot be read there is not known.
-      auto before = parse_storage(variable.filters_before);
-      if (before.ok()) planned.storage = std::move(*before);
-    }
     TRY(const stream::History history, history_of(file, variable, options.threads));
     planned.attributes = history_attributes(history);
     plan.variables[variable.path] = std::move(planned);

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "files/hdf5_filter_settings.h"
 #include "files/netcdf_conventions.h"
 #include "tensorpress/version.h"
 
@@ -15,7 +14,6 @@ namespace tensorpress::files {
 namespace {
 
 constexpr std::string_view kPrefix = "tensorpress_";
-constexpr std::string_view kBoundName = "tensorpress_bound";
 constexpr std::string_view kFiltersName = "tensorpress_filters_before";
 
 struct NamedFilter {
@@ -59,23 +57,39 @@ bool is_nothing(const std::optional<Bound>& error) {
   return error && error->value() == 0;
 }
 
-/// What our filter did to a variable; nothing where it did not lose anything. Bounds of a chunk's
-/// own range and PSNRs are not known as errors here.
-std::optional<stream::HistoryStep> step_of(const std::vector<StoredFilter>& filters) {
-  const auto own = std::ranges::find(filters, std::uint32_t{kHdf5FilterId}, &StoredFilter::id);
-  if (own == filters.end()) return std::nullopt;
-  const auto settings = Hdf5FilterSettings::from_words(own->values);
-  if (!settings.ok()) return stream::HistoryStep{.codec = "unknown"};
-  stream::HistoryStep step{.codec = settings->codec.name()};
-  if (settings->bound && (settings->bound->kind() == Bound::Kind::absolute ||
-                          settings->bound->kind() == Bound::Kind::pointwise_relative)) {
-    step.error = settings->bound;
-  }
-  if (is_nothing(step.error)) return std::nullopt;
-  return step;
+constexpr const char* kUnknownCodec = "unknown";
+
+void erase_steps_without_loss(stream::History& history) {
+  std::erase_if(history, [](const auto& step) { return is_nothing(step.error); });
 }
 
 }  // namespace
+
+Result<std::optional<Hdf5FilterSettings>> own_filter(const std::vector<StoredFilter>& filters) {
+  const auto own = std::ranges::find(filters, std::uint32_t{kHdf5FilterId}, &StoredFilter::id);
+  if (own == filters.end()) return std::optional<Hdf5FilterSettings>();
+  TRY(auto settings, Hdf5FilterSettings::from_words(own->values));
+  return std::optional(std::move(settings));
+}
+
+bool has_own_filter(const NetcdfVariable& variable) {
+  return std::ranges::find(variable.filters, std::uint32_t{kHdf5FilterId}, &StoredFilter::id) !=
+         variable.filters.end();
+}
+
+stream::HistoryStep step_of(const Hdf5FilterSettings& filter) {
+  stream::HistoryStep step{.codec = filter.codec.name()};
+  if (filter.bound && (filter.bound->kind() == Bound::Kind::absolute ||
+                       filter.bound->kind() == Bound::Kind::pointwise_relative)) {
+    step.error = filter.bound;
+  }
+  return step;
+}
+
+void add_step(const Hdf5FilterSettings& filter, stream::History& history) {
+  stream::HistoryStep own = step_of(filter);
+  if (history.empty() || history.back() != own) history.push_back(std::move(own));
+}
 
 bool is_own_attribute(std::string_view name) {
   return name.starts_with(kPrefix);
@@ -101,7 +115,7 @@ NetcdfAttribute number_attribute(std::string name, double value) {
 
 std::vector<NetcdfAttribute> history_attributes(const stream::History& history) {
   stream::History lossy = history;
-  std::erase_if(lossy, [](const auto& step) { return is_nothing(step.error); });
+  erase_steps_without_loss(lossy);
   if (lossy.empty()) return {};
   return {text_attribute(std::string(stream::kHistoryAttribute), to_text(lossy))};
 }
@@ -137,7 +151,7 @@ Result<Storage> parse_storage(std::string_view text) {
 std::vector<NetcdfAttribute> to_attributes(const Provenance& provenance) {
   std::vector<NetcdfAttribute> attributes = {text_attribute("tensorpress_codec", provenance.codec)};
   if (provenance.bound) {
-    attributes.push_back(text_attribute(std::string(kBoundName), provenance.bound->to_string()));
+    attributes.push_back(text_attribute(std::string(kBoundAttribute), provenance.bound->to_string()));
   }
   const auto error = stream::error_of(provenance.history);
   if (error && error->kind() == Bound::Kind::absolute) {
@@ -147,22 +161,26 @@ std::vector<NetcdfAttribute> to_attributes(const Provenance& provenance) {
   for (auto& attribute : history_attributes(provenance.history)) {
     attributes.push_back(std::move(attribute));
   }
-  attributes.push_back(text_attribute(std::string(kFiltersName), provenance.filters_before));
+  attributes.push_back(text_attribute(std::string(kFiltersName), to_text(provenance.stored_before)));
   return attributes;
 }
 
 void read_provenance(const std::vector<NetcdfAttribute>& attributes, NetcdfVariable& variable) {
   const std::string told = text_of(attributes, stream::kHistoryAttribute);
   auto history = stream::parse_history(told);
-  variable.history = history.ok() ? std::move(*history) : stream::History{{.codec = "unknown"}};
-  // Other tools may have put our filter onto values that carry a history.
-  const auto step = step_of(variable.filters);
-  if (step && (variable.history.empty() || variable.history.back() != *step)) {
-    variable.history.push_back(*step);
+  variable.history = history.ok() ? std::move(*history) : stream::History{{.codec = kUnknownCodec}};
+  const auto filter = own_filter(variable.filters);
+  if (!filter.ok()) {
+    variable.history.push_back({.codec = kUnknownCodec});
+  } else if (*filter) {
+    add_step(**filter, variable.history);
   }
-  std::erase_if(variable.history, [](const auto& each) { return is_nothing(each.error); });
-  variable.kept_bound = text_of(attributes, kBoundName);
-  variable.filters_before = text_of(attributes, kFiltersName);
+  erase_steps_without_loss(variable.history);
+  const auto bound = Bound::parse(text_of(attributes, kBoundAttribute));
+  if (bound.ok()) variable.kept_bound = *bound;
+  const std::string before = text_of(attributes, kFiltersName);
+  auto storage = parse_storage(before);
+  if (!before.empty() && storage.ok()) variable.stored_before = std::move(*storage);
 }
 
 stream::History history_when_packed(stream::History history, const NetcdfNotes& notes,
@@ -172,7 +190,7 @@ stream::History history_when_packed(stream::History history, const NetcdfNotes& 
   const double largest = scale * std::exp2(8.0 * static_cast<double>(size_of(notes.type))) +
                          std::abs(notes.number("add_offset").value_or(0));
   const double rounding = largest * std::exp2(dtype == DType::f64 ? -50 : -22);
-  std::erase_if(history, [](const auto& step) { return is_nothing(step.error); });
+  erase_steps_without_loss(history);
   const auto error = stream::error_of(history);
   const bool absolute = error && error->kind() == Bound::Kind::absolute;
   if (history.empty() ? rounding < scale / 2 : absolute && error->value() + rounding < scale / 2) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/hdf5_filter_settings.h"
 #include "files/netcdf_file.h"
 #include "stream/history.h"
 
@@ -21,6 +22,9 @@ namespace tensorpress::files {
 
 /// Numbers of HDF5's own filters, which never change.
 inline constexpr std::uint32_t kDeflateFilter = 1, kShuffleFilter = 2, kFletcherFilter = 3;
+
+/// The attribute with the bound that a user gave.
+inline constexpr std::string_view kBoundAttribute = "tensorpress_bound";
 
 bool is_own_attribute(std::string_view name);
 void erase_own_attributes(std::vector<NetcdfAttribute>& attributes);
@@ -30,11 +34,17 @@ NetcdfAttribute number_attribute(std::string name, double value);
 /// An empty history has none.
 std::vector<NetcdfAttribute> history_attributes(const stream::History& history);
 
-struct Storage {
-  bool contiguous = false;
-  std::vector<StoredFilter> filters = {};
-  friend bool operator==(const Storage&, const Storage&) = default;
-};
+/// What our filter, if it is among these, was told; the error says what is wrong with its words.
+Result<std::optional<Hdf5FilterSettings>> own_filter(const std::vector<StoredFilter>& filters);
+/// Whether it is.
+bool has_own_filter(const NetcdfVariable& variable);
+
+/// What our filter does to values. Bounds of a chunk's own range and PSNRs hold for each chunk and
+/// are not errors that add up.
+stream::HistoryStep step_of(const Hdf5FilterSettings& filter);
+/// Adds the filter's step unless the history ends in it: other tools put our filter onto values
+/// without telling the history.
+void add_step(const Hdf5FilterSettings& filter, stream::History& history);
 
 std::string to_text(const Storage& storage);
 /// From anybody's text.
@@ -45,12 +55,12 @@ struct Provenance {
   /// Absent where no bound is kept against the first values.
   std::optional<Bound> bound = {};
   stream::History history = {};
-  std::string filters_before = {};
+  Storage stored_before = {};
 };
 std::vector<NetcdfAttribute> to_attributes(const Provenance& provenance);
 
 /// Fills in what attributes and filters of a variable tell about earlier compression: `history`,
-/// `kept_bound` and `filters_before`.
+/// `kept_bound` and `stored_before`. What cannot be read there is not known.
 void read_provenance(const std::vector<NetcdfAttribute>& attributes, NetcdfVariable& variable);
 
 /// What remains of a history when values of type `dtype` are packed again as whole numbers: nothing

@@ -129,6 +129,8 @@ class Resolution::State {
 
  private:
   Result<void> take_limit(double limit) {
+    TRY(resolved_.bound, kept_bound());
+    resolved_.limit = limit;
     TRY(const Codec unlearned, with_limit(limit));
     TRY(resolved_.codec, learn(unlearned));
     return {};
@@ -364,6 +366,17 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& sour
   TRY(Resolution resolution, Resolution::begin(codec, source, options, look));
   RETURN_IF_ERROR(resolution.settle());
   return resolution.resolved();
+}
+
+Result<Bound> resolve_bound(TensorSource& source, const WriteOptions& options) {
+  TRY(const Isa isa, active_isa());
+  // All codecs with a bound find the same limit; this one learns nothing else on the way.
+  TRY(const Codec codec, Codec::make("dense"));
+  TRY(const auto resolved, resolve_codec(codec, source, options, isa));
+  ENSURE(resolved.bound.has_value());
+  return resolved.bound->kind() == Bound::Kind::pointwise_relative
+             ? *resolved.bound
+             : Bound::absolute(resolved.limit);
 }
 
 }  // namespace tensorpress::stream

@@ -22,6 +22,10 @@ inline constexpr std::uint64_t kResolvedParameterBytes = 8192;
 
 struct ResolvedCodec {
   Codec codec;
+  /// What the codec keeps, where it keeps a bound. A point-wise one is against the values it is
+  /// given, the others are against the first values.
+  std::optional<Bound> bound = {};
+  double limit = 0;                   // the same as an error of each value, or of its logarithm
   std::vector<ChunkHint> hints = {};  // of every chunk, when all were looked at
 };
 
@@ -74,6 +78,10 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
 /// The same, and the source is asked for its shape and type only.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
                                     const WriteOptions& options, DataLook& look);
+
+/// What a stream of these values would promise for each of them, whatever its codec: an absolute
+/// bound, or a point-wise one where that was asked for. Not for a PSNR or a ratio.
+Result<Bound> resolve_bound(TensorSource& source, const WriteOptions& options);
 
 /// Whether resolve_codec has to read the source.
 bool needs_the_data(const Codec& codec, const BoundOptions& options);

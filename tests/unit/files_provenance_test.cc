@@ -91,7 +91,7 @@ TEST(Provenance, AttributesSayWhatWasDone) {
       to_attributes(Provenance{.codec = "dense",
                                .bound = Bound::relative(0.001),
                                .history = {{.codec = "dense", .error = Bound::absolute(0.25)}},
-                               .filters_before = "none"});
+                               .stored_before = {}});
   EXPECT_EQ(text_of(attributes, "tensorpress_codec"), "dense");
   EXPECT_EQ(text_of(attributes, "tensorpress_bound"), "rel 0.001");
   EXPECT_EQ(text_of(attributes, "tensorpress_history"), "dense abs 0.25");
