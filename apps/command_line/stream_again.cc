@@ -4,8 +4,8 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/parameters.h"
-#include "files/byte_files.h"
-#include "stream/history.h"
+#include "files/bytes/byte_files.h"
+#include "stream/container/history.h"
 #include "stream/stream_tensor.h"
 
 namespace tensorpress::cli {

@@ -1,8 +1,8 @@
 #include "variable_source.h"
 
 #include "base/errors.h"
-#include "files/provenance.h"
-#include "stream/history.h"
+#include "files/rewriting/provenance.h"
+#include "stream/container/history.h"
 
 namespace tensorpress::cli {
 
