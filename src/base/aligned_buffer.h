@@ -1,4 +1,5 @@
-// Uninitialized memory aligned to 64 bytes, reused between calls: it grows and never shrinks.
+// Uninitialized memory aligned to 64 bytes, reused between calls: it grows and never shrinks. Under
+// AddressSanitizer what lies behind the bytes that were asked for last is out of bounds.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,18 @@
 #include <memory>
 #include <new>
 #include <span>
+
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+#    define TENSORPRESS_ADDRESS_SANITIZER
+#  endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(TENSORPRESS_ADDRESS_SANITIZER)
+#  include <sanitizer/asan_interface.h>
+#else
+#  define ASAN_POISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#  define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#endif
 
 namespace tensorpress {
 
@@ -27,6 +40,8 @@ class AlignedBuffer {
       memory_.reset(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment})));
       size_ = bytes;
     }
+    ASAN_UNPOISON_MEMORY_REGION(memory_.get(), bytes);
+    ASAN_POISON_MEMORY_REGION(memory_.get() + bytes, size_ - bytes);
     return {memory_.get(), bytes};
   }
   template <class T>

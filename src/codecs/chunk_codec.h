@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/cpu.h"
+#include "codecs/workspace_memory.h"
 #include "kernels/checksum/checksum.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"
@@ -45,7 +45,8 @@ struct ChunkWorkspace {
   /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller
   /// resets it.
   Checksum checksum;
-  std::array<AlignedBuffer, 16> buffers;
+  /// The named buffers of the codecs that worked here.
+  WorkspaceMemory memory;
 };
 
 struct CompressedChunk {

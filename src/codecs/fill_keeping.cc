@@ -9,6 +9,10 @@
 namespace tensorpress {
 namespace {
 
+struct FillBuffers {
+  AlignedBuffer elements;  // of a chunk with gaps between its rows
+};
+
 class FillKeepingCodec : public ChunkCodec {
  public:
   FillKeepingCodec(std::unique_ptr<ChunkCodec> codec, std::span<const double> fill_values)
@@ -45,7 +49,8 @@ class FillKeepingCodec : public ChunkCodec {
     std::vector<double> stored;
     for (const double fill : fill_values_) stored.push_back(as_stored(fill, chunk.dtype));
     const auto count = static_cast<std::size_t>(chunk.element_count());
-    const std::byte* const elements = contiguous_elements(chunk, workspace.buffers[0]);
+    const std::byte* const elements =
+        contiguous_elements(chunk, workspace.memory.of<FillBuffers>().elements);
     return with_type(chunk.dtype, [&](auto type) {
       using T = decltype(type);
       for (std::size_t i = 0; i < count; ++i) {

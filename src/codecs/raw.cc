@@ -9,6 +9,10 @@
 namespace tensorpress {
 namespace {
 
+struct RawBuffers {
+  AlignedBuffer swapped;  // on big-endian machines
+};
+
 constexpr bool kBigEndian = std::endian::native == std::endian::big;
 
 // Native elements to little-endian ones or back, in place.
@@ -40,7 +44,7 @@ Result<void> decompress_raw(std::span<const std::byte> input, const MutableTenso
   }
   const std::byte* elements = input.data();
   if constexpr (kBigEndian) {
-    const auto copy = workspace.buffers[0].reserve(input.size());
+    const auto copy = workspace.memory.of<RawBuffers>().swapped.reserve(input.size());
     std::memcpy(copy.data(), input.data(), input.size());
     swap_if_big_endian(copy.data(), chunk.element_count(), size_of(chunk.dtype));
     elements = copy.data();

@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/chunk_coding.h"
+#include "codecs/bounded/elements.h"
 
 namespace tensorpress::bounded {
 namespace {
@@ -42,8 +43,8 @@ class BoundedCodec final : public ChunkCodec {
     if (chunk.is_contiguous()) {
       return decompress_chunk(*coder_, parameters_, input, with_an_axis(chunk), workspace);
     }
-    const auto elements =
-        workspace.buffers[0].reserve(static_cast<std::size_t>(chunk.byte_count()));
+    const auto elements = workspace.memory.of<ElementBuffers>().elements.reserve(
+        static_cast<std::size_t>(chunk.byte_count()));
     const auto contiguous =
         MutableTensorView::contiguous(elements.data(), chunk.dtype, chunk.shape);
     RETURN_IF_ERROR(decompress_chunk(*coder_, parameters_, input, contiguous, workspace));

@@ -70,17 +70,17 @@ class ChunkCompression {
 
  private:
   void load(const TensorView& chunk) {
-    elements_ = contiguous_elements(chunk, workspace_.buffers[kElements]);
+    elements_ = contiguous_elements(chunk, buffers_.elements);
     if constexpr (std::is_same_v<Element, Value>) {
       if (reinterpret_cast<std::uintptr_t>(elements_) % alignof(Value) == 0) {
         values_ = {reinterpret_cast<const Value*>(elements_), count_};
       } else {
-        const auto values = workspace_.buffers[kValues].reserve_as<Value>(count_);
+        const auto values = buffers_.values.reserve_as<Value>(count_);
         std::memcpy(values.data(), elements_, count_ * sizeof(Value));
         values_ = values;
       }
     } else {
-      const auto values = workspace_.buffers[kValues].reserve_as<Value>(count_);
+      const auto values = buffers_.values.reserve_as<Value>(count_);
       load_elements(chunk.dtype, elements_, sizeof(Element), count_, values.data());
       values_ = values;
     }
@@ -134,7 +134,7 @@ class ChunkCompression {
   }
 
   void take_out_specials() {
-    const auto mask = workspace_.buffers[kMask].reserve_as<std::uint8_t>(count_);
+    const auto mask = buffers_.mask.reserve_as<std::uint8_t>(count_);
     const bool zeros_too = parameters_.pointwise();
     std::vector<ElementBits> special;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -149,7 +149,7 @@ class ChunkCompression {
     write_special_values(special, sizeof(Element), specials_);
     holes_ = holes_of(mask);
 
-    const auto clean = workspace_.buffers[kClean].reserve_as<Value>(count_);
+    const auto clean = buffers_.clean.reserve_as<Value>(count_);
     std::ranges::copy(values_, clean.begin());
     fill_holes(clean, std::span<const Hole>(holes_));
     values_ = clean;
@@ -213,7 +213,7 @@ class ChunkCompression {
 
   std::optional<CompressedChunk> code_logarithms(std::span<std::byte> output) {
     flags_ |= kCoded;
-    const auto mask = workspace_.buffers[kMask].reserve_as<std::uint8_t>(count_);
+    const auto mask = buffers_.mask.reserve_as<std::uint8_t>(count_);
     bool negative = false;
     for (std::size_t i = 0; i < count_; ++i) {
       mask[i] = values_[i] < Value{0} ? 1 : 0;
@@ -322,6 +322,7 @@ class ChunkCompression {
   const FieldCoder& coder_;
   const Parameters& parameters_;
   ChunkWorkspace& workspace_;
+  ElementBuffers& buffers_ = workspace_.memory.of<ElementBuffers>();
   Shape shape_;
   std::size_t count_;
   const std::byte* elements_ = nullptr;  // as they are, contiguous

@@ -33,7 +33,7 @@ class ChunkDecompression {
     std::vector<ElementBits> special;
     std::vector<Hole> holes;
     if ((flags & kSpecials) != 0) {
-      const auto mask = workspace_.buffers[kMask].reserve_as<std::uint8_t>(count_);
+      const auto mask = buffers_.mask.reserve_as<std::uint8_t>(count_);
       RETURN_IF_ERROR(read_mask(reader, shape_, mask));
       holes = holes_of(mask);
       std::size_t count = 0;
@@ -91,7 +91,7 @@ class ChunkDecompression {
       }
     }
     const bool in_place = !values.empty();
-    if (!in_place) values = workspace_.buffers[kValues].reserve_as<Value>(count_);
+    if (!in_place) values = buffers_.values.reserve_as<Value>(count_);
     RETURN_IF_ERROR(decode(reader, flags, values));
     if (!in_place) {
       for (std::size_t i = 0; i < count_; ++i) {
@@ -108,7 +108,7 @@ class ChunkDecompression {
   Result<void> decode_logarithms(ByteReader& reader, std::uint8_t flags,
                                  std::span<const std::uint8_t> negative, std::byte* elements) {
     TRY(const auto patches, patches_of(reader, flags));
-    const auto logarithms = workspace_.buffers[kValues].template reserve_as<Log>(count_);
+    const auto logarithms = buffers_.values.template reserve_as<Log>(count_);
     RETURN_IF_ERROR(decode(reader, flags, logarithms));
     for (std::size_t i = 0; i < count_; ++i) {
       const double magnitude = portable_exp2(static_cast<double>(logarithms[i]));
@@ -146,6 +146,7 @@ class ChunkDecompression {
   const FieldCoder& coder_;
   const Parameters& parameters_;
   ChunkWorkspace& workspace_;
+  ElementBuffers& buffers_ = workspace_.memory.of<ElementBuffers>();
   Shape shape_;
   std::size_t count_;
 };

@@ -26,9 +26,12 @@ enum Flag : std::uint8_t {
   kHalfLimit = 64,   // the coder kept half of the limit
 };
 
-// Which workspace buffer serves what; the coder has those from kFirstCoderBuffer on.
-enum Buffer : std::size_t { kElements, kValues, kClean, kMask };
-static_assert(kMask < kFirstCoderBuffer);
+struct ElementBuffers {
+  AlignedBuffer elements;  // of a chunk with gaps between its rows
+  AlignedBuffer values;    // as the coder takes them: floats of a half type, logarithms
+  AlignedBuffer clean;     // values with the holes filled
+  AlignedBuffer mask;
+};
 
 template <class T>
 void store_element(ElementBits bits, std::byte* to) {

@@ -1,6 +1,6 @@
 // What an error-bounded codec has to write: the coding of one clean chunk. Everything else that a
 // bound needs (special values, fill values, types, point-wise bounds, raw chunks) is done once for
-// all of them by BoundedChunkCodec, which calls these.
+// all of them by bounded_codec.cc, which calls these.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,6 @@ struct Field {
   bool has_zeros = false;  // some value outside the holes is exactly 0 and must come back as 0
 };
 
-/// Which of ChunkWorkspace::buffers belong to whom.
-inline constexpr std::size_t kFirstCoderBuffer = 4;
-
 class FieldCoder {
  public:
   virtual ~FieldCoder() = default;
@@ -43,7 +40,7 @@ class FieldCoder {
   /// Codes `field` so that every value outside the holes comes back as a T at most `bound` away,
   /// and zeros as zeros; what cannot be kept is stored as it is. `bound` is a normal number of T of
   /// at most a sixteenth of T's largest. Returns the bytes written, or nothing when they do not fit
-  /// into `output`. The same bytes for every workspace.isa. Uses buffers from kFirstCoderBuffer on.
+  /// into `output`. The same bytes for every workspace.isa.
   virtual std::optional<std::size_t> encode(const Field<float>& field, double bound,
                                             std::span<std::byte> output,
                                             ChunkWorkspace& workspace) const = 0;

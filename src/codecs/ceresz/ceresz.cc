@@ -78,6 +78,10 @@ std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
   return 1 + blocks + done.bytes;
 }
 
+struct DecoderBuffers {
+  AlignedBuffer stage;  // blocks on their way past the cache
+};
+
 /// Decodes whole blocks straight into `values`, past the cache if wanted.
 template <class T>
 Progress decode_whole(const std::uint8_t* widths, std::span<const std::byte> payload,
@@ -93,8 +97,8 @@ Progress decode_whole(const std::uint8_t* widths, std::span<const std::byte> pay
                                    values.data());
   }
   const auto copy = kernels::stream_copy(workspace.isa);
-  const auto stage = workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<T>(
-      kStagedBlocks * kBlockValues);
+  const auto stage =
+      workspace.memory.of<DecoderBuffers>().stage.reserve_as<T>(kStagedBlocks * kBlockValues);
   Progress done;
   while (done.blocks < blocks) {
     const std::size_t wanted = std::min(kStagedBlocks, blocks - done.blocks);

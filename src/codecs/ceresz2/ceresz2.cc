@@ -75,7 +75,7 @@ unsigned escape_bits_of(std::span<const T> values, const Quantizer<T>& quantizer
 }
 
 template <class T>
-struct EncoderMemory {
+struct alignas(64) EncoderMemory {
   Word<T> differences[kBatch * kBlockValues];
   std::byte packed[kBatch * kPackedRoom<T>];
   std::uint32_t words[kBatch];
@@ -92,8 +92,7 @@ std::optional<std::size_t> encode_chunk(std::span<const T> values, double bound,
   const auto quantizer = kernels::bitplane::make_quantizer<T>(bound, slack);
   const auto table = book.pack_table();
   const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(workspace.isa);
-  auto& memory =
-      workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<EncoderMemory<T>>(1)[0];
+  auto& memory = workspace.memory.of<EncoderMemory<T>>();
   const unsigned escape_bits = escape_bits_of<T>(values, quantizer, kernel, memory.differences);
   std::vector<std::uint32_t> outliers;
   std::size_t used = kHeadBytes;
@@ -173,7 +172,7 @@ Result<Parts> split(std::span<const std::byte> input, std::size_t values,
 }
 
 template <class T>
-struct DecoderMemory {
+struct alignas(64) DecoderMemory {
   Word<T> differences[kBatch * kBlockValues];
   T values[kBatch * kBlockValues];
   std::byte tail[2 * kPackedRoom<T>];
@@ -283,8 +282,7 @@ Result<void> decode_chunk(std::span<const std::byte> input, double bound, const 
   TRY(const Parts parts, split(input, values.size(), sizeof(T)));
   const auto quantizer = kernels::bitplane::make_quantizer<T>(bound, parts.slack);
   const BlockCoding<T> kernel = kernels::huffman::block_coding<T>(workspace.isa);
-  auto& memory =
-      workspace.buffers[bounded::kFirstCoderBuffer].template reserve_as<DecoderMemory<T>>(1)[0];
+  auto& memory = workspace.memory.of<DecoderMemory<T>>();
   BlockWalk<T> walk(parts.blocks, memory.tail);
   const std::size_t blocks = (values.size() + kBlockValues - 1) / kBlockValues;
   typename BlockWalk<T>::Batch batch;

@@ -34,7 +34,9 @@ constexpr double kSmallestMeanSquare = 1e-30;
 constexpr double kSummationShare = 1e-9;
 
 // Which workspace buffer serves what.
-enum Buffer : std::size_t { kRows, kValues, kStored, kReconstructed, kElements };
+struct ChopBuffers {
+  AlignedBuffer rows, values, stored, reconstructed, elements;
+};
 
 class DctChop final : public ChunkCodec {
  public:
@@ -133,7 +135,8 @@ std::optional<double> DctChop::compress_by_parseval(const TensorView& chunk,
                                                     ChunkWorkspace& workspace) const {
   const SlabWalk slabs(geometry, false);
   const auto kernel = block_kernel(geometry, workspace.isa);
-  const auto values = workspace.buffers[kValues].reserve_as<float>(slabs.most_values());
+  const auto values =
+      workspace.memory.of<ChopBuffers>().values.reserve_as<float>(slabs.most_values());
   const auto* const elements = reinterpret_cast<const float*>(chunk.data);
   kernels::Energy energy;
   for (std::uint64_t i = 0; i < slabs.count(); ++i) {
@@ -172,11 +175,14 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
   const auto half = half_kernel(workspace.isa);
   std::optional<MatmulForm> matrices;
   if (matmul) matrices.emplace(geometry, parameters_, workspace.isa);
-  const auto rows = workspace.buffers[kRows].reserve_as<float>(slabs.most_elements());
-  const auto values = workspace.buffers[kValues].reserve_as<float>(slabs.most_values());
-  const auto stored = workspace.buffers[kStored].reserve_as<std::uint16_t>(slabs.most_values());
+  const auto rows =
+      workspace.memory.of<ChopBuffers>().rows.reserve_as<float>(slabs.most_elements());
+  const auto values =
+      workspace.memory.of<ChopBuffers>().values.reserve_as<float>(slabs.most_values());
+  const auto stored =
+      workspace.memory.of<ChopBuffers>().stored.reserve_as<std::uint16_t>(slabs.most_values());
   const auto reconstructed =
-      workspace.buffers[kReconstructed].reserve_as<float>(slabs.most_elements());
+      workspace.memory.of<ChopBuffers>().reconstructed.reserve_as<float>(slabs.most_elements());
   double squared_error = 0;
   for (std::uint64_t i = 0; i < slabs.count(); ++i) {
     const Slab slab = slabs[i];
@@ -207,7 +213,7 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
 
 Result<CompressedChunk> DctChop::compress(const TensorView& given, std::span<std::byte> output,
                                           ChunkWorkspace& workspace) const {
-  const TensorView chunk = plain_floats(given, workspace.buffers[kElements]);
+  const TensorView chunk = plain_floats(given, workspace.memory.of<ChopBuffers>().elements);
   const Geometry geometry = Geometry::of(chunk.shape, parameters_);
   const std::uint64_t bytes = coded_bytes(geometry);
   if (output.size() < std::min(bytes, chunk.byte_count())) {
@@ -268,11 +274,12 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
   const std::size_t value_bytes = size_of(parameters_.coefficients);
   const bool in_place = !halves() && std::endian::native == std::endian::little &&
                         reinterpret_cast<std::uintptr_t>(input.data()) % alignof(float) == 0;
-  const auto rows = workspace.buffers[kRows].reserve_as<float>(direct ? 0 : slabs.most_elements());
-  const auto values =
-      workspace.buffers[kValues].reserve_as<float>(in_place ? 0 : slabs.most_values());
-  const auto stored =
-      workspace.buffers[kStored].reserve_as<std::uint16_t>(halves() ? slabs.most_values() : 0);
+  const auto rows =
+      workspace.memory.of<ChopBuffers>().rows.reserve_as<float>(direct ? 0 : slabs.most_elements());
+  const auto values = workspace.memory.of<ChopBuffers>().values.reserve_as<float>(
+      in_place ? 0 : slabs.most_values());
+  const auto stored = workspace.memory.of<ChopBuffers>().stored.reserve_as<std::uint16_t>(
+      halves() ? slabs.most_values() : 0);
   for (std::uint64_t i = 0; i < slabs.count(); ++i) {
     const Slab slab = slabs[i];
     const auto piece = input.subspan(static_cast<std::size_t>(slab.first_value) * value_bytes,

@@ -25,8 +25,9 @@ constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 constexpr double kLorenzoAdvantage = 0.93;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-// Behind the buffers of the predictors, which do not run at the same time.
-constexpr std::size_t kOtherBytes = 15;
+struct ChoiceBuffers {
+  AlignedBuffer other;  // what the second predictor wrote
+};
 
 class Dense final : public bounded::TypedFieldCoder<Dense> {
  public:
@@ -67,8 +68,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                            const std::optional<LorenzoPlan>& plan,
                                            std::span<std::byte> output,
                                            ChunkWorkspace& workspace) const {
-    const auto other =
-        workspace.buffers[kOtherBytes].reserve(interpolated ? *interpolated - 1 : output.size());
+    const auto other = workspace.memory.of<ChoiceBuffers>().other.reserve(
+        interpolated ? *interpolated - 1 : output.size());
     const auto predicted = by_lorenzo(field, bound, plan, other, workspace);
     if (!predicted) return interpolated;
     std::ranges::copy(other.first(*predicted), output.begin());

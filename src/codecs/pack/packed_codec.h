@@ -25,6 +25,13 @@ std::span<std::byte> place_for(const MutableTensorView& chunk, DType as, Aligned
 double squared_difference(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b,
                           Isa isa);
 
+struct PackBuffers {
+  AlignedBuffer elements;  // in one piece, as they are packed
+  AlignedBuffer unpacked;
+  AlignedBuffer decoded;    // in the chunk's own type
+  AlignedBuffer originals;  // in one piece, in the chunk's own type
+};
+
 template <class Options>
 class PackedCodec final : public ChunkCodec {
  public:
@@ -55,7 +62,8 @@ class PackedCodec final : public ChunkCodec {
                           std::min(bytes, chunk.byte_count()), " are needed");
     }
     if (bytes >= chunk.byte_count()) return compress_raw(chunk, output, workspace);
-    const auto elements = elements_of(chunk, as, workspace.buffers[0]);
+    auto& buffers = workspace.memory.of<PackBuffers>();
+    const auto elements = elements_of(chunk, as, buffers.elements);
     const Options options = for_chunk_ == nullptr ? options_ : for_chunk_(options_, workspace);
     if (!pack(workspace.isa, as, elements, options, output.data())) {
       if (output.size() < chunk.byte_count()) return CompressedChunk{chunk.byte_count(), true, 0};
@@ -63,17 +71,17 @@ class PackedCodec final : public ChunkCodec {
     }
     workspace.checksum.update(output.first(static_cast<std::size_t>(bytes)));
     if (exact_) return CompressedChunk{.bytes = bytes};
-    const auto back = workspace.buffers[1].reserve(elements.size());
+    const auto back = buffers.unpacked.reserve(elements.size());
     unpack(workspace.isa, as, output.data(), options, back, false);
     if (as == chunk.dtype) {
       return CompressedChunk{
           .bytes = bytes, .squared_error = squared_difference(as, elements, back, workspace.isa)};
     }
     // In the chunk's own type, of which the elements are roundings.
-    const auto wide = workspace.buffers[2].reserve(static_cast<std::size_t>(chunk.byte_count()));
+    const auto wide = buffers.decoded.reserve(static_cast<std::size_t>(chunk.byte_count()));
     const auto decoded = MutableTensorView::contiguous(wide.data(), chunk.dtype, chunk.shape);
-    store_elements_of(back, as, decoded, workspace.buffers[3]);
-    const auto original = elements_of(chunk, chunk.dtype, workspace.buffers[3]);
+    store_elements_of(back, as, decoded, buffers.originals);
+    const auto original = elements_of(chunk, chunk.dtype, buffers.originals);
     return CompressedChunk{
         .bytes = bytes,
         .squared_error = squared_difference(chunk.dtype, original, wide, workspace.isa)};
@@ -93,10 +101,11 @@ class PackedCodec final : public ChunkCodec {
     if constexpr (std::is_same_v<Options, QuantizeOptions>) {
       RETURN_IF_ERROR(check_groups(input.data(), chunk.element_count(), options_));
     }
-    const auto place = place_for(chunk, as, workspace.buffers[0]);
+    auto& buffers = workspace.memory.of<PackBuffers>();
+    const auto place = place_for(chunk, as, buffers.elements);
     const bool direct = place.data() == chunk.data;
     unpack(workspace.isa, as, input.data(), options_, place, direct && workspace.stream_stores);
-    if (!direct) store_elements_of(place, as, chunk, workspace.buffers[1]);
+    if (!direct) store_elements_of(place, as, chunk, buffers.unpacked);
     return {};
   }
 

@@ -41,7 +41,7 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
   const std::size_t wanted = std::clamp<std::size_t>(values.size() / 64, 8000, 32000);
   sample.blocks =
       std::max<std::size_t>(1, (wanted + sample.block_count() / 2) / sample.block_count());
-  const auto copy = workspace.buffers[buffer::kSample].reserve_as<T>(
+  const auto copy = workspace.memory.of<InterpolationBuffers>().sample.reserve_as<T>(
       sample.blocks * sample.block_count() + 4 * kernels::kRowSlack);
   T* to = copy.data();
   const auto place = [&](std::size_t axis, std::uint64_t share) {

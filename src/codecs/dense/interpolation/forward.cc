@@ -41,7 +41,7 @@ std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding&
                                   ChunkWorkspace& workspace) {
   const std::size_t count = field.values.size();
   if (field.holes.empty() && folding.components == 1) return field.values;
-  const auto values = workspace.buffers[buffer::kValues].reserve_as<T>(count);
+  const auto values = workspace.memory.of<InterpolationBuffers>().values.reserve_as<T>(count);
   const std::size_t columns = folding.components, rows = count / columns;
   if (columns == 1) {
     std::copy(field.values.begin(), field.values.end(), values.begin());
@@ -136,16 +136,16 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   anchors_.clear();
   const Lattice lattice(extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
-  auto& buffers = workspace_.buffers;
-  PassBuffers<T> passes(
-      buffers[buffer::kPasses].reserve_as<T>(PassBuffers<T>::elements_needed(lattice)), lattice);
+  auto& buffers = workspace_.memory.of<InterpolationBuffers>();
+  PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),
+                        lattice);
   const std::size_t row = extents[2] + 4 * kernels::kRowSlack;
-  const auto rows = buffers[buffer::kRow].reserve_as<T>(4 * row);
+  const auto rows = buffers.rows.reserve_as<T>(4 * row);
   const std::size_t padded = lattice.padded_values();
   const auto all_residuals =
-      buffers[buffer::kResiduals].reserve_as<std::int32_t>(padded + kernels::kRowSlack);
+      buffers.residuals.reserve_as<std::int32_t>(padded + kernels::kRowSlack);
   const auto all_classes =
-      buffers[buffer::kClasses].reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
+      buffers.classes.reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
   residuals_ = all_residuals.first(padded);
   classes_ = all_classes.first(padded);
 
@@ -154,7 +154,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   originals[0] = values.data();
   std::size_t coarser = 0;
   for (int level = 1; level <= lattice.levels; ++level) coarser += lattice.count(level);
-  T* to = buffers[buffer::kOriginals].reserve_as<T>(coarser + 4 * kernels::kRowSlack).data();
+  T* to = buffers.originals.reserve_as<T>(coarser + 4 * kernels::kRowSlack).data();
   for (int level = 1; level <= lattice.levels; ++level) {
     originals[level] = to;
     const Extents &n = lattice.extent[level - 1], &m = lattice.extent[level];
@@ -179,8 +179,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          all_residuals,
                          all_classes},
                         spans_, outliers_, most_outliers);
-  T* const finest =
-      mode.average ? buffers[buffer::kFine].reserve_as<T>(values.size() + 128).data() : nullptr;
+  T* const finest = mode.average ? buffers.fine.reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
   const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });

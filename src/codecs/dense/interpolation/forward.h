@@ -27,18 +27,18 @@ template <class T>
 std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding& folding,
                                   ChunkWorkspace& workspace);
 
-/// Which buffers of a workspace are used for what.
-namespace buffer {
-inline constexpr std::size_t kPasses = bounded::kFirstCoderBuffer;
-inline constexpr std::size_t kRow = kPasses + 1;
-inline constexpr std::size_t kResiduals = kPasses + 2;
-inline constexpr std::size_t kClasses = kPasses + 3;
-inline constexpr std::size_t kOriginals = kPasses + 4;
-inline constexpr std::size_t kFine = kPasses + 5;
-inline constexpr std::size_t kValues = kPasses + 6;  // folded, holes marked
-inline constexpr std::size_t kCoded = kPasses + 7;
-inline constexpr std::size_t kSample = kPasses + 8;
-}  // namespace buffer
+/// What the interpolating coder keeps between chunks, for the encoder and the decoder.
+struct InterpolationBuffers {
+  AlignedBuffer passes;  // reconstructed values of the coarser levels
+  AlignedBuffer rows;    // one row, or the encoder's four
+  AlignedBuffer residuals;
+  AlignedBuffer classes;
+  AlignedBuffer originals;  // of the coarser levels
+  AlignedBuffer fine;    // reconstructed values of the finest level, where the encoder needs them
+  AlignedBuffer values;  // folded, holes marked
+  AlignedBuffer coded;
+  AlignedBuffer sample;
+};
 
 template <class T>
 class Forward {

@@ -158,7 +158,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
     std::fill(classes + span.count, classes + padded_count(span.count), std::uint8_t{0});
   }
   const std::span<std::byte> room = output.subspan(header.size());
-  const auto coded = workspace.buffers[buffer::kCoded].reserve(
+  const auto coded = workspace.memory.of<InterpolationBuffers>().coded.reserve(
       room.size() + kernels::RansEncoder::kSlackBytes + 64);
   kernels::RansEncoder encoder;
   encoder.start(coded, vectors, groups);
@@ -253,12 +253,11 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   TRY(const auto map, read_map(reader));
   const Lattice lattice(folding.extents, mode);
   const ModelSet<T> models(mode, bound, lattice);
-  auto& buffers = workspace.buffers;
-  PassBuffers<T> passes(
-      buffers[buffer::kPasses].reserve_as<T>(PassBuffers<T>::elements_needed(lattice)), lattice);
-  T* const target = folding.components == 1
-                        ? output.data()
-                        : buffers[buffer::kValues].reserve_as<T>(output.size()).data();
+  auto& buffers = workspace.memory.of<InterpolationBuffers>();
+  PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),
+                        lattice);
+  T* const target =
+      folding.components == 1 ? output.data() : buffers.values.reserve_as<T>(output.size()).data();
   T* coarse = lattice.levels == 0 ? target : passes.level[lattice.levels];
   RETURN_IF_ERROR(read_anchors(reader, lattice, models.anchor_step(lattice), coarse));
   std::vector<Outlier<T>> outliers;
@@ -276,11 +275,11 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
       return truncated("an interpolated chunk ends within its coder's states");
     }
     const std::size_t row = folding.extents[2] + 4 * kernels::kRowSlack;
-    RowDecoder<T> decoder(models, kernels::interpolation_kernels<T>(workspace.isa), map, rans,
-                          kernels::rans_kernels(workspace.isa).decode_values,
-                          {buffers[buffer::kRow].reserve_as<T>(row),
-                           buffers[buffer::kClasses].reserve_as<std::uint8_t>(row),
-                           buffers[buffer::kResiduals].reserve_as<std::int32_t>(row)});
+    RowDecoder<T> decoder(
+        models, kernels::interpolation_kernels<T>(workspace.isa), map, rans,
+        kernels::rans_kernels(workspace.isa).decode_values,
+        {buffers.rows.reserve_as<T>(row), buffers.classes.reserve_as<std::uint8_t>(row),
+         buffers.residuals.reserve_as<std::int32_t>(row)});
     for (int level = lattice.levels; level >= 1; --level) {
       T* const fine = level > 1 ? passes.level[level - 1] : target;
       const T* const end = fine + lattice.count(level - 1) + (level > 1 ? 64 : 0);

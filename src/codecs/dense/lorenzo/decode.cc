@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "codecs/dense/lorenzo/buffers.h"
 #include "codecs/dense/lorenzo/classes.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
@@ -9,10 +10,6 @@
 
 namespace tensorpress::dense {
 namespace {
-
-constexpr std::size_t kQuanta = bounded::kFirstCoderBuffer;
-constexpr std::size_t kClassBuffer = kQuanta + 1;
-constexpr std::size_t kWideQuanta = kQuanta + 2;
 
 struct Header {
   LorenzoAxes axes;
@@ -86,7 +83,8 @@ class BlockDecoder {
   BlockDecoder(const Fold& fold, int log2_block, ChunkWorkspace& workspace)
       : order_(fold, log2_block),
         rans_(kernels::rans_kernels(workspace.isa)),
-        classes_(workspace.buffers[kClassBuffer].reserve_as<std::uint8_t>(order_.blocks())),
+        classes_(workspace.memory.of<LorenzoBuffers>().classes.reserve_as<std::uint8_t>(
+            order_.blocks())),
         log2_block_(log2_block) {}
 
   std::size_t padded_count() const { return order_.blocks() << log2_block_; }
@@ -153,7 +151,8 @@ Result<void> decode_narrow(const Header& header, std::span<const std::byte> code
                            std::span<T> output, ChunkWorkspace& workspace) {
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   BlockDecoder blocks(fold, header.log2_block, workspace);
-  const auto q = workspace.buffers[kQuanta].reserve_as<std::int32_t>(blocks.padded_count());
+  const auto q =
+      workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int32_t>(blocks.padded_count());
   RETURN_IF_ERROR(blocks.start(coded, static_cast<std::size_t>(header.vectors)));
   const std::size_t strip = std::max<std::size_t>(1, kStripValues / fold.nx);
   for (std::size_t row = 0; row < fold.rows(); row += strip) {
@@ -176,7 +175,8 @@ Result<void> decode_wide(const Header& header, int shift, std::span<const std::b
                          std::span<const std::byte> coded, const Fold& fold, std::span<T> output,
                          ChunkWorkspace& workspace) {
   BlockDecoder blocks(fold, header.log2_block, workspace);
-  const auto d = workspace.buffers[kQuanta].reserve_as<std::int32_t>(blocks.padded_count());
+  const auto d = workspace.memory.of<LorenzoBuffers>().differences.reserve_as<std::int32_t>(
+      blocks.padded_count());
   if (header.vectors != 0) {
     RETURN_IF_ERROR(blocks.start(coded, static_cast<std::size_t>(header.vectors)));
     RETURN_IF_ERROR(blocks.decode_to(fold.count(), d.data()));
@@ -184,7 +184,8 @@ Result<void> decode_wide(const Header& header, int shift, std::span<const std::b
   } else {
     std::fill(d.begin(), d.end(), 0);
   }
-  const auto q = workspace.buffers[kWideQuanta].reserve_as<std::int64_t>(fold.count());
+  const auto q =
+      workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int64_t>(fold.count());
   const std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
   std::uint64_t held = 0;
   int bits = 0;

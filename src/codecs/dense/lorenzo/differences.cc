@@ -4,16 +4,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "codecs/dense/lorenzo/buffers.h"
 #include "codecs/dense/varint.h"
 #include "kernels/lorenzo/lorenzo_row.h"
 
 namespace tensorpress::dense {
 namespace {
 
-constexpr std::size_t kQuanta = bounded::kFirstCoderBuffer;
-constexpr std::size_t kDifferences = kQuanta + 1;
-constexpr std::size_t kWideDifferences = kQuanta + 2;
-constexpr std::size_t kOutliers = kQuanta + 3;
 constexpr std::size_t kLeadingQuanta = 16;  // zeros before the first: its outlier takes one
 
 struct Outliers {
@@ -28,8 +25,8 @@ bool narrow_differences(const bounded::Field<T>& field, double bound, const Lore
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   const Fold fold = fold_of(field.shape);
   const auto quantizer = quantizer_of<T>(bound, plan.step);
-  const auto memory =
-      workspace.buffers[kQuanta].reserve_as<std::int32_t>(fold.count() + kLeadingQuanta);
+  const auto memory = workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int32_t>(
+      fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
   std::int32_t* const q = memory.data() + kLeadingQuanta;
   const std::size_t strip = std::max<std::size_t>(1, kStripValues / fold.nx);
@@ -54,8 +51,8 @@ bool wide_differences(const bounded::Field<T>& field, double bound, const Lorenz
                       ChunkWorkspace& workspace, std::span<std::int64_t> d, Outliers& outliers) {
   const Fold fold = fold_of(field.shape);
   const auto quantizer = quantizer_of<double>(bound, plan.step);
-  const auto memory =
-      workspace.buffers[kQuanta].reserve_as<std::int64_t>(fold.count() + kLeadingQuanta);
+  const auto memory = workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int64_t>(
+      fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
   std::int64_t* const q = memory.data() + kLeadingQuanta;
   for (std::size_t row = 0; row < fold.rows(); ++row) {
@@ -94,13 +91,14 @@ std::optional<LorenzoDifferences> lorenzo_differences(const bounded::Field<T>& f
                                                       const LorenzoPlan& plan,
                                                       ChunkWorkspace& workspace) {
   const std::size_t count = field.values.size();
+  auto& buffers = workspace.memory.of<LorenzoBuffers>();
   Outliers outliers;
-  outliers.indices = workspace.buffers[kOutliers].reserve_as<std::uint32_t>(count / 8 + 16);
+  outliers.indices = buffers.outliers.reserve_as<std::uint32_t>(count / 8 + 16);
   LorenzoDifferences result;
-  const auto d = workspace.buffers[kDifferences].reserve_as<std::int32_t>((count + 31) / 32 * 32);
+  const auto d = buffers.differences.reserve_as<std::int32_t>((count + 31) / 32 * 32);
   std::fill(d.begin() + static_cast<std::ptrdiff_t>(count), d.end(), 0);
   if (plan.wide) {
-    const auto wide = workspace.buffers[kWideDifferences].reserve_as<std::int64_t>(count);
+    const auto wide = buffers.wide_differences.reserve_as<std::int64_t>(count);
     if (!wide_differences(field, bound, plan, workspace, wide, outliers)) return std::nullopt;
     result.first = std::exchange(wide[0], 0);
     result.shift = wide_shift(wide);

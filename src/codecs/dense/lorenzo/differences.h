@@ -10,8 +10,6 @@
 
 namespace tensorpress::dense {
 
-inline constexpr std::size_t kFirstBufferAfterDifferences = bounded::kFirstCoderBuffer + 4;
-
 /// All of it lives in the workspace.
 struct LorenzoDifferences {
   std::span<const std::int32_t> values;  // of wide chunks their upper bits; zeros up to 32 n

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "codecs/dense/lorenzo/buffers.h"
 #include "codecs/dense/lorenzo/classes.h"
 #include "codecs/dense/lorenzo/differences.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
@@ -12,8 +13,6 @@
 
 namespace tensorpress::dense {
 namespace {
-
-constexpr std::size_t kClassBuffer = kFirstBufferAfterDifferences;
 
 void pack_low_bits(std::span<const std::int64_t> d, int shift, SpanWriter& writer) {
   std::uint64_t held = 0;
@@ -118,11 +117,11 @@ std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double
   const ClassOrder order(fold_of(field.shape), plan.log2_block);
   const std::span<const std::int32_t> d = differences->values;
 
-  const auto cells = workspace.buffers[kClassBuffer].reserve_as<std::uint16_t>(2 * order.blocks());
+  auto& buffers = workspace.memory.of<LorenzoBuffers>();
+  const auto cells = buffers.cells.reserve_as<std::uint16_t>(order.blocks());
   kernels::lorenzo_kernels(workspace.isa)
       .cells(d.data(), order.blocks(), plan.log2_block, cells.data());
-  const std::span<std::uint8_t> classes(
-      reinterpret_cast<std::uint8_t*>(cells.data() + order.blocks()), order.blocks());
+  const auto classes = buffers.classes.reserve_as<std::uint8_t>(order.blocks());
   bool any = false;
   for (std::size_t block = 0; block < order.blocks(); ++block) {
     classes[block] = model.class_of_cell(cells[block]);
