@@ -139,7 +139,7 @@ void check(const TensorCase& made) {
   must(as_pipe.ok() && as_pipe->bytes == copy->bytes,
        made.to_string() + ": a pipe reads otherwise");
 
-  const double limit = std::strtod(std::string(info->codec.parameter("limit")).c_str(), nullptr);
+  const double limit = info->codec.kept_bound() ? info->codec.kept_bound()->limit : 0;
   const Difference difference = compare_elements(made, *copy, limit);
   const auto told = info->statistic("l2_error");
   must(told.has_value(), made.to_string() + ": no l2_error");

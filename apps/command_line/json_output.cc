@@ -115,11 +115,10 @@ Json parameters_to_json(const Codec& codec) {
   Json parameters = Json::object();
   for (const Parameter& parameter : codec.parameters()) {
     if (parameter.value.empty()) continue;
-    const auto fills = parameter.name == bounded::kFillParameter.name
-                           ? bounded::parse_fills(parameter.value)
-                           : Result<std::vector<double>>(std::vector<double>());
-    parameters[parameter.name] =
-        fills.ok() && !fills->empty() ? numbers_to_json(*fills) : number_or_text(parameter.value);
+    const auto& kept = codec.kept_bound();
+    parameters[parameter.name] = kept && parameter.name == bounded::kFillParameter.name
+                                     ? numbers_to_json(kept->fill_values)
+                                     : number_or_text(parameter.value);
   }
   return parameters;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "codecs/bounded/parameters.h"
 #include "files/bytes/byte_files.h"
 #include "stream/container/history.h"
 #include "stream/stream_tensor.h"
@@ -33,8 +32,8 @@ Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::strin
   TRY(const stream::History history, stream::history_with(info));
   RETURN_IF_ERROR(files::count_from_first_values("it", history, loss, write.bound));
   add_attributes(info, history, write.attributes);
-  TRY(const auto kept, bounded::parse(info.codec.parameters()));
-  for (const double fill : kept.fills) {
+  const auto& kept = info.codec.kept_bound();
+  for (const double fill : kept ? kept->fill_values : std::vector<double>()) {
     auto& fills = write.bound.fill_values;
     if (std::ranges::find(fills, fill) == fills.end()) fills.push_back(fill);
   }

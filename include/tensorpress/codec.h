@@ -2,11 +2,14 @@
 // made with is this and nothing else, so a Codec is also what a stream's header holds.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tensorpress/bound.h"
 #include "tensorpress/dtype.h"
 #include "tensorpress/result.h"
 #include "tensorpress/tensor_view.h"
@@ -44,6 +47,21 @@ struct DctChopOptions {
   int serialize = 1;  // matmul on s x s parts of each plane, with 1/s^2 of the matrix memory
 };
 
+class ChunkCodec;
+
+/// What an error-bounded codec keeps in a stream: found from what was asked for and, for most kinds
+/// of bound, from the data.
+struct KeptBound {
+  /// What was asked for. A point-wise one is against the values that were compressed, the others
+  /// are against the first values (CompressOptions::earlier_error).
+  Bound asked;
+  /// How far each value may be away; for a point-wise bound, how far log2|x| may.
+  double limit = 0;
+  /// These come back bit-exact.
+  std::vector<double> fill_values = {};
+  friend bool operator==(const KeptBound&, const KeptBound&) = default;
+};
+
 class Codec {
  public:
   /// Checks names and values, fills in defaults. The error says what is allowed.
@@ -55,14 +73,23 @@ class Codec {
   std::span<const Parameter> parameters() const { return parameters_; }
   /// The value of a parameter, or "" if the codec has none of that name.
   std::string_view parameter(std::string_view name) const;
+  /// What is kept, for the error-bounded codec of a stream; absent for others, and before a tensor
+  /// was seen.
+  const std::optional<KeptBound>& kept_bound() const { return kept_bound_; }
 
-  friend bool operator==(const Codec&, const Codec&) = default;
+  friend bool operator==(const Codec& a, const Codec& b) {
+    return a.name_ == b.name_ && a.parameters_ == b.parameters_;
+  }
 
  private:
-  Codec(std::string name, std::vector<Parameter> parameters)
-      : name_(std::move(name)), parameters_(std::move(parameters)) {}
+  friend struct CodecAccess;
+  Codec(std::string name, std::vector<Parameter> parameters,
+        std::shared_ptr<const ChunkCodec> working);
+
   std::string name_;
   std::vector<Parameter> parameters_;
+  std::shared_ptr<const ChunkCodec> working_;  // made of them, once
+  std::optional<KeptBound> kept_bound_;
 };
 
 /// Every codec of this build, in the order of the registry.

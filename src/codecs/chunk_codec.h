@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,6 +78,11 @@ class ChunkCodec {
                                   ChunkWorkspace& workspace) const = 0;
 
   virtual std::vector<Fact> facts(const Shape& shape, DType dtype) const = 0;
+
+  /// Of an error-bounded codec whose bound has been resolved.
+  virtual std::optional<KeptBound> kept_bound() const { return std::nullopt; }
+  /// The same codec with this bound; nothing for codecs that keep none.
+  virtual std::unique_ptr<ChunkCodec> keeping(const KeptBound& /*bound*/) const { return nullptr; }
 };
 
 /// Elements as they are: what any codec falls back to. Little-endian, C order; feeds the checksum.

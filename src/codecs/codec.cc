@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 
 namespace tensorpress {
@@ -27,12 +28,23 @@ std::string names_of_parameters(const CodecInfo& info) {
 
 }  // namespace
 
-const RegisteredCodec* find_codec(std::string_view name) {
-  for (const auto* codec : registered_codecs()) {
-    if (codec->info.name == name) return codec;
+/// What the library may do with a Codec, and users may not.
+struct CodecAccess {
+  static Codec make(std::string name, std::vector<Parameter> parameters,
+                    std::shared_ptr<const ChunkCodec> working) {
+    return {std::move(name), std::move(parameters), std::move(working)};
   }
-  return nullptr;
-}
+  static const std::shared_ptr<const ChunkCodec>& working(const Codec& codec) {
+    return codec.working_;
+  }
+};
+
+Codec::Codec(std::string name, std::vector<Parameter> parameters,
+             std::shared_ptr<const ChunkCodec> working)
+    : name_(std::move(name)),
+      parameters_(std::move(parameters)),
+      working_(std::move(working)),
+      kept_bound_(working_->kept_bound()) {}
 
 Result<Codec> Codec::make(std::string_view name, std::span<const Parameter> parameters) {
   const RegisteredCodec* const registered = find_codec(name);
@@ -51,8 +63,8 @@ Result<Codec> Codec::make(std::string_view name, std::span<const Parameter> para
     }
     slot->value = given.value;
   }
-  TRY(const auto checked, registered->create(complete));
-  return Codec(std::string(name), std::move(complete));
+  TRY(auto working, registered->create(complete));
+  return Codec(std::string(name), std::move(complete), std::move(working));
 }
 
 Result<Codec> Codec::dct_chop(const DctChopOptions& options) {
@@ -77,14 +89,20 @@ std::vector<CodecInfo> codecs() {
 }
 
 std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype) {
-  const auto working = create_chunk_codec(codec);
-  return working.ok() ? (*working)->facts(shape, dtype) : std::vector<Fact>();
+  return chunk_codec_of(codec)->facts(shape, dtype);
 }
 
-Result<std::unique_ptr<ChunkCodec>> create_chunk_codec(const Codec& codec) {
-  const RegisteredCodec* const registered = find_codec(codec.name());
-  if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
-  return registered->create(codec.parameters());
+const std::shared_ptr<const ChunkCodec>& chunk_codec_of(const Codec& codec) {
+  return CodecAccess::working(codec);
+}
+
+Result<Codec> with_kept_bound(const Codec& codec, const KeptBound& bound) {
+  RETURN_IF_ERROR(bounded::check(bound));
+  auto working = chunk_codec_of(codec)->keeping(bound);
+  ENSURE(working != nullptr);
+  std::vector<Parameter> parameters(codec.parameters().begin(), codec.parameters().end());
+  bounded::write(bound, parameters);
+  return CodecAccess::make(codec.name(), std::move(parameters), std::move(working));
 }
 
 }  // namespace tensorpress

@@ -15,7 +15,7 @@ struct FillBuffers {
 
 class FillKeepingCodec : public ChunkCodec {
  public:
-  FillKeepingCodec(std::unique_ptr<ChunkCodec> codec, std::span<const double> fill_values)
+  FillKeepingCodec(std::shared_ptr<const ChunkCodec> codec, std::span<const double> fill_values)
       : codec_(std::move(codec)), fill_values_(fill_values.begin(), fill_values.end()) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType dtype) const override {
@@ -62,15 +62,15 @@ class FillKeepingCodec : public ChunkCodec {
     });
   }
 
-  std::unique_ptr<ChunkCodec> codec_;
+  std::shared_ptr<const ChunkCodec> codec_;
   std::vector<double> fill_values_;
 };
 
 }  // namespace
 
-std::unique_ptr<ChunkCodec> keeping_fills(std::unique_ptr<ChunkCodec> codec,
-                                          std::span<const double> fill_values) {
-  return std::make_unique<FillKeepingCodec>(std::move(codec), fill_values);
+std::shared_ptr<const ChunkCodec> keeping_fills(std::shared_ptr<const ChunkCodec> codec,
+                                                std::span<const double> fill_values) {
+  return std::make_shared<const FillKeepingCodec>(std::move(codec), fill_values);
 }
 
 }  // namespace tensorpress

@@ -10,7 +10,7 @@
 namespace tensorpress {
 
 /// The codec, but for chunks with one of these values. Streams are read without it.
-std::unique_ptr<ChunkCodec> keeping_fills(std::unique_ptr<ChunkCodec> codec,
-                                          std::span<const double> fill_values);
+std::shared_ptr<const ChunkCodec> keeping_fills(std::shared_ptr<const ChunkCodec> codec,
+                                                std::span<const double> fill_values);
 
 }  // namespace tensorpress

@@ -1,7 +1,6 @@
 #include "metrics/stream_comparison.h"
 
 #include "base/errors.h"
-#include "codecs/bounded/parameters.h"
 
 namespace tensorpress::metrics {
 namespace {
@@ -35,7 +34,7 @@ Result<void> StreamComparison::expect(const StreamInfo& info) {
                         name_of(info.dtype), " ", info.shape.to_string(),
                         "; compare it with the tensor it was made from");
   }
-  TRY(fill_values_, bounded::parse_fills(info.codec.parameter("fill")));
+  if (const auto& kept = info.codec.kept_bound()) fill_values_ = kept->fill_values;
   return {};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "codecs/bounded/parameters.h"
 #include "stream/container/history.h"
 
 namespace tensorpress::metrics {
@@ -12,27 +11,26 @@ namespace {
 // Comparisons are written so that NaN breaks the promise.
 std::string broken_bound(const ErrorStatistics& measured, const Codec& codec,
                          const stream::History& history) {
-  const auto promised = bounded::parse(codec.parameters());
-  if (!promised.ok()) return promised.error().message;
-  if (!promised->bound) return {};
-  const Bound own =
-      promised->pointwise() ? *promised->bound : Bound::absolute(promised->limit.value_or(0));
+  const auto& promised = codec.kept_bound();
+  if (!promised) return {};
+  const bool pointwise = promised->asked.kind() == Bound::Kind::pointwise_relative;
+  const Bound own = pointwise ? promised->asked : Bound::absolute(promised->limit);
   const Bound total = stream::error_of(history).value_or(own);
-  if (promised->pointwise()) {
+  if (pointwise) {
     const double share = total.value();
     if (measured.max_pointwise_error <= share) return {};
     return text("an error of ", measured.max_pointwise_error, " of the value exceeds the bound ",
                 share);
   }
-  const double value = promised->bound->value();
+  const double value = promised->asked.value();
   double limit = total.value();
-  if (promised->bound->kind() == Bound::Kind::absolute && history.size() == 1) {
+  if (promised->asked.kind() == Bound::Kind::absolute && history.size() == 1) {
     limit = std::min(limit, value);
   }
   if (!(measured.max_abs_error <= limit)) {
     return text("the error ", measured.max_abs_error, " exceeds the bound ", limit);
   }
-  if (promised->bound->kind() == Bound::Kind::psnr && !(measured.psnr_db() >= value)) {
+  if (promised->asked.kind() == Bound::Kind::psnr && !(measured.psnr_db() >= value)) {
     return text("the PSNR of ", measured.psnr_db(), " dB is below ", value);
   }
   return {};

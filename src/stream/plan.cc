@@ -14,7 +14,7 @@ Result<StreamPlan> plan_stream(const Codec& codec, DType dtype, const Shape& sha
                                std::span<const Attribute> attributes,
                                std::span<const double> fill_values) {
   TRY(const Shape checked, Shape::make(shape.extents()));
-  TRY(auto chunk_codec, create_chunk_codec(codec));
+  auto chunk_codec = chunk_codec_of(codec);
   const RegisteredCodec* const registered = find_codec(codec.name());
   ENSURE(registered != nullptr);
   if (!fill_values.empty() && !registered->info.error_bounded) {

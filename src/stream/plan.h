@@ -16,7 +16,7 @@
 namespace tensorpress::stream {
 
 struct StreamPlan {
-  std::unique_ptr<const ChunkCodec> codec;
+  std::shared_ptr<const ChunkCodec> codec;
   ChunkGrid grid;
   Header header;
   std::vector<std::byte> opening;  // everything before the first chunk

@@ -15,7 +15,7 @@ View with_an_axis(const View& view) {
 
 class BoundedCodec final : public ChunkCodec {
  public:
-  BoundedCodec(std::unique_ptr<FieldCoder> coder, Parameters parameters)
+  BoundedCodec(std::shared_ptr<const FieldCoder> coder, Parameters parameters)
       : coder_(std::move(coder)), parameters_(std::move(parameters)) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType dtype) const override {
@@ -54,14 +54,19 @@ class BoundedCodec final : public ChunkCodec {
 
   std::vector<Fact> facts(const Shape&, DType) const override { return {}; }
 
+  std::optional<KeptBound> kept_bound() const override { return parameters_.kept(); }
+  std::unique_ptr<ChunkCodec> keeping(const KeptBound& bound) const override {
+    return std::make_unique<BoundedCodec>(coder_, Parameters::of(bound));
+  }
+
  private:
-  std::unique_ptr<FieldCoder> coder_;
+  std::shared_ptr<const FieldCoder> coder_;
   Parameters parameters_;
 };
 
 }  // namespace
 
-std::unique_ptr<ChunkCodec> make_bounded_codec(std::unique_ptr<FieldCoder> coder,
+std::unique_ptr<ChunkCodec> make_bounded_codec(std::shared_ptr<const FieldCoder> coder,
                                                Parameters parameters) {
   return std::make_unique<BoundedCodec>(std::move(coder), std::move(parameters));
 }

@@ -21,7 +21,7 @@
 
 namespace tensorpress::bounded {
 
-std::unique_ptr<ChunkCodec> make_bounded_codec(std::unique_ptr<FieldCoder> coder,
+std::unique_ptr<ChunkCodec> make_bounded_codec(std::shared_ptr<const FieldCoder> coder,
                                                Parameters parameters);
 
 /// Whether error-bounded codecs take elements of this type.

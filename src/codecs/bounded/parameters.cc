@@ -19,21 +19,43 @@ Result<double> parse_number(std::string_view name, std::string_view value) {
   return number;
 }
 
-}  // namespace
+Error too_many_fills() {
+  return bad_argument("more than ", kMaxFills, " fill values are not supported");
+}
+
+Error bad_limit(std::string_view limit) {
+  return bad_argument("limit '", limit, "' is not a finite number from 0 on");
+}
+
+// "-1e+34 1e+20"
+std::string fills_to_text(std::span<const double> fills) {
+  std::string list;
+  for (const double fill : fills) list += text(list.empty() ? "" : " ", fill);
+  return list;
+}
 
 Result<std::vector<double>> parse_fills(std::string_view list) {
   std::vector<double> fills;
   while (!list.empty()) {
     const std::size_t space = list.find(' ');
     TRY(const double fill, parse_number("fill value", list.substr(0, space)));
-    if (fills.size() == kMaxFills) {
-      return bad_argument("more than ", kMaxFills, " fill values are not supported");
-    }
+    if (fills.size() == kMaxFills) return too_many_fills();
     fills.push_back(fill);
     if (space == std::string_view::npos) break;
     list.remove_prefix(space + 1);
   }
   return fills;
+}
+
+bool is_limit(double limit) {
+  return std::isfinite(limit) && limit >= 0;
+}
+
+}  // namespace
+
+std::optional<KeptBound> Parameters::kept() const {
+  if (!bound || !limit) return std::nullopt;
+  return KeptBound{*bound, *limit, fills};
 }
 
 Result<Parameters> parse(std::span<const Parameter> parameters) {
@@ -44,9 +66,7 @@ Result<Parameters> parse(std::span<const Parameter> parameters) {
       TRY(parsed.bound, Bound::parse(parameter.value));
     } else if (parameter.name == kLimitParameter.name) {
       TRY(parsed.limit, parse_number("limit", parameter.value));
-      if (!std::isfinite(*parsed.limit) || *parsed.limit < 0) {
-        return bad_argument("limit '", parameter.value, "' is not a finite number from 0 on");
-      }
+      if (!is_limit(*parsed.limit)) return bad_limit(parameter.value);
     } else if (parameter.name == kFillParameter.name) {
       TRY(parsed.fills, parse_fills(parameter.value));
     }
@@ -54,10 +74,18 @@ Result<Parameters> parse(std::span<const Parameter> parameters) {
   return parsed;
 }
 
-std::string fills_to_text(std::span<const double> fills) {
-  std::string list;
-  for (const double fill : fills) list += text(list.empty() ? "" : " ", fill);
-  return list;
+void write(const KeptBound& bound, std::span<Parameter> parameters) {
+  for (Parameter& parameter : parameters) {
+    if (parameter.name == kBoundParameter.name) parameter.value = bound.asked.to_string();
+    if (parameter.name == kLimitParameter.name) parameter.value = text(bound.limit);
+    if (parameter.name == kFillParameter.name) parameter.value = fills_to_text(bound.fill_values);
+  }
+}
+
+Result<void> check(const KeptBound& bound) {
+  if (bound.fill_values.size() > kMaxFills) return too_many_fills();
+  if (!is_limit(bound.limit)) return bad_limit(text(bound.limit));
+  return {};
 }
 
 }  // namespace tensorpress::bounded

@@ -20,6 +20,7 @@ inline constexpr ParameterInfo kLimitParameter = {
 inline constexpr ParameterInfo kFillParameter = {"fill", "", "numbers with a space between",
                                                  "values that stand for no data", true};
 
+/// What a header says, which may be less than a KeptBound.
 struct Parameters {
   std::optional<Bound> bound = {};
   std::optional<double> limit = {};  // absent until the bound is resolved
@@ -27,13 +28,16 @@ struct Parameters {
 
   bool pointwise() const { return bound && bound->kind() == Bound::Kind::pointwise_relative; }
   bool measured() const { return bound && bound->kind() == Bound::Kind::psnr; }
+
+  std::optional<KeptBound> kept() const;
+  static Parameters of(const KeptBound& kept) { return {kept.asked, kept.limit, kept.fill_values}; }
 };
 
-/// From text; the error says what is wrong.
+/// From the text of a header; the error says what is wrong.
 Result<Parameters> parse(std::span<const Parameter> parameters);
-
-/// "-1e+34 1e+20"
-std::string fills_to_text(std::span<const double> fills);
-Result<std::vector<double>> parse_fills(std::string_view list);
+/// Among a codec's parameters, as a header has it.
+void write(const KeptBound& bound, std::span<Parameter> parameters);
+/// Whether a header can say it.
+Result<void> check(const KeptBound& bound);
 
 }  // namespace tensorpress::bounded

@@ -1,9 +1,9 @@
-#include "codecs/cast/codec.h"
-
+// Codec `cast`: elements in a smaller floating-point type, bf16, f16 or fp8. Fixed rate.
 #include <array>
 
 #include "codecs/pack/packed_codec.h"
 #include "codecs/parameter_values.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::cast {
 namespace {
@@ -23,7 +23,7 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {"cast", "fixed rate: a smaller floating-point type, bf16, f16 or fp8", kParameters}, create};
 
 }  // namespace tensorpress::cast

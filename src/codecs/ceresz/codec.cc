@@ -1,10 +1,10 @@
-#include "codecs/ceresz/codec.h"
-
+// The registry's entry for ceresz.
 #include <array>
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/ceresz/ceresz.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::ceresz {
 namespace {
@@ -19,11 +19,13 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {.name = "ceresz",
      .summary = "error-bounded, the fast one: Lorenzo along rows, blocks of 32 values of one width",
      .parameters = kParameters,
      .error_bounded = true},
-    create};
+    create,
+    nullptr,
+    {.number = 2}};
 
 }  // namespace tensorpress::ceresz

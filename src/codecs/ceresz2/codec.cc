@@ -1,5 +1,4 @@
-#include "codecs/ceresz2/codec.h"
-
+// The registry's entry for ceresz2.
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -8,6 +7,7 @@
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/bounded/observing_coder.h"
 #include "codecs/ceresz2/ceresz2.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::ceresz2 {
 namespace {
@@ -18,6 +18,8 @@ constexpr std::array kParameters = {
     bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
     ParameterInfo{"codebook", "default", "default|dynamic|FILE.json",
                   "Huffman code: the one that ships, this file's own, or from `codebook build`"}};
+
+constexpr std::array kHdf5Parameters = {PackedParameter{"codebook", 0, 1, {"default", kDynamic}}};
 
 std::string_view codebook_of(std::span<const Parameter> parameters) {
   return std::ranges::find(parameters, "codebook", &Parameter::name)->value;
@@ -73,12 +75,13 @@ Result<std::unique_ptr<Learner>> learn(std::span<const Parameter> parameters) {
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {.name = "ceresz2",
      .summary = "error-bounded, CereSZ-II's format: blocks of 32 values, one Huffman codebook",
      .parameters = kParameters,
      .error_bounded = true},
     create,
-    learn};
+    learn,
+    {.number = 3, .parameters = kHdf5Parameters}};
 
 }  // namespace tensorpress::ceresz2

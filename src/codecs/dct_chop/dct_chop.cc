@@ -1,5 +1,5 @@
-#include "codecs/dct_chop/dct_chop.h"
-
+// Codec `dct-chop`: DCT+Chop (Shah, Yu, Di, Becchi, Cappello; HPDC'24), its triangle layout, its
+// matrix form, ZFP's transform from its future work, and coefficients in 16 bits. Fixed rate.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -14,6 +14,7 @@
 #include "codecs/dct_chop/nonfinite.h"
 #include "codecs/dct_chop/parameters.h"
 #include "codecs/dct_chop/slabs.h"
+#include "codecs/registry.h"
 #include "kernels/half/half.h"
 #include "kernels/stream_copy/stream_copy.h"
 
@@ -361,6 +362,13 @@ std::vector<Fact> DctChop::facts(const Shape& shape, DType dtype) const {
           {"flops_decompress", cost.flops_decompress}};
 }
 
+constexpr std::array kHdf5Parameters = {
+    PackedParameter{"cf", 0, 0xff, {}},
+    PackedParameter{"layout", 8, 1, {"square", "triangle"}},
+    PackedParameter{"transform", 16, 1, {"dct", "zfp"}},
+    PackedParameter{"coefficients", 24, 3, {"f32", "bf16", "f16"}},
+};
+
 Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
   TRY(const Parameters parsed, parse_parameters(parameters));
   return std::unique_ptr<ChunkCodec>(std::make_unique<DctChop>(parsed));
@@ -368,9 +376,11 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {"dct-chop", "fixed rate: 8 x 8 DCT (or 4 x 4 ZFP transform), keeping the low frequencies",
      kParameters},
-    create};
+    create,
+    nullptr,
+    {.number = 4, .parameters = kHdf5Parameters}};
 
 }  // namespace tensorpress::dct_chop

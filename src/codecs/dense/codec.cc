@@ -9,6 +9,7 @@
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -122,6 +123,8 @@ constexpr std::array kParameters = {
     ParameterInfo{"effort", "best", "fast|best",
                   "best: the better of two predictors for each chunk; fast: Lorenzo alone"}};
 
+constexpr std::array kHdf5Parameters = {PackedParameter{"effort", 0, 1, {"best", "fast"}}};
+
 Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
   TRY(auto common, bounded::parse(parameters));
   const auto effort = std::ranges::find(parameters, "effort", &Parameter::name);
@@ -138,11 +141,13 @@ std::unique_ptr<bounded::FieldCoder> make_dense(Effort effort) {
   return std::make_unique<Dense>(effort);
 }
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {.name = "dense",
      .summary = "error-bounded, the default: Lorenzo or interpolation, interleaved rANS",
      .parameters = kParameters,
      .error_bounded = true},
-    create};
+    create,
+    nullptr,
+    {.number = 1, .parameters = kHdf5Parameters}};
 
 }  // namespace tensorpress::dense

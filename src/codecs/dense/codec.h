@@ -4,11 +4,8 @@
 #pragma once
 
 #include "codecs/bounded/field_coder.h"
-#include "codecs/registry.h"
 
 namespace tensorpress::dense {
-
-extern const RegisteredCodec kCodec;
 
 enum class Effort { fast, best };
 

@@ -1,6 +1,7 @@
-#include "codecs/mask/codec.h"
-
+// Codec `mask`: one bit a value, exactly, for chunks with only 0 and one other value. Others are
+// stored raw.
 #include "codecs/pack/packed_codec.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::mask {
 namespace {
@@ -13,7 +14,7 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {"mask", "exact: 1 bit a value where values are 0 or one other, else as they are", {}}, create};
 
 }  // namespace tensorpress::mask

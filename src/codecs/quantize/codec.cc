@@ -1,9 +1,10 @@
-#include "codecs/quantize/codec.h"
-
+// Codec `quantize`: groups of values to codes of 1, 2, 4 or 8 bits with a minimum and a scale.
+// Fixed rate; made for activations (docs/adr/0014).
 #include <array>
 
 #include "codecs/pack/packed_codec.h"
 #include "codecs/parameter_values.h"
+#include "codecs/registry.h"
 #include "kernels/quantize/group_scale.h"
 
 namespace tensorpress::quantize {
@@ -47,7 +48,7 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 }  // namespace
 
-constinit const RegisteredCodec kCodec = {
+extern constinit const RegisteredCodec kCodec = {
     {"quantize", "fixed rate: 1, 2, 4 or 8 bits a value in groups with their own scale",
      kParameters},
     create};

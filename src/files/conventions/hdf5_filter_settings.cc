@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "codecs/registry.h"
 
 namespace tensorpress::files {
 namespace {
@@ -13,30 +14,6 @@ namespace {
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kMaxThreads = 1024;
 constexpr std::size_t kUserWords = 8;  // before the fill values
-
-// One parameter of a codec as bits of word 5. The first choice is 0; numbers stand for themselves.
-struct PackedParameter {
-  std::string_view name;
-  unsigned shift;
-  std::uint32_t mask;
-  std::array<std::string_view, 3> choices;  // none: a number
-};
-
-struct PackedCodec {
-  std::string_view name;
-  std::array<PackedParameter, 4> parameters;
-};
-
-constexpr std::array<PackedCodec, 4> kCodecs = {{
-    {"dense", {{{"effort", 0, 1, {"best", "fast"}}}}},
-    {"ceresz", {}},
-    {"ceresz2", {{{"codebook", 0, 1, {"default", "dynamic"}}}}},
-    {"dct-chop",
-     {{{"cf", 0, 0xff, {}},
-       {"layout", 8, 1, {"square", "triangle"}},
-       {"transform", 16, 1, {"dct", "zfp"}},
-       {"coefficients", 24, 3, {"f32", "bf16", "f16"}}}}},
-}};
 
 constexpr std::array kBounds = {Bound::Kind::absolute, Bound::Kind::relative,
                                 Bound::Kind::pointwise_relative, Bound::Kind::psnr};
@@ -59,26 +36,30 @@ Result<std::uint32_t> pack(const PackedParameter& packed, std::string_view value
                      "'; it takes ", packed.choices[0], " or ", packed.choices[1]);
 }
 
-Result<std::uint32_t> pack_parameters(const PackedCodec& packed, const Codec& codec) {
+Result<std::uint32_t> pack_parameters(const Hdf5Words& words, const Codec& codec) {
   std::uint32_t word = 0;
-  for (const PackedParameter& parameter : packed.parameters) {
-    if (parameter.name.empty()) continue;
+  for (const PackedParameter& parameter : words.parameters) {
     TRY(const std::uint32_t bits, pack(parameter, codec.parameter(parameter.name)));
     word |= bits;
   }
   return word;
 }
 
+std::uint32_t largest_number() {
+  std::uint32_t largest = 0;
+  for (const auto* codec : registered_codecs()) largest = std::max(largest, codec->hdf5.number);
+  return largest;
+}
+
 Result<Codec> unpack_codec(std::uint32_t number, std::uint32_t word) {
-  if (number < 1 || number > kCodecs.size()) {
+  const RegisteredCodec* const codec = find_hdf5_codec(number);
+  if (codec == nullptr) {
     return unsupported("word 1 of the HDF5 filter's values is ", number,
-                       ", no codec of this version; 1 to ", kCodecs.size(), " are");
+                       ", no codec of this version; 1 to ", largest_number(), " are");
   }
-  const PackedCodec& packed = kCodecs[number - 1];
   std::vector<Parameter> parameters;
   std::uint32_t known = 0;
-  for (const PackedParameter& parameter : packed.parameters) {
-    if (parameter.name.empty()) continue;
+  for (const PackedParameter& parameter : codec->hdf5.parameters) {
     known |= parameter.mask << parameter.shift;
     const std::uint32_t bits = word >> parameter.shift & parameter.mask;
     if (parameter.choices[0].empty()) {
@@ -91,9 +72,9 @@ Result<Codec> unpack_codec(std::uint32_t number, std::uint32_t word) {
   }
   if ((word & ~known) != 0) {
     return unsupported("word 5 of the HDF5 filter's values is ", word,
-                       ", which means nothing to codec ", packed.name);
+                       ", which means nothing to codec ", codec->info.name);
   }
-  return Codec::make(packed.name, parameters);
+  return Codec::make(codec->info.name, parameters);
 }
 
 void append_f64(std::vector<std::uint32_t>& words, double value) {
@@ -193,18 +174,20 @@ Result<Shape> hdf5_chunk_shape(std::span<const std::uint64_t> extents) {
 
 std::vector<Hdf5FilterCodec> hdf5_filter_codecs() {
   std::vector<Hdf5FilterCodec> all;
-  for (const PackedCodec& codec : kCodecs) {
-    all.push_back({codec.name});
-    for (const PackedParameter& parameter : codec.parameters) {
-      if (!parameter.name.empty()) all.back().parameters.push_back(parameter.name);
+  for (std::uint32_t number = 1; number <= largest_number(); ++number) {
+    const RegisteredCodec* const codec = find_hdf5_codec(number);
+    if (codec == nullptr) continue;
+    all.push_back({codec->info.name});
+    for (const PackedParameter& parameter : codec->hdf5.parameters) {
+      all.back().parameters.push_back(parameter.name);
     }
   }
   return all;
 }
 
 Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {
-  const auto packed = std::ranges::find(kCodecs, codec.name(), &PackedCodec::name);
-  if (packed == kCodecs.end()) {
+  const RegisteredCodec* const registered = find_codec(codec.name());
+  if (registered == nullptr || registered->hdf5.number == 0) {
     return unsupported("the HDF5 filter has no codec ", codec.name());
   }
   RETURN_IF_ERROR(check_bound(codec, bound));
@@ -212,8 +195,7 @@ Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {
     return too_large(fill_values.size(), " fill values; the HDF5 filter takes at most ",
                      kMaxHdf5FillValues);
   }
-  std::vector<std::uint32_t> words = {kVersion,
-                                      static_cast<std::uint32_t>(packed - kCodecs.begin()) + 1};
+  std::vector<std::uint32_t> words = {kVersion, registered->hdf5.number};
   if (bound) {
     RETURN_IF_ERROR(bound->check());
     const auto kind = std::ranges::find(kBounds, bound->kind());
@@ -226,7 +208,7 @@ Result<std::vector<std::uint32_t>> Hdf5FilterSettings::to_words() const {
   } else {
     words.insert(words.end(), 3, 0);
   }
-  TRY(const std::uint32_t parameters, pack_parameters(*packed, codec));
+  TRY(const std::uint32_t parameters, pack_parameters(registered->hdf5, codec));
   words.push_back(parameters);
   if (threads > kMaxThreads) return too_large(threads, " threads; at most ", kMaxThreads);
   words.push_back(threads);

@@ -6,7 +6,6 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
-#include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 #include "stream/bounds/likely_fill.h"
 #include "stream/bounds/limit_arithmetic.h"
@@ -129,8 +128,6 @@ class Resolution::State {
 
  private:
   Result<void> take_limit(double limit) {
-    TRY(resolved_.bound, kept_bound());
-    resolved_.limit = limit;
     TRY(const Codec unlearned, with_limit(limit));
     TRY(resolved_.codec, learn(unlearned));
     return {};
@@ -229,18 +226,8 @@ class Resolution::State {
   }
 
   Result<Codec> with_limit(double limit) const {
-    std::vector<Parameter> parameters(codec_.parameters().begin(), codec_.parameters().end());
-    for (Parameter& parameter : parameters) {
-      if (parameter.name == bounded::kBoundParameter.name) {
-        TRY(const Bound bound, kept_bound());
-        parameter.value = bound.to_string();
-      } else if (parameter.name == bounded::kLimitParameter.name) {
-        parameter.value = text(limit);
-      } else if (parameter.name == bounded::kFillParameter.name) {
-        parameter.value = bounded::fills_to_text(options_.bound.fill_values);
-      }
-    }
-    return Codec::make(codec_.name(), parameters);
+    TRY(const Bound bound, kept_bound());
+    return with_kept_bound(codec_, {bound, limit, options_.bound.fill_values});
   }
 
   Result<std::unique_ptr<LimitSearch>> make_search(const Bound& bound) {
@@ -263,14 +250,13 @@ class Resolution::State {
   Result<Trial> try_limit(double limit, std::span<const std::uint64_t> chunks) {
     TRY(const Codec unlearned, with_limit(limit));
     TRY(const Codec codec, learn(unlearned));
-    TRY(const auto chunk_codec, create_chunk_codec(codec));
-    return look_.trial(*chunk_codec, *grid_, chunks);
+    return look_.trial(*chunk_codec_of(codec), *grid_, chunks);
   }
 
   // What the resolved codec comes to, as if the stream had been written.
   Result<Outcome> tried_outcome() {
-    TRY(const auto chunk_codec, create_chunk_codec(resolved_.codec));
-    TRY(const Trial trial, look_.trial(*chunk_codec, *grid_, all_chunks(*grid_)));
+    TRY(const Trial trial,
+        look_.trial(*chunk_codec_of(resolved_.codec), *grid_, all_chunks(*grid_)));
     TRY(const std::uint64_t container, container_bytes(resolved_.codec));
     return Outcome{.mean_squared_error = trial.mean_squared_error(),
                    .bytes_in = trial.bytes_in,
@@ -373,10 +359,10 @@ Result<Bound> resolve_bound(TensorSource& source, const WriteOptions& options) {
   // All codecs with a bound find the same limit; this one learns nothing else on the way.
   TRY(const Codec codec, Codec::make("dense"));
   TRY(const auto resolved, resolve_codec(codec, source, options, isa));
-  ENSURE(resolved.bound.has_value());
-  return resolved.bound->kind() == Bound::Kind::pointwise_relative
-             ? *resolved.bound
-             : Bound::absolute(resolved.limit);
+  const auto& kept = resolved.codec.kept_bound();
+  ENSURE(kept.has_value());
+  return kept->asked.kind() == Bound::Kind::pointwise_relative ? kept->asked
+                                                               : Bound::absolute(kept->limit);
 }
 
 }  // namespace tensorpress::stream

@@ -22,10 +22,6 @@ inline constexpr std::uint64_t kResolvedParameterBytes = 8192;
 
 struct ResolvedCodec {
   Codec codec;
-  /// What the codec keeps, where it keeps a bound. A point-wise one is against the values it is
-  /// given, the others are against the first values.
-  std::optional<Bound> bound = {};
-  double limit = 0;                   // the same as an error of each value, or of its logarithm
   std::vector<ChunkHint> hints = {};  // of every chunk, when all were looked at
 };
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "codecs/bounded/parameters.h"
 #include "codecs/registry.h"
 #include "stream/chunks/section_reader.h"
 #include "tensorpress/version.h"
@@ -21,8 +20,10 @@ bool holds(DType dtype, double value) {
 }
 
 double missing_value_of(const Codec& codec, DType dtype) {
-  const auto fills = bounded::parse_fills(codec.parameter(bounded::kFillParameter.name));
-  if (fills.ok() && !fills->empty() && holds(dtype, fills->front())) return fills->front();
+  if (const auto& kept = codec.kept_bound(); kept && !kept->fill_values.empty()) {
+    const double fill = kept->fill_values.front();
+    if (holds(dtype, fill)) return fill;
+  }
   return is_floating(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
 }
 
@@ -31,8 +32,7 @@ double missing_value_of(const Codec& codec, DType dtype) {
 Result<ChunkDecoder> ChunkDecoder::make(const Header& header) {
   auto grid = ChunkGrid::make(header.shape, header.chunk_shape);
   if (!grid.ok()) return corrupt("the header contradicts itself: ", grid.error().message);
-  TRY(auto codec, create_chunk_codec(header.codec));
-  return ChunkDecoder(std::move(codec), *grid, header.dtype,
+  return ChunkDecoder(chunk_codec_of(header.codec), *grid, header.dtype,
                       missing_value_of(header.codec, header.dtype));
 }
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "codecs/bounded/parameters.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -27,11 +26,11 @@ Result<HistoryStep> parse_step(std::string_view step) {
 
 /// What the stream kept against its own input.
 std::optional<Bound> error_of(const Codec& codec) {
-  const auto promised = bounded::parse(codec.parameters());
-  if (!promised.ok() || !promised->bound) return std::nullopt;
-  if (promised->pointwise()) return promised->bound;
-  if (!promised->limit) return std::nullopt;
-  return Bound::absolute(*promised->limit);
+  const auto& promised = codec.kept_bound();
+  if (!promised) return std::nullopt;
+  return promised->asked.kind() == Bound::Kind::pointwise_relative
+             ? promised->asked
+             : Bound::absolute(promised->limit);
 }
 
 }  // namespace

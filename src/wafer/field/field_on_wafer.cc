@@ -147,11 +147,12 @@ Result<FieldOnWafer> run_field(stream::TensorSource& source, const Calibration& 
   if (options.mesh.mapping == Mapping::ceresz2) {
     TRY(host, make_ceresz2("default"));
   }
-  TRY(const auto parameters, bounded::parse(result.info.codec.parameters()));
+  const auto& kept = result.info.codec.kept_bound();
+  ENSURE(kept.has_value());
   Result<void> outcome;
   const auto mesh_codec = bounded::make_bounded_codec(
       std::make_unique<MeshCoder>(std::move(host), calibration, options, result, outcome),
-      parameters);
+      bounded::Parameters::of(*kept));
   AlignedBuffer scratch;
   Region whole;
   whole.extent = source.shape();

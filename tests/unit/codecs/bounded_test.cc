@@ -288,7 +288,7 @@ TEST(BoundedChunks, SurviveHostileBytes) {
     if (!info.error_bounded) continue;
     for (const char* const bound : {"abs 0.001", "pw-rel 0.001"}) {
       const Parameter parameters[] = {{"bound", bound}, {"limit", "0.001"}};
-      const auto codec = create_chunk_codec(Codec::make(info.name, parameters).value()).value();
+      const auto codec = chunk_codec_of(Codec::make(info.name, parameters).value());
       ChunkWorkspace workspace(Isa::scalar);
       std::vector<std::byte> bytes(values.size() * 4);
       const auto chunk =

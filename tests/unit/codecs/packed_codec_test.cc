@@ -13,7 +13,7 @@ namespace {
 
 // What NaN and infinity become in a grid depends on the instruction set (found by fuzzing).
 TEST(PackedCodec, GroupsWithoutAFiniteGridAreCorruptOnEveryInstructionSet) {
-  const auto codec = create_chunk_codec(Codec::make("quantize").value()).value();
+  const auto codec = chunk_codec_of(Codec::make("quantize").value());
   std::vector<float> values(600);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 37);
   const Shape shape{values.size()};
