@@ -28,8 +28,8 @@ void read_every_way(std::span<const std::byte> stream) {
   if (in_memory.ok() && as_pipe.ok()) {
     must(in_memory->bytes == as_pipe->bytes, "memory and pipe give the same elements");
   }
-  stream::ReadOptions skipping;
-  skipping.skip_corrupt = [](const stream::SkippedChunk& chunk) { must_explain(chunk.error); };
+  DecompressOptions skipping;
+  skipping.skip_corrupt = [](const SkippedChunk& chunk) { must_explain(chunk.error); };
   check(read_as_file(stream, skipping));
   check(read_without_footer(stream, skipping));
 }

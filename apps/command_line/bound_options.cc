@@ -150,7 +150,7 @@ Result<std::optional<Bound>> BoundOptions::plain() const {
   return bound;
 }
 
-Result<stream::BoundOptions> BoundOptions::options() const {
+Result<CompressOptions> BoundOptions::options() const {
   if (const std::string named = first_named(); !named.empty()) {
     return bad_argument(named, " is for the variables of a NetCDF or HDF5 file; one tensor takes ",
                         "a plain number");
@@ -158,8 +158,8 @@ Result<stream::BoundOptions> BoundOptions::options() const {
   return options_for_all();
 }
 
-Result<stream::BoundOptions> BoundOptions::options_for_all() const {
-  stream::BoundOptions options;
+Result<CompressOptions> BoundOptions::options_for_all() const {
+  CompressOptions options;
   TRY(options.bound, plain());
   options.fill_values = fills_;
   options.whole_range = whole_range_;

@@ -23,9 +23,9 @@ class BoundOptions {
   void declare_per_variable(CLI::App& app) { declare(app, Names::allowed); }
 
   /// Bound, fill values and range as given for one tensor; the error says what is allowed.
-  Result<stream::BoundOptions> options() const;
+  Result<CompressOptions> options() const;
   /// The same for all variables, whose bounds may be in per_variable() instead.
-  Result<stream::BoundOptions> options_for_all() const;
+  Result<CompressOptions> options_for_all() const;
   /// Empty where no bound names a variable. Otherwise a plain number is for all others.
   Result<files::VariableBounds> per_variable() const;
   bool given() const;

@@ -71,8 +71,7 @@ Result<std::string> remark_on_absolute(double bound, std::span<const double> fil
 
 }  // namespace
 
-Result<std::string> remark_on_bound(const stream::BoundOptions& options,
-                                    stream::TensorSource& source) {
+Result<std::string> remark_on_bound(const CompressOptions& options, stream::TensorSource& source) {
   if (!options.bound) return std::string();
   const double value = options.bound->value();
   switch (options.bound->kind()) {

@@ -27,7 +27,7 @@ ProgressBar::~ProgressBar() {
   if (drawn_) std::fputs(kWipeLine, stderr);
 }
 
-stream::Progress ProgressBar::callback() {
+Progress ProgressBar::callback() {
   if (!on_terminal_) return {};
   return [this](std::uint64_t done, std::uint64_t total) { update(done, total); };
 }

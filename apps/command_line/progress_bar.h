@@ -18,7 +18,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   /// For WriteOptions and ReadOptions; empty when there is no terminal. The bar must outlive it.
-  stream::Progress callback();
+  Progress callback();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -25,16 +25,16 @@ void add_attributes(const StreamInfo& info, const stream::History& history,
 
 Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
                                                                 const files::EarlierLoss& loss,
-                                                                stream::WriteOptions& write) {
+                                                                CompressOptions& write) {
   TRY(auto bytes, files::open_bytes(path));
   TRY(auto tensor, stream::StreamTensor::open(std::move(bytes), write.threads));
   const StreamInfo& info = tensor->info();
   TRY(const stream::History history, stream::history_with(info));
-  RETURN_IF_ERROR(files::count_from_first_values("it", history, loss, write.bound));
+  RETURN_IF_ERROR(files::count_from_first_values("it", history, loss, write));
   add_attributes(info, history, write.attributes);
   const auto& kept = info.codec.kept_bound();
   for (const double fill : kept ? kept->fill_values : std::vector<double>()) {
-    auto& fills = write.bound.fill_values;
+    auto& fills = write.fill_values;
     if (std::ranges::find(fills, fill) == fills.end()) fills.push_back(fill);
   }
   return std::unique_ptr<stream::TensorSource>(std::move(tensor));

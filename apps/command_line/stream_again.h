@@ -14,6 +14,6 @@ namespace tensorpress::cli {
 /// the first values, as `loss` says.
 Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
                                                                 const files::EarlierLoss& loss,
-                                                                stream::WriteOptions& write);
+                                                                CompressOptions& write);
 
 }  // namespace tensorpress::cli

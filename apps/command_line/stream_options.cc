@@ -15,7 +15,7 @@ void StreamOptions::declare(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
-Result<void> StreamOptions::apply_to(stream::WriteOptions& options) const {
+Result<void> StreamOptions::apply_to(CompressOptions& options) const {
   if (!chunk_shape_.empty()) {
     TRY(options.chunk_shape, Shape::parse(chunk_shape_));
   }

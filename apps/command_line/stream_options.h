@@ -14,7 +14,7 @@ class StreamOptions {
   void declare(CLI::App& app);
   bool given() const { return !chunk_shape_.empty() || !attributes_.empty(); }
   /// Sets the chunk shape and the attributes; the error says what is allowed.
-  Result<void> apply_to(stream::WriteOptions& options) const;
+  Result<void> apply_to(CompressOptions& options) const;
 
  private:
   std::string chunk_shape_;

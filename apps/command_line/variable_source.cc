@@ -7,7 +7,7 @@
 namespace tensorpress::cli {
 
 Result<VariableSource> open_variable(files::NetcdfFile& file, const files::NetcdfVariable& variable,
-                                     const files::EarlierLoss& loss, stream::WriteOptions& write) {
+                                     const files::EarlierLoss& loss, CompressOptions& write) {
   VariableSource opened;
   TRY(opened.source, file.source(variable));
   TRY(files::NetcdfNotes notes, file.notes(variable));
@@ -18,8 +18,8 @@ Result<VariableSource> open_variable(files::NetcdfFile& file, const files::Netcd
         text("a .tpz keeps no coordinates that are text or have several dimensions: ", listed);
   }
   TRY(const auto history, files::history_of(file, variable, write.threads));
-  RETURN_IF_ERROR(files::count_from_first_values(text("variable '", variable.path, "'"), history,
-                                                 loss, write.bound));
+  RETURN_IF_ERROR(
+      files::count_from_first_values(text("variable '", variable.path, "'"), history, loss, write));
   // Our own attributes tell about the file; a stream has its own way to say it.
   files::erase_own_attributes(notes.attributes);
   for (Attribute& attribute : files::to_attributes(notes)) {
@@ -30,7 +30,7 @@ Result<VariableSource> open_variable(files::NetcdfFile& file, const files::Netcd
   }
   // Fill values of packed numbers are NaN by now.
   if (!variable.packed) {
-    auto& fills = write.bound.fill_values;
+    auto& fills = write.fill_values;
     fills.insert(fills.end(), variable.fill_values.begin(), variable.fill_values.end());
   }
   return opened;

@@ -18,6 +18,6 @@ struct VariableSource {
 /// Adds the variable's attributes, fill values and history to `write`, whose bound then counts from
 /// the first values, as `loss` says.
 Result<VariableSource> open_variable(files::NetcdfFile& file, const files::NetcdfVariable& variable,
-                                     const files::EarlierLoss& loss, stream::WriteOptions& write);
+                                     const files::EarlierLoss& loss, CompressOptions& write);
 
 }  // namespace tensorpress::cli

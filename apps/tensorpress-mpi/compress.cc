@@ -159,7 +159,7 @@ Result<const files::NetcdfVariable*> find_variable(const files::NetcdfFile& file
 }
 
 /// A tensor in a file of its own, or a variable, whose attributes and fill values `write` gets.
-Result<OpenInput> open_input(const Options& options, stream::WriteOptions& write) {
+Result<OpenInput> open_input(const Options& options, CompressOptions& write) {
   TRY(const auto raw, options.raw.format_of(options.input));
   OpenInput opened;
   const auto format = files::array_format_of(options.input);
@@ -185,10 +185,9 @@ Result<OpenInput> open_input(const Options& options, stream::WriteOptions& write
 }
 
 Result<StreamInfo> compress(const Crew& crew, const Options& options, const std::string& path) {
-  stream::WriteOptions write;
-  write.threads = options.threads.threads();
   TRY(const Codec codec, crew.together([&] { return options.codec.codec(); }));
-  TRY(write.bound, options.bound.options());
+  TRY(CompressOptions write, options.bound.options());
+  write.threads = options.threads.threads();
   RETURN_IF_ERROR(options.stream.apply_to(write));
   RETURN_IF_ERROR(options.bound.check_for(codec));
   TRY(const Isa isa, crew.together([] { return active_isa(); }));
@@ -208,9 +207,9 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   TRY(const auto resolved,
       cli::about(options.input, stream::resolve_codec(codec, *source, write, look)));
   TRY(const auto plan,
-      cli::about(options.input, stream::plan_stream(resolved.codec, source->dtype(),
-                                                    source->shape(), write.chunk_shape,
-                                                    write.attributes, write.bound.fill_values)));
+      cli::about(options.input,
+                 stream::plan_stream(resolved.codec, source->dtype(), source->shape(),
+                                     write.chunk_shape, write.attributes, write.fill_values)));
   if (plan.grid.chunk_count() > INT_MAX) {
     return too_large("chunks of ", plan.grid.chunk_shape().to_string(), " make ",
                      plan.grid.chunk_count(), " of them, too many; name larger ones");

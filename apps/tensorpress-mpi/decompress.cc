@@ -90,7 +90,7 @@ Result<StreamInfo> decompress(const Crew& crew, const Options& options) {
 
   TRY(const auto output, SharedOutput::create(crew, path, options.input));
   SharedTensor tensor(*output, info.shape, header.size());
-  stream::ReadOptions read;
+  DecompressOptions read;
   read.threads = options.threads.threads();
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();  // nothing is kept in memory
   const auto decode_share = [&]() -> Result<void> {

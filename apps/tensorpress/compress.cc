@@ -54,12 +54,16 @@ files::EarlierLoss earlier_loss(const Options& options) {
   return {.from_here = options.from_here, .from_here_name = "--from-here"};
 }
 
-Result<stream::WriteOptions> write_options(const Options& options) {
-  stream::WriteOptions write;
+/// What was asked for, with all else that the options say.
+Result<CompressOptions> write_options(const Options& options, CompressOptions write) {
   write.threads = options.threads.threads();
-  TRY(write.bound, options.bound.options_for_all());
   RETURN_IF_ERROR(options.stream.apply_to(write));
   return write;
+}
+
+Result<CompressOptions> write_options(const Options& options) {
+  TRY(auto asked, options.bound.options_for_all());
+  return write_options(options, std::move(asked));
 }
 
 /// A tensor on its way: from where, with what beside it, to where.
@@ -68,7 +72,7 @@ struct Job {
   std::string variable = {};
   std::string output;
   std::unique_ptr<stream::TensorSource> source = {};
-  stream::WriteOptions write = {};
+  CompressOptions write = {};
 };
 
 struct Done {
@@ -97,13 +101,13 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   RETURN_IF_ERROR(about(job.name, check_type(options, codec, job.source->dtype())));
   TRY(const auto file, files::AtomicFile::create(
                            job.output, is_pipe(options.input) ? std::string() : options.input));
-  TRY(std::string bound_remark, about(job.name, remark_on_bound(job.write.bound, *job.source)));
+  TRY(std::string bound_remark, about(job.name, remark_on_bound(job.write, *job.source)));
   note_interruptions();
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
   auto written = stream::write_stream(codec, *job.source, sink, job.write);
-  if (!written.ok() && job.write.bound.earlier_error) {
+  if (!written.ok() && job.write.earlier_error) {
     return about(job.name, files::with_way_out(earlier_loss(options), written.error()));
   }
   TRY(StreamInfo info, about(job.name, std::move(written)));
@@ -140,7 +144,7 @@ void add_remarks(const Options& options, const std::string& about_what, const st
 /// From a pipe that may have been looked at already, or by name; a stream is compressed again.
 Result<std::unique_ptr<stream::TensorSource>> open_source(const Options& options,
                                                           const Codec& codec,
-                                                          stream::WriteOptions& write,
+                                                          CompressOptions& write,
                                                           std::optional<files::FileInput> pipe) {
   TRY(const auto raw, options.raw.format_of(options.input));
   if (!raw && !pipe && is_stream_file(options.input)) {
@@ -151,7 +155,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_source(const Options& options
     return about(options.input, open_stream_again(options.input, earlier_loss(options), write));
   }
   const auto access =
-      stream::needs_the_data(codec, write.bound) ? files::Access::random : files::Access::in_order;
+      stream::needs_the_data(codec, write) ? files::Access::random : files::Access::in_order;
   return about(options.input, pipe ? files::open_tensor(std::move(*pipe), raw, access)
                                    : files::open_tensor(options.input, raw, access));
 }
@@ -161,8 +165,8 @@ Result<FileReport> compress_tensor(const Options& options,
   const std::string output =
       options.output.empty() ? default_output(options.input, ".tpz") : options.output;
   TRY(const Codec codec, options.codec.codec());
-  TRY(stream::WriteOptions write, write_options(options));
-  TRY(write.bound, options.bound.options());
+  TRY(auto asked, options.bound.options());
+  TRY(CompressOptions write, write_options(options, std::move(asked)));
   if (!options.variables.empty()) {
     return bad_argument("--var names a variable of a NetCDF or HDF5 file, and '", options.input,
                         "' is neither");
@@ -208,7 +212,7 @@ Result<Job> job_for(const Options& options, files::NetcdfFile& file,
       .variable = variable.path,
       .output = output};
   TRY(job.write, write_options(options));
-  if (chosen.choice.bound.bound) job.write.bound = chosen.choice.bound_beside(job.write.bound);
+  if (chosen.choice.compress.bound) job.write = chosen.choice.options_beside(job.write);
   TRY(auto opened,
       about(options.input, open_variable(file, variable, earlier_loss(options), job.write)));
   if (!opened.remark.empty()) print_message(text(job.name, ": ", opened.remark));
@@ -280,13 +284,12 @@ Result<FileReport> rewrite(const Options& options) {
   RETURN_IF_ERROR(options.force.check(options.inputs, options.output));
   TRY(Codec codec, options.codec.codec());
   RETURN_IF_ERROR(options.bound.check_for(codec));
-  TRY(stream::WriteOptions write, write_options(options));
+  TRY(CompressOptions write, write_options(options));
   TRY(auto rules, options.bound.per_variable());
   files::RewriteOptions rewriting{.codec = std::move(codec),
-                                  .bound = std::move(write.bound),
+                                  .compress = std::move(write),
                                   .per_variable = std::move(rules),
                                   .variables = options.variables,
-                                  .threads = options.threads.threads(),
                                   .earlier_loss = earlier_loss(options)};
   std::erase(rewriting.variables, "*");
   return rewrite_whole_file({.input = options.input,

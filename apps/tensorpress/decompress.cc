@@ -129,7 +129,7 @@ class Output {
 /// The whole tensor or a slice of it.
 Result<void> read_to(Output& output, const stream::StreamReader& reader,
                      const std::optional<std::string>& slice_text,
-                     const stream::ReadOptions& options) {
+                     const DecompressOptions& options) {
   std::optional<Slice> slice;
   if (slice_text) {
     TRY(slice, parse_slice(*slice_text, reader.info().shape));
@@ -146,7 +146,7 @@ Result<void> read_to(Output& output, const stream::StreamReader& reader,
 }
 
 Result<StreamInfo> read_file(const Options& options, Output& output,
-                             const stream::ReadOptions& read) {
+                             const DecompressOptions& read) {
   TRY(const auto source, files::open_bytes(options.input));
   auto opened = stream::StreamReader::open(*source);
   if (!opened.ok() && options.skip_corrupt) {
@@ -159,7 +159,7 @@ Result<StreamInfo> read_file(const Options& options, Output& output,
   return reader.info();
 }
 
-Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options) {
+Result<StreamInfo> read_pipe(Output& output, const DecompressOptions& options) {
   const auto input = files::standard_input();
   const auto make_sink =
       [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
@@ -170,7 +170,7 @@ Result<StreamInfo> read_pipe(Output& output, const stream::ReadOptions& options)
 }
 
 /// Everything from opening the stream to the finished output file.
-Result<StreamInfo> write_output(const Options& options, Output& output, stream::ReadOptions read) {
+Result<StreamInfo> write_output(const Options& options, Output& output, DecompressOptions read) {
   note_interruptions();
   ProgressBar bar("decompressing");
   read.progress = bar.callback();
@@ -203,7 +203,7 @@ std::string in_words(double value) {
 }
 
 Result<FileReport> decompress_one(const Options& options, const std::string& path) {
-  stream::ReadOptions read;
+  DecompressOptions read;
   TRY(read.method, method_of(options));
   if (files::array_format_of(options.input) != files::ArrayFormat::other) {
     if (options.slice || options.raw || options.skip_corrupt || options.method_given) {
@@ -227,7 +227,7 @@ Result<FileReport> decompress_one(const Options& options, const std::string& pat
   // The output goes to disk chunk by chunk; nothing is allocated on the stream's word.
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();
   if (options.skip_corrupt) {
-    read.skip_corrupt = [&](const stream::SkippedChunk& chunk) {
+    read.skip_corrupt = [&](const SkippedChunk& chunk) {
       ++skipped;
       print_message(text(options.input, ": chunk ", chunk.number, ", ", in_words(chunk.region),
                          ", is filled with ", in_words(chunk.value), ": ", chunk.error.message));

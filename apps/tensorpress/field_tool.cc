@@ -29,10 +29,10 @@ std::FILE* report_of(const FieldFiles& names) {
 Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& format,
                               const Bound& bound, const std::string& path) {
   TRY(const Codec codec, Codec::make("dense"));
-  stream::WriteOptions options;
-  options.bound.bound = bound;
-  const auto access = stream::needs_the_data(codec, options.bound) ? files::Access::random
-                                                                   : files::Access::in_order;
+  CompressOptions options;
+  options.bound = bound;
+  const auto access =
+      stream::needs_the_data(codec, options) ? files::Access::random : files::Access::in_order;
   TRY(const auto source, about(names.original, files::open_tensor(names.original, format, access)));
   RETURN_IF_ERROR(check_no_terminal(path));
   const std::string made_from = is_pipe(names.original) ? std::string() : names.original;
@@ -65,7 +65,7 @@ Result<void> check_format(const std::optional<files::RawFormat>& format, const S
 Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawFormat>& format,
                         const std::string& path) {
   RETURN_IF_ERROR(check_no_terminal(names.copy));
-  stream::ReadOptions options;
+  DecompressOptions options;
   options.max_bytes = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<files::TensorFile> file;
   if (is_pipe(path)) {

@@ -38,7 +38,7 @@ class Nowhere : public stream::TensorSink {
 
 Result<StreamInfo> decode_stream(const Options& options, const std::string& path) {
   ProgressBar bar("testing");
-  stream::ReadOptions read;
+  DecompressOptions read;
   read.threads = options.threads.threads();
   read.max_bytes = std::numeric_limits<std::uint64_t>::max();  // nothing is kept
   read.progress = bar.callback();

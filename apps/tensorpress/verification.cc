@@ -20,7 +20,7 @@ namespace {
 
 /// Sends every chunk of the stream to the comparison.
 Result<StreamInfo> read_into(const std::string& path, metrics::StreamComparison& comparison,
-                             const stream::ReadOptions& options) {
+                             const DecompressOptions& options) {
   if (is_pipe(path)) {
     const auto input = files::standard_input();
     const auto make_sink =
@@ -102,7 +102,7 @@ Result<Verification> verify_stream(const std::string& original,
   TRY(const auto source, about(original, open_original(original, raw, stream_path, variable)));
   metrics::StreamComparison comparison(*source, {.ssim = true});
   ProgressBar bar("verifying");
-  stream::ReadOptions options;
+  DecompressOptions options;
   options.threads = threads;
   options.max_bytes = std::numeric_limits<std::uint64_t>::max();  // it is compared chunk by chunk
   options.progress = bar.callback();

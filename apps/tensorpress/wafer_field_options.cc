@@ -55,11 +55,11 @@ Result<wafer::FieldOptions> WaferFieldOptions::options() const {
     RETURN_IF_ERROR(refuse_ignored(*app_, {"--offsets", "--transpose", "--uniform-cost"},
                                    "it is of --codec ceresz2"));
   }
-  TRY(options.bound, bound_.options());
-  if (!options.bound.bound) {
+  TRY(options.compress, bound_.options());
+  if (!options.compress.bound) {
     return bad_argument("how close the copy must be is missing: --abs E or --rel E");
   }
-  if (options.bound.bound->value() == 0) {
+  if (options.compress.bound->value() == 0) {
     return bad_argument("a bound of 0 keeps every bit, which the programs of the wafer do not: ",
                         "they round to multiples of it; give --abs or --rel more than 0");
   }

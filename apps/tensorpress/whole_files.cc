@@ -102,7 +102,7 @@ void add_remarks(const files::RewriteReport& rewritten, const std::string& input
   }
 }
 
-files::RewriteStep show_on(const stream::Progress& show) {
+files::RewriteStep show_on(const Progress& show) {
   return [&show](std::uint64_t done, std::uint64_t total) {
     if (show) show(done, total);
     return check_interruption();

@@ -23,7 +23,7 @@ Result<std::optional<stream::LikelyFill>> find_again(const Codec& codec,
   TRY(const Isa isa, active_isa());
   TRY(const auto plan, stream::plan_stream(codec, view.dtype, view.shape, options.chunk_shape, {}));
   stream::ViewSource source(view);
-  stream::WriteOptions write;
+  CompressOptions write;
   write.threads = options.threads;
   write.runner = runner;
   const auto look = stream::look_of_this_process(source, write, isa);

@@ -55,7 +55,7 @@ Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
 
 namespace {
 
-Result<Tensor> read_whole(const stream::StreamReader& reader, const stream::ReadOptions& options) {
+Result<Tensor> read_whole(const stream::StreamReader& reader, const DecompressOptions& options) {
   if (reader.info().bytes_in() > kMostBytes) return too_large("more than a fuzzer allows");
   Tensor tensor = empty_tensor(reader.info());
   stream::ViewSink sink(tensor.mutable_view());
@@ -65,22 +65,22 @@ Result<Tensor> read_whole(const stream::StreamReader& reader, const stream::Read
 
 }  // namespace
 
-Result<Tensor> read_as_file(std::span<const std::byte> stream, const stream::ReadOptions& options) {
+Result<Tensor> read_as_file(std::span<const std::byte> stream, const DecompressOptions& options) {
   const FileLike file(stream);
   TRY(const auto reader, stream::StreamReader::open(file));
   return read_whole(reader, options);
 }
 
 Result<Tensor> read_without_footer(std::span<const std::byte> stream,
-                                   const stream::ReadOptions& options) {
+                                   const DecompressOptions& options) {
   const FileLike file(stream);
   TRY(const auto reader, stream::StreamReader::open_without_footer(file));
   return read_whole(reader, options);
 }
 
-Result<Tensor> read_as_pipe(std::span<const std::byte> stream, const stream::ReadOptions& options) {
+Result<Tensor> read_as_pipe(std::span<const std::byte> stream, const DecompressOptions& options) {
   PipeLike pipe(stream);
-  stream::ReadOptions limited = options;
+  DecompressOptions limited = options;
   limited.max_bytes = kMostBytes;
   Tensor tensor;
   const auto make_sink =

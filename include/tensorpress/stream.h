@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,9 @@ struct StreamInfo {
   std::optional<double> statistic(std::string_view name) const;
 };
 
+/// Elements done so far, of how many. Called from one thread at a time.
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
 struct CompressOptions {
   /// What an error-bounded codec is to keep, for every element in its own type; it takes none
   /// without. Fixed-rate codecs take no bound.
@@ -67,6 +71,15 @@ struct CompressOptions {
   Runner runner = {};                     // who works on them; own threads when absent
   std::optional<Shape> chunk_shape = {};  // chosen by the codec when absent
   std::vector<Attribute> attributes = {};
+  Progress progress = {};
+};
+
+/// A chunk that cannot be read, and what stands in the output instead.
+struct SkippedChunk {
+  std::uint64_t number = 0;
+  Region region;     // of the whole tensor
+  double value = 0;  // of all its elements: the stream's first fill value, NaN, or 0
+  const Error& error;
 };
 
 struct DecompressOptions {
@@ -75,6 +88,13 @@ struct DecompressOptions {
   /// Streams that claim more decompressed bytes than this are refused before anything is allocated;
   /// for a part of a tensor, also those with larger chunks, because chunks are decompressed whole.
   std::uint64_t max_bytes = std::uint64_t{1} << 40;
+  Progress progress = {};
+  /// How the codec is to compute, where it has a choice: {{"form", "matmul"}} for dct-chop.
+  std::vector<Parameter> method = {};
+  /// Chunks that cannot be read are reported here instead of ending the work. Their elements are
+  /// the stream's first fill value if it has one, else NaN, or 0 among whole numbers: zeros among
+  /// floats would look like data.
+  std::function<void(const SkippedChunk& chunk)> skip_corrupt = {};
 };
 
 /// Reusable, without hidden state: the same input gives the same bytes on every machine and with

@@ -140,16 +140,7 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
   }
   stream::ViewSource source(input);
   stream::MemorySink sink(output);
-  TRY(const auto info, stream::write_stream(codec_, source, sink,
-                                            {.bound = {.bound = options_.bound,
-                                                       .fill_values = options_.fill_values,
-                                                       .value_range = options_.value_range,
-                                                       .whole_range = options_.whole_range,
-                                                       .earlier_error = options_.earlier_error},
-                                             .threads = options_.threads,
-                                             .runner = options_.runner,
-                                             .chunk_shape = options_.chunk_shape,
-                                             .attributes = options_.attributes}));
+  TRY(const auto info, stream::write_stream(codec_, source, sink, options_));
   return info.bytes_out;
 }
 
@@ -191,9 +182,7 @@ Result<void> Decompressor::decompress(std::span<const std::byte> stream, const R
                         " of shape ", output.shape.to_string());
   }
   stream::ViewSink sink(output);
-  return reader.read_region(
-      region, sink,
-      {.threads = options_.threads, .runner = options_.runner, .max_bytes = options_.max_bytes});
+  return reader.read_region(region, sink, options_);
 }
 
 Result<StreamInfo> read_info(std::span<const std::byte> stream) {

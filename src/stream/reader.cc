@@ -267,14 +267,14 @@ Result<void> StreamReader::read_chunk(std::uint64_t number, const MutableTensorV
   return state_->decoder.decode(number, fetched.frame, fetched.payload, output, workspace);
 }
 
-Result<void> StreamReader::read_all(TensorSink& sink, const ReadOptions& options) const {
+Result<void> StreamReader::read_all(TensorSink& sink, const DecompressOptions& options) const {
   RETURN_IF_ERROR(check_decompressed_size(info(), options.max_bytes));
   IndexedFeed feed = state_->feed();
   return decode_in_order(state_->decoder, feed, sink, options);
 }
 
 Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
-                                       const ReadOptions& options) const {
+                                       const DecompressOptions& options) const {
   const std::uint64_t existing = grid().chunk_count();
   if (first > existing || count > existing - first) {
     return bad_argument("chunks ", first, " and ", count,
@@ -286,7 +286,7 @@ Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count,
 }
 
 Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
-                                       const ReadOptions& options) const {
+                                       const DecompressOptions& options) const {
   if (!numbers.empty() && numbers.back() >= grid().chunk_count()) {
     return bad_argument("chunk ", numbers.back(), " does not exist; the stream has ",
                         grid().chunk_count());
@@ -297,7 +297,7 @@ Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, T
 }
 
 Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
-                                       const ReadOptions& options) const {
+                                       const DecompressOptions& options) const {
   RETURN_IF_ERROR(check_region(info().shape, part));
   StreamInfo wanted = info();
   wanted.shape = part.extent;

@@ -16,27 +16,6 @@
 
 namespace tensorpress::stream {
 
-/// A chunk that cannot be read, and what stands in the output instead.
-struct SkippedChunk {
-  std::uint64_t number = 0;
-  Region region;     // of the whole tensor
-  double value = 0;  // of all its elements: the stream's first fill value, NaN, or 0
-  const Error& error;
-};
-
-struct ReadOptions {
-  std::size_t threads = 1;
-  Runner runner = {};
-  std::uint64_t max_bytes = std::uint64_t{1} << 40;
-  Progress progress = {};
-  /// How the codec is to compute, where it has a choice: {{"form", "matmul"}} for dct-chop.
-  std::vector<Parameter> method = {};
-  /// Chunks that cannot be read are reported here instead of ending the work. Their elements are
-  /// the stream's first fill value if it has one, else NaN, or 0 among whole numbers: zeros among
-  /// floats would look like data.
-  std::function<void(const SkippedChunk& chunk)> skip_corrupt = {};
-};
-
 class StreamReader {
  public:
   /// Checks everything but the chunks. The source must outlive the reader.
@@ -52,15 +31,16 @@ class StreamReader {
   Result<void> read_chunk(std::uint64_t number, const MutableTensorView& output,
                           ChunkWorkspace& workspace) const;
   /// Every chunk, in order.
-  Result<void> read_all(TensorSink& sink, const ReadOptions& options) const;
+  Result<void> read_all(TensorSink& sink, const DecompressOptions& options) const;
   /// `count` chunks from `first` on, in order.
   Result<void> read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
-                           const ReadOptions& options) const;
+                           const DecompressOptions& options) const;
   /// Only the chunks with these numbers, which ascend. The sink sees regions of the whole tensor.
   Result<void> read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
-                           const ReadOptions& options) const;
+                           const DecompressOptions& options) const;
   /// Only the chunks that `part` needs. The sink sees regions of a tensor of the part's own shape.
-  Result<void> read_region(const Region& part, TensorSink& sink, const ReadOptions& options) const;
+  Result<void> read_region(const Region& part, TensorSink& sink,
+                           const DecompressOptions& options) const;
 
  private:
   struct State;
@@ -73,6 +53,6 @@ class StreamReader {
 Result<StreamInfo> read_sequentially(
     ByteInput& input,
     const std::function<Result<std::unique_ptr<TensorSink>>(const StreamInfo&)>& make_sink,
-    const ReadOptions& options);
+    const DecompressOptions& options);
 
 }  // namespace tensorpress::stream

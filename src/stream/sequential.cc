@@ -73,7 +73,7 @@ Result<Footer> read_footer(SectionReader& sections, const Frame& frame,
 Result<StreamInfo> read_sequentially(
     ByteInput& input,
     const std::function<Result<std::unique_ptr<TensorSink>>(const StreamInfo&)>& make_sink,
-    const ReadOptions& options) {
+    const DecompressOptions& options) {
   SectionReader sections(input, 0);
   RETURN_IF_ERROR(sections.read_prologue());
   TRY(const Header header, sections.read_header());

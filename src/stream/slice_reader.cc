@@ -82,7 +82,7 @@ std::vector<std::uint64_t> chunks_of(const Slice& slice, const ChunkGrid& grid) 
 }
 
 Result<void> read_slice(const StreamReader& reader, const Slice& slice, TensorSink& sink,
-                        const ReadOptions& options) {
+                        const DecompressOptions& options) {
   ENSURE(slice.axes.size() == reader.info().shape.rank());
   SlicingSink slicing(slice, sink);
   return reader.read_chunks(chunks_of(slice, reader.grid()), slicing, options);

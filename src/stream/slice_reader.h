@@ -15,6 +15,6 @@ std::vector<std::uint64_t> chunks_of(const Slice& slice, const ChunkGrid& grid);
 /// The sink sees regions of a tensor of the slice's own shape, in the order of the stream's chunks.
 /// `slice` has an entry for each axis.
 Result<void> read_slice(const StreamReader& reader, const Slice& slice, TensorSink& sink,
-                        const ReadOptions& options);
+                        const DecompressOptions& options);
 
 }  // namespace tensorpress::stream

@@ -30,7 +30,7 @@ Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
 class Writer {
  public:
   Writer(StreamPlan plan, const std::vector<ChunkHint>& hints, TensorSource& source, ByteSink& sink,
-         const WriteOptions& options)
+         const CompressOptions& options)
       : plan_(std::move(plan)),
         hints_(hints),
         source_(source),
@@ -93,7 +93,7 @@ class Writer {
   const std::vector<ChunkHint>& hints_;  // of every chunk, or none
   TensorSource& source_;
   ByteSink& sink_;
-  const WriteOptions& options_;
+  const CompressOptions& options_;
   StreamTotals totals_;
   Trial tried_;
   std::uint64_t elements_done_ = 0;
@@ -106,7 +106,7 @@ Result<void> ByteSink::rewind() {
 }
 
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
-                                const WriteOptions& options) {
+                                const CompressOptions& options) {
   TRY(const Isa isa, active_isa());
   const auto look = look_of_this_process(source, options, isa);
   TRY(Resolution resolution, Resolution::begin(codec, source, options, *look));
@@ -114,7 +114,7 @@ Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSi
   while (true) {
     const ResolvedCodec& resolved = resolution.resolved();
     TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
-                               options.attributes, options.bound.fill_values));
+                               options.attributes, options.fill_values));
     Writer writer(std::move(plan), resolved.hints, source, sink, options);
     TRY(StreamInfo info, writer.write(isa));
     if (!sink.can_rewind() || !resolution.is_on_trial()) return info;

@@ -85,8 +85,8 @@ Result<std::uint64_t> own_bytes(const FoundDataSet::File& file, std::string_view
   TRY(const Codec codec, Codec::make(name));
   TRY(const auto source, files::open_tensor(file.path, file.format));
   Scale scale;
-  stream::WriteOptions options;
-  options.bound.bound = Bound::relative(relative);
+  CompressOptions options;
+  options.bound = Bound::relative(relative);
   options.threads = threads;
   TRY(const StreamInfo info, stream::write_stream(codec, *source, scale, options));
   return info.bytes_out;

@@ -20,13 +20,12 @@ double error_for_psnr(double decibels) {
 
 /// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep. Where
 /// the values carry an earlier error, what that leaves.
-Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSource& source,
-                        std::size_t threads) {
+Result<Bound> bound_for(const CompressOptions& options, stream::TensorSource& source) {
   const Bound& bound = *options.bound;
   if (bound.kind() == Bound::Kind::psnr) {
-    stream::BoundOptions everywhere = options;
+    CompressOptions everywhere = options;
     everywhere.bound = Bound::relative(error_for_psnr(bound.value()));
-    return bound_for(everywhere, source, threads);
+    return bound_for(everywhere, source);
   }
   if (bound.kind() == Bound::Kind::ratio) {
     return unsupported(
@@ -36,7 +35,7 @@ Result<Bound> bound_for(const stream::BoundOptions& options, stream::TensorSourc
   if (bound.kind() != Bound::Kind::relative && !options.earlier_error) return bound;
   const auto boxes = boxes_for({source.shape().extents().begin(), source.shape().extents().end()},
                                size_of(source.dtype()));
-  stream::WriteOptions look{.bound = options, .threads = threads};
+  CompressOptions look = options;
   TRY(look.chunk_shape, Shape::make(boxes));
   return stream::resolve_bound(source, look);
 }
@@ -89,7 +88,7 @@ Result<PlannedVariable> plan_exact(NetcdfFile& file, const NetcdfVariable& varia
 
 /// What a variable says about itself when our filter has done its work on it.
 Provenance provenance_of(const NetcdfVariable& variable, const Hdf5FilterSettings& settings,
-                         const stream::BoundOptions& asked, stream::History history) {
+                         const CompressOptions& asked, stream::History history) {
   Provenance provenance{.codec = settings.codec.name(), .bound = asked.bound};
   const bool lost_before = !history.empty() && !asked.earlier_error;
   if (!is_exact(settings.bound)) history.push_back(step_of(settings));
@@ -104,7 +103,7 @@ Provenance provenance_of(const NetcdfVariable& variable, const Hdf5FilterSetting
 
 Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& variable,
                                       const RewriteOptions& options) {
-  stream::BoundOptions bound = options.bound;
+  CompressOptions bound = options.compress;
   for (const double fill : variable.fill_values) {
     if (std::ranges::find(bound.fill_values, fill) == bound.fill_values.end()) {
       bound.fill_values.push_back(fill);
@@ -115,7 +114,7 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
                      " fill values; the HDF5 filter takes at most ", kMaxHdf5FillValues);
   }
   if (variable.extents.empty()) return copied(Treatment::as_it_was);
-  TRY(stream::History history, history_of(file, variable, options.threads));
+  TRY(stream::History history, history_of(file, variable, bound.threads));
   // A relative bound is kept already when it is the same share of the same range.
   if (!options.earlier_loss.from_here && !history.empty() && bound.bound && !bound.value_range &&
       bound.bound == variable.kept_bound) {
@@ -128,7 +127,7 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
   Hdf5FilterSettings settings{.codec = options.codec, .fill_values = bound.fill_values};
   TRY(const auto source, file.source(variable));
   if (bound.bound) {
-    auto kept = bound_for(bound, *source, options.threads);
+    auto kept = bound_for(bound, *source);
     if (!kept.ok() && bound.earlier_error) {
       Error error = with_way_out(options.earlier_loss, kept.error());
       return Error{error.code, text(name, ": ", error.message)};
@@ -160,7 +159,7 @@ Result<RewritePlan> plan_by_rules(NetcdfFile& file, const RewriteOptions& option
   TRY(const auto chosen, options.per_variable.choose(file, options.variables, false));
   for (const auto& [variable, choice] : chosen) {
     RewriteOptions own = options;
-    own.bound = choice.bound_beside(options.bound);
+    own.compress = choice.options_beside(options.compress);
     if (choice.codec) own.codec = *choice.codec;
     TRY(PlannedVariable planned, plan_variable(file, *variable, own));
     add(plan, *variable, std::move(planned));

@@ -66,7 +66,7 @@ class BoundsReader {
     if (const auto word = node.value_exact<std::string>()) {
       if (*word == "copy") return choice;
       if (*word == "lossless") {
-        choice.bound.bound = Bound::absolute(0);
+        choice.compress.bound = Bound::absolute(0);
         return choice;
       }
       return wrong(node.source(), "'", name, "' is \"", *word,
@@ -112,16 +112,16 @@ class BoundsReader {
     for (const BoundKey& each : kBounds) {
       const toml::node* const node = table.get(each.name);
       if (node == nullptr) continue;
-      if (choice.bound.bound) {
+      if (choice.compress.bound) {
         return wrong(node->source(), "'", name, "' has two bounds; keep one of them");
       }
       TRY(const double value, number(*node, name, each.name));
-      choice.bound.bound = Bound(each.kind, value);
-      if (const auto sound = choice.bound.bound->check(); !sound.ok()) {
+      choice.compress.bound = Bound(each.kind, value);
+      if (const auto sound = choice.compress.bound->check(); !sound.ok()) {
         return wrong(node->source(), "'", name, "': ", sound.error().message);
       }
     }
-    if (choice.bound.bound) return {};
+    if (choice.compress.bound) return {};
     return wrong(table.source(), "'", name, "' has no bound: abs, rel, pw-rel or psnr");
   }
 
@@ -132,12 +132,12 @@ class BoundsReader {
     const toml::array* const array = node->as_array();
     if (array == nullptr) {
       TRY(const double fill, number(*node, name, "fill"));
-      choice.bound.fill_values = {fill};
+      choice.compress.fill_values = {fill};
       return {};
     }
     for (const toml::node& each : *array) {
       TRY(const double fill, number(each, name, "fill"));
-      choice.bound.fill_values.push_back(fill);
+      choice.compress.fill_values.push_back(fill);
     }
     return {};
   }
@@ -149,7 +149,7 @@ class BoundsReader {
       if (!value) {
         return wrong(whole->source(), "'whole-range' of '", name, "' must be true or false");
       }
-      choice.bound.whole_range = *value;
+      choice.compress.whole_range = *value;
     }
     const toml::node* const node = table.get("range");
     if (node == nullptr) return {};
@@ -157,12 +157,12 @@ class BoundsReader {
     if (array == nullptr || array->size() != 2) {
       return wrong(node->source(), "'range' of '", name, "' must be two numbers: [low, high]");
     }
-    if (choice.bound.bound->kind() != Bound::Kind::relative) {
+    if (choice.compress.bound->kind() != Bound::Kind::relative) {
       return wrong(node->source(), "'range' of '", name, "' is of use only with rel");
     }
     TRY(const double low, number(*array->get(0), name, "range"));
     TRY(const double high, number(*array->get(1), name, "range"));
-    choice.bound.value_range = ValueRange{low, high};
+    choice.compress.value_range = ValueRange{low, high};
     return {};
   }
 

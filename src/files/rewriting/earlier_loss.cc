@@ -23,13 +23,13 @@ Result<std::optional<Bound>> largest_error(stream::TensorSource& source,
                                            std::size_t threads) {
   const double share = settings.bound->value();
   if (share >= 0.25) return std::optional<Bound>();
-  stream::WriteOptions look{.threads = threads};
-  look.bound.bound = Bound::relative(share / (1 - 2 * share) * (1 + 0x1p-40));
-  look.bound.fill_values = settings.fill_values;
+  CompressOptions look{.threads = threads};
+  look.bound = Bound::relative(share / (1 - 2 * share) * (1 + 0x1p-40));
+  look.fill_values = settings.fill_values;
   if (settings.chunk && settings.chunk->fill_value) {
-    look.bound.fill_values.push_back(*settings.chunk->fill_value);
+    look.fill_values.push_back(*settings.chunk->fill_value);
   }
-  look.bound.whole_range = true;
+  look.whole_range = true;
   TRY(const Bound error, stream::resolve_bound(source, look));
   return std::optional(error);
 }
@@ -52,7 +52,7 @@ Result<stream::History> history_of(NetcdfFile& file, const NetcdfVariable& varia
 }
 
 Result<void> count_from_first_values(std::string_view what, const stream::History& history,
-                                     const EarlierLoss& loss, stream::BoundOptions& bound) {
+                                     const EarlierLoss& loss, CompressOptions& bound) {
   if (history.empty() || loss.from_here || !bound.bound) return {};
   const auto lost = stream::error_of(history);
   if (!lost) {

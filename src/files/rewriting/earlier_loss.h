@@ -23,7 +23,7 @@ struct EarlierLoss {
 /// Makes `bound` count from the first values of `what`, such as "variable 'SST'". The error names
 /// it, both bounds and the way out.
 Result<void> count_from_first_values(std::string_view what, const stream::History& history,
-                                     const EarlierLoss& loss, stream::BoundOptions& bound);
+                                     const EarlierLoss& loss, CompressOptions& bound);
 
 /// The error of a bound that cannot be kept against the first values, with the way out.
 Error with_way_out(const EarlierLoss& loss, Error error);

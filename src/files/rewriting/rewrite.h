@@ -20,12 +20,11 @@ using RewriteStep = std::function<Result<void>(std::uint64_t done, std::uint64_t
 struct RewriteOptions {
   Codec codec;
   /// A relative bound is of the range of the whole variable, as in a .tpz.
-  stream::BoundOptions bound = {};
-  /// With rules, they decide about every variable, and `bound` has only what all share.
+  CompressOptions compress = {};
+  /// With rules, they decide about every variable, and `compress` has only what all share.
   VariableBounds per_variable = {};
   /// Only these; without any, all floats that are no coordinates.
   std::vector<std::string> variables = {};
-  std::size_t threads = 1;
   RewriteStep progress = {};
   EarlierLoss earlier_loss = {};
   /// Goes before what the file's attribute `history` holds; "" leaves it as it is.

@@ -49,17 +49,21 @@ bool matches(const std::string& pattern, const std::string& path) {
   return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
 }
 
-stream::BoundOptions VariableChoice::bound_beside(const stream::BoundOptions& all) const {
-  stream::BoundOptions own = bound;
-  own.fill_values.insert(own.fill_values.end(), all.fill_values.begin(), all.fill_values.end());
-  own.whole_range = own.whole_range || all.whole_range;
+CompressOptions VariableChoice::options_beside(const CompressOptions& all) const {
+  CompressOptions own = all;
+  own.bound = compress.bound;
+  own.value_range = compress.value_range;
+  own.earlier_error = compress.earlier_error;
+  own.whole_range = compress.whole_range || all.whole_range;
+  own.fill_values.insert(own.fill_values.begin(), compress.fill_values.begin(),
+                         compress.fill_values.end());
   return own;
 }
 
 VariableRule VariableRule::with(std::string pattern, Bound bound, std::string origin) {
   VariableRule rule;
   rule.pattern = std::move(pattern);
-  rule.choice.bound.bound = bound;
+  rule.choice.compress.bound = bound;
   rule.origin = std::move(origin);
   return rule;
 }
@@ -96,7 +100,7 @@ Result<const VariableRule*> VariableBounds::rule_for(const std::string& path) co
 Result<void> VariableBounds::check_use(const NetcdfFile& file, bool packed_numbers) const {
   for (const VariableRule& rule : rules_) {
     if (rule.pattern == "*") continue;  // there need not be any others
-    bool matched = false, usable = !rule.choice.bound.bound;
+    bool matched = false, usable = !rule.choice.compress.bound;
     std::string refusal;
     for (const NetcdfVariable& variable : file.variables()) {
       const int rank = rank_of(rule, variable.path);
@@ -140,7 +144,7 @@ Result<std::vector<ChosenVariable>> VariableBounds::choose(const NetcdfFile& fil
   for (const NetcdfVariable& variable : file.variables()) {
     TRY(const VariableRule* const rule, rule_for(variable.path));
     const bool itself = std::ranges::find(asked, &variable) != asked.end();
-    const bool bounded = rule != nullptr && rule->choice.bound.bound.has_value();
+    const bool bounded = rule != nullptr && rule->choice.compress.bound.has_value();
     if (itself && !bounded) {
       return bad_argument("variable '", variable.path, "' is asked for and has no bound; give it ",
                           "one, or leave it out");

@@ -20,12 +20,12 @@ namespace tensorpress::files {
 /// What becomes of a variable.
 struct VariableChoice {
   /// With a bound. Without one the variable stays as it is.
-  stream::BoundOptions bound = {};
+  CompressOptions compress = {};
   /// Instead of the codec that all have.
   std::optional<Codec> codec = {};
 
-  /// Its own bound, with the fill values that all have.
-  stream::BoundOptions bound_beside(const stream::BoundOptions& all) const;
+  /// Its own bound among the options that all have.
+  CompressOptions options_beside(const CompressOptions& all) const;
 };
 
 struct VariableRule {

@@ -15,7 +15,7 @@
 namespace tensorpress::stream {
 namespace {
 
-Result<void> check_earlier_error(const BoundOptions& options) {
+Result<void> check_earlier_error(const CompressOptions& options) {
   if (!options.earlier_error) return {};
   RETURN_IF_ERROR(options.earlier_error->check());
   const Bound::Kind earlier = options.earlier_error->kind(), asked = options.bound->kind();
@@ -37,7 +37,7 @@ Result<void> check_earlier_error(const BoundOptions& options) {
 }
 
 Result<void> check_request(const Codec& codec, const TensorSource& source,
-                           const BoundOptions& options) {
+                           const CompressOptions& options) {
   if (!options.bound) {
     return bad_argument("codec ", codec.name(),
                         " keeps an error bound and none is given: --abs E, --rel E, --pw-rel E, "
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
 // This process alone.
 class OwnLook : public DataLook {
  public:
-  OwnLook(TensorSource& source, const WriteOptions& options, Isa isa)
+  OwnLook(TensorSource& source, const CompressOptions& options, Isa isa)
       : source_(source),
         runner_(runner_or_threads(options.runner, options.threads)),
         threads_(options.threads),
@@ -98,7 +98,8 @@ class OwnLook : public DataLook {
 
 class Resolution::State {
  public:
-  State(const Codec& codec, const TensorSource& source, const WriteOptions& options, DataLook& look)
+  State(const Codec& codec, const TensorSource& source, const CompressOptions& options,
+        DataLook& look)
       : codec_(codec), source_(source), options_(options), look_(look), resolved_{codec} {}
 
   Result<void> begin() {
@@ -144,7 +145,7 @@ class Resolution::State {
   }
 
   Result<double> first_limit() {
-    const Bound& bound = *options_.bound.bound;
+    const Bound& bound = *options_.bound;
     switch (bound.kind()) {
       case Bound::Kind::absolute:
         return left_of(bound.value());
@@ -169,7 +170,7 @@ class Resolution::State {
   }
 
   double earlier_error() const {
-    return options_.bound.earlier_error ? options_.bound.earlier_error->value() : 0;
+    return options_.earlier_error ? options_.earlier_error->value() : 0;
   }
 
   Error too_late(double total) const {
@@ -186,20 +187,20 @@ class Resolution::State {
   }
 
   Result<double> pointwise_share() const {
-    const double total = options_.bound.bound->value();
+    const double total = options_.bound->value();
     if (total < earlier_error()) return too_late(total);
     return share_left_after(earlier_error(), total);
   }
 
   Result<double> width_of_range() {
-    if (options_.bound.value_range) {
-      return width_of(*options_.bound.value_range);
+    if (options_.value_range) {
+      return width_of(*options_.value_range);
     }
     TRY(const auto plan, plan_for_looking());
-    TRY(Survey survey, look_.survey(plan.grid, options_.bound.fill_values));
+    TRY(Survey survey, look_.survey(plan.grid, options_.fill_values));
     // A ratio is met whatever the range is.
-    if (!options_.bound.whole_range && options_.bound.bound->kind() != Bound::Kind::ratio) {
-      TRY(const auto fill, find_likely_fill(survey, look_, plan.grid, options_.bound.fill_values));
+    if (!options_.whole_range && options_.bound->kind() != Bound::Kind::ratio) {
+      TRY(const auto fill, find_likely_fill(survey, look_, plan.grid, options_.fill_values));
       if (fill) return likely_fill_error(*fill);
     }
     resolved_.hints = std::move(survey.chunks);
@@ -208,7 +209,7 @@ class Resolution::State {
 
   Result<StreamPlan> plan_for_looking() {
     if (!source_.random_access()) {
-      return bad_argument("a bound of '", options_.bound.bound->to_string(),
+      return bad_argument("a bound of '", options_.bound->to_string(),
                           "' needs a look at all values first, which a pipe does not allow; give "
                           "the value range, an absolute bound or a file");
     }
@@ -219,7 +220,7 @@ class Resolution::State {
   // What the stream says it keeps: against the first values, but for point-wise bounds, which the
   // codec checks against the values that it is given.
   Result<Bound> kept_bound() const {
-    const Bound& asked = *options_.bound.bound;
+    const Bound& asked = *options_.bound;
     if (asked.kind() != Bound::Kind::pointwise_relative) return asked;
     TRY(const double share, pointwise_share());
     return Bound::pointwise_relative(share);
@@ -227,7 +228,7 @@ class Resolution::State {
 
   Result<Codec> with_limit(double limit) const {
     TRY(const Bound bound, kept_bound());
-    return with_kept_bound(codec_, {bound, limit, options_.bound.fill_values});
+    return with_kept_bound(codec_, {bound, limit, options_.fill_values});
   }
 
   Result<std::unique_ptr<LimitSearch>> make_search(const Bound& bound) {
@@ -275,7 +276,7 @@ class Resolution::State {
 
   const Codec& codec_;
   const TensorSource& source_;
-  const WriteOptions& options_;
+  const CompressOptions& options_;
   DataLook& look_;
   ResolvedCodec resolved_;
   std::optional<ChunkGrid> grid_ = {};  // that of the stream, for a search
@@ -287,14 +288,14 @@ Resolution::Resolution(Resolution&&) noexcept = default;
 Resolution::~Resolution() = default;
 
 Result<Resolution> Resolution::begin(const Codec& codec, const TensorSource& source,
-                                     const WriteOptions& options, DataLook& look) {
+                                     const CompressOptions& options, DataLook& look) {
   const RegisteredCodec* const registered = find_codec(codec.name());
   if (registered == nullptr) return internal_error("codec ", codec.name(), " is not registered");
   auto state = std::make_unique<State>(codec, source, options, look);
   if (registered->info.error_bounded) {
-    RETURN_IF_ERROR(check_request(codec, source, options.bound));
+    RETURN_IF_ERROR(check_request(codec, source, options));
     RETURN_IF_ERROR(state->begin());
-  } else if (options.bound.bound) {
+  } else if (options.bound) {
     return bad_argument("codec ", codec.name(),
                         " has a fixed rate and takes no bound; its error is measured and stored. "
                         "Codecs dense, ceresz and ceresz2 keep bounds");
@@ -318,12 +319,12 @@ Result<void> Resolution::settle() {
   return state_->settle();
 }
 
-std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const WriteOptions& options,
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const CompressOptions& options,
                                                Isa isa) {
   return std::make_unique<OwnLook>(source, options, isa);
 }
 
-bool needs_the_data(const Codec& codec, const BoundOptions& options) {
+bool needs_the_data(const Codec& codec, const CompressOptions& options) {
   const RegisteredCodec* const registered = find_codec(codec.name());
   if (registered == nullptr || !registered->info.error_bounded || !options.bound) return false;
   const auto learner = learner_of(codec);
@@ -342,19 +343,19 @@ bool needs_the_data(const Codec& codec, const BoundOptions& options) {
 }
 
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
-                                    const WriteOptions& options, Isa isa) {
+                                    const CompressOptions& options, Isa isa) {
   OwnLook look(source, options, isa);
   return resolve_codec(codec, source, options, look);
 }
 
 Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
-                                    const WriteOptions& options, DataLook& look) {
+                                    const CompressOptions& options, DataLook& look) {
   TRY(Resolution resolution, Resolution::begin(codec, source, options, look));
   RETURN_IF_ERROR(resolution.settle());
   return resolution.resolved();
 }
 
-Result<Bound> resolve_bound(TensorSource& source, const WriteOptions& options) {
+Result<Bound> resolve_bound(TensorSource& source, const CompressOptions& options) {
   TRY(const Isa isa, active_isa());
   // All codecs with a bound find the same limit; this one learns nothing else on the way.
   TRY(const Codec codec, Codec::make("dense"));

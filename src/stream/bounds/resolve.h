@@ -38,7 +38,7 @@ class DataLook {
 };
 
 /// This process alone. What is passed by reference must outlive it.
-std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const WriteOptions& options,
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const CompressOptions& options,
                                                Isa isa);
 
 /// The way to a resolved codec in steps, for those who compress everything and can begin again: a
@@ -48,7 +48,7 @@ class Resolution {
   /// What is passed by reference must outlive this. The source is asked for its shape and type
   /// only, the look for everything else.
   static Result<Resolution> begin(const Codec& codec, const TensorSource& source,
-                                  const WriteOptions& options, DataLook& look);
+                                  const CompressOptions& options, DataLook& look);
   Resolution(Resolution&&) noexcept;
   ~Resolution();
 
@@ -70,16 +70,16 @@ class Resolution {
 /// The codec with every parameter that the data decides. Codecs without a bound come back as they
 /// are. Reads the source, which must then have random access, unless the bound needs no look at it.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
-                                    const WriteOptions& options, Isa isa);
+                                    const CompressOptions& options, Isa isa);
 /// The same, and the source is asked for its shape and type only.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
-                                    const WriteOptions& options, DataLook& look);
+                                    const CompressOptions& options, DataLook& look);
 
 /// What a stream of these values would promise for each of them, whatever its codec: an absolute
 /// bound, or a point-wise one where that was asked for. Not for a PSNR or a ratio.
-Result<Bound> resolve_bound(TensorSource& source, const WriteOptions& options);
+Result<Bound> resolve_bound(TensorSource& source, const CompressOptions& options);
 
 /// Whether resolve_codec has to read the source.
-bool needs_the_data(const Codec& codec, const BoundOptions& options);
+bool needs_the_data(const Codec& codec, const CompressOptions& options);
 
 }  // namespace tensorpress::stream

@@ -56,7 +56,7 @@ class Flow {
   /// `number_of(i)` is the i-th chunk to decode, of `count`.
   Flow(const ChunkDecoder& decoder, ChunkFeed& feed, std::uint64_t count,
        std::function<std::uint64_t(std::uint64_t)> number_of, std::uint64_t elements,
-       TensorSink& sink, const ReadOptions& options)
+       TensorSink& sink, const DecompressOptions& options)
       : decoder_(decoder),
         feed_(feed),
         count_(count),
@@ -132,7 +132,7 @@ class Flow {
   std::function<std::uint64_t(std::uint64_t)> number_of_;
   std::uint64_t elements_;
   TensorSink& sink_;
-  const ReadOptions& options_;
+  const DecompressOptions& options_;
   Runner runner_;
   std::uint64_t elements_done_ = 0;
   bool lost_ = false;
@@ -141,7 +141,7 @@ class Flow {
 }  // namespace
 
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
-                             const ReadOptions& options) {
+                             const DecompressOptions& options) {
   if (decoder.grid().chunk_count() == 0) return {};
   TRY(const Isa isa, active_isa());
   const ChunkGrid& grid = decoder.grid();
@@ -153,7 +153,7 @@ Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, Tenso
 
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed,
                              std::span<const std::uint64_t> numbers, TensorSink& sink,
-                             const ReadOptions& options) {
+                             const DecompressOptions& options) {
   if (numbers.empty()) return {};
   TRY(const Isa isa, active_isa());
   std::uint64_t elements = 0;

@@ -29,10 +29,10 @@ class ChunkFeed {
 
 /// Every chunk.
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
-                             const ReadOptions& options);
+                             const DecompressOptions& options);
 /// Only those with these numbers, which ascend; the feed must find them.
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed,
                              std::span<const std::uint64_t> numbers, TensorSink& sink,
-                             const ReadOptions& options);
+                             const DecompressOptions& options);
 
 }  // namespace tensorpress::stream

@@ -126,17 +126,16 @@ Result<FieldOnWafer> run_field(stream::TensorSource& source, const Calibration& 
     return unsupported("elements of type ", name_of(source.dtype()),
                        "; the wafer's wavelets have 32 bits, and its programs take f32");
   }
-  if (options.bound.bound && options.bound.bound->kind() != Bound::Kind::absolute &&
-      options.bound.bound->kind() != Bound::Kind::relative) {
-    return unsupported("bound ", options.bound.bound->to_string(),
+  if (options.compress.bound && options.compress.bound->kind() != Bound::Kind::absolute &&
+      options.compress.bound->kind() != Bound::Kind::relative) {
+    return unsupported("bound ", options.compress.bound->to_string(),
                        "; programs on the wafer keep --abs or --rel");
   }
   if (source.shape().element_count() == 0) {
     return bad_argument("a field without elements needs no wafer");
   }
   TRY(const Codec codec, Codec::make(codec_of(options.mesh.mapping)));
-  stream::WriteOptions write;
-  write.bound = options.bound;
+  CompressOptions write = options.compress;
   if (source.shape().rank() > 0) write.chunk_shape = source.shape();
   std::vector<std::byte> bytes;
   MemorySink sink(bytes);

@@ -15,7 +15,7 @@ namespace tensorpress::wafer {
 
 struct FieldOptions {
   programs::MeshOptions mesh = {};
-  stream::BoundOptions bound = {};
+  CompressOptions compress = {};
   bool decompress = false;  // and back again on the mesh
 };
 

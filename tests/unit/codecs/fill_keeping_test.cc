@@ -67,8 +67,8 @@ TEST(FillKeeping, TheWriterForFilesWritesTheSameBytes) {
       samples::packed(tensor, codec, {.fill_values = {kFill}, .chunk_shape = Shape{1, 32, 32}});
   samples::PipedTensor source(tensor);
   samples::VectorSink sink;
-  stream::WriteOptions options;
-  options.bound.fill_values = {kFill};
+  CompressOptions options;
+  options.fill_values = {kFill};
   options.chunk_shape = Shape{1, 32, 32};
   ASSERT_TRUE(stream::write_stream(codec, source, sink, options).ok());
   EXPECT_EQ(sink.collected, in_memory);

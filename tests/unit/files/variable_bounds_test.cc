@@ -58,7 +58,7 @@ std::string chosen(const VariableBounds& rules, bool packed = false,
   std::string all;
   for (const auto& each : *choice) {
     all += (all.empty() ? "" : ", ") + each.variable->path + " " +
-           std::to_string(static_cast<int>(each.choice.bound.bound->value()));
+           std::to_string(static_cast<int>(each.choice.compress.bound->value()));
   }
   return all;
 }

@@ -63,7 +63,7 @@ TEST(DamagedStream, EveryFlippedByteOfEveryCodecIsNoticedAndTheOtherChunksAreSti
       ASSERT_FALSE(samples::read_in_memory(bad).ok()) << "byte " << at;
       ASSERT_FALSE(samples::read_as_pipe(bad).ok()) << "byte " << at;
       std::vector<std::uint64_t> skipped;
-      stream::ReadOptions options;
+      DecompressOptions options;
       options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
       const auto rest = samples::read_as_file(bad, options);
       ASSERT_EQ(rest.ok(), at >= chunks && at < foot) << "byte " << at;
@@ -122,7 +122,7 @@ TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
       }
       EXPECT_EQ(reader->info().shape, whole.shape);
       std::vector<bool> found(3, true);
-      stream::ReadOptions options;
+      DecompressOptions options;
       options.skip_corrupt = [&](const auto& chunk) { found[chunk.number] = false; };
       Tensor read = whole;
       std::ranges::fill(read.bytes, std::byte{0});
@@ -150,7 +150,7 @@ TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
   const auto reader = stream::StreamReader::open_without_footer(file);
   ASSERT_TRUE(reader.ok());
   std::vector<std::uint64_t> skipped;
-  stream::ReadOptions options;
+  DecompressOptions options;
   options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
   Tensor read = good;
   stream::ViewSink sink(read.mutable_view());
@@ -217,7 +217,7 @@ TEST(DamagedStream, OtherChunksAreReadableWhenCorruptOnesAreSkipped) {
 
   for (const std::size_t threads : {1u, 3u}) {
     std::vector<std::uint64_t> skipped;
-    stream::ReadOptions options;
+    DecompressOptions options;
     options.threads = threads;
     options.skip_corrupt = [&](const auto& chunk) {
       EXPECT_EQ(chunk.error.code, ErrorCode::corrupt);
@@ -237,7 +237,7 @@ TEST(DamagedStream, ADamagedFrameIsSkippedInAFileButEndsAPipe) {
   Bytes bytes = packed(ramp(DType::f32, {3, 16, 16}), chop(8), {.chunk_shape = Shape{1, 16, 16}});
   const auto sections = take_apart(bytes);
   bytes[samples::load(sections.back().payload, 8, 8)] ^= std::byte{1};  // CHNK -> BHNK
-  stream::ReadOptions options;
+  DecompressOptions options;
   std::size_t skipped = 0;
   options.skip_corrupt = [&](const auto&) { ++skipped; };
   EXPECT_TRUE(samples::read_as_file(bytes, options).ok());
@@ -259,8 +259,8 @@ Lost<T> lose_a_chunk(const Codec& codec, CompressOptions options) {
   Bytes bytes = packed(ramp(kDTypeOf<T>, {2, 16}), codec, options);
   bytes[samples::load(take_apart(bytes).back().payload, 8 + 16, 8) + 32] ^= std::byte{1};
   Lost<T> lost;
-  stream::ReadOptions reading;
-  reading.skip_corrupt = [&](const stream::SkippedChunk& chunk) {
+  DecompressOptions reading;
+  reading.skip_corrupt = [&](const SkippedChunk& chunk) {
     lost = {.number = chunk.number, .region = chunk.region, .value = chunk.value};
   };
   const Tensor read = samples::read_as_file(bytes, reading).value();

@@ -93,9 +93,8 @@ TEST(Search, TakesTheSameLimitForSinksThatCannotRewind) {
       const auto in_memory = compress(view, Codec::make(codec).value(), bound).value();
       samples::VectorSink sink;  // as a pipe
       stream::ViewSource source(view);
-      ASSERT_TRUE(stream::write_stream(Codec::make(codec).value(), source, sink,
-                                       {.bound = {.bound = bound}})
-                      .ok());
+      ASSERT_TRUE(
+          stream::write_stream(Codec::make(codec).value(), source, sink, {.bound = bound}).ok());
       EXPECT_EQ(sink.collected, in_memory) << codec << " " << bound.to_string();
     }
   }

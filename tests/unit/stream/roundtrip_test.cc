@@ -16,7 +16,7 @@ using samples::packed;
 using samples::ramp;
 
 // The stream as the writer for files makes it.
-Bytes written(const Tensor& tensor, const Codec& codec, const stream::WriteOptions& options) {
+Bytes written(const Tensor& tensor, const Codec& codec, const CompressOptions& options) {
   stream::ViewSource source(tensor.view());
   samples::VectorSink sink;
   const auto info = stream::write_stream(codec, source, sink, options);
@@ -74,7 +74,7 @@ TEST(Stream, IsTheSameForAnyThreadsAndForBothWriters) {
   for (const std::size_t threads : {1u, 2u, 7u, 100u}) {
     EXPECT_EQ(packed(tensor, chop(4), {.threads = threads, .chunk_shape = chunk}), expected);
     EXPECT_EQ(written(tensor, chop(4), {.threads = threads, .chunk_shape = chunk}), expected);
-    stream::ReadOptions options;
+    DecompressOptions options;
     options.threads = threads;
     EXPECT_EQ(samples::read_as_file(expected, options)->bytes,
               samples::read_in_memory(expected)->bytes);
@@ -227,7 +227,7 @@ TEST(Stream, ReportsProgressUpToTheEnd) {
   };
   const Bytes bytes = written(ramp(DType::f32, {3, 16, 16}), chop(2),
                               {.threads = 2, .chunk_shape = Shape{1, 16, 16}, .progress = note});
-  stream::ReadOptions options;
+  DecompressOptions options;
   options.progress = note;
   ASSERT_TRUE(samples::read_as_file(bytes, options).ok());
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{256, 512, 768, 256, 512, 768}));

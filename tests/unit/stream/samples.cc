@@ -87,7 +87,7 @@ Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
   return decompress(stream, {.max_bytes = std::uint64_t{1} << 26});
 }
 
-Result<Tensor> read_as_file(std::span<const std::byte> stream, stream::ReadOptions options) {
+Result<Tensor> read_as_file(std::span<const std::byte> stream, DecompressOptions options) {
   const FileLike file(stream);
   TRY(const auto reader, stream::StreamReader::open(file));
   options.max_bytes = std::uint64_t{1} << 26;
@@ -99,7 +99,7 @@ Result<Tensor> read_as_file(std::span<const std::byte> stream, stream::ReadOptio
   return tensor;
 }
 
-Result<Tensor> read_as_pipe(std::span<const std::byte> stream, stream::ReadOptions options) {
+Result<Tensor> read_as_pipe(std::span<const std::byte> stream, DecompressOptions options) {
   PipeLike pipe(stream);
   options.max_bytes = std::uint64_t{1} << 26;
   Tensor tensor;

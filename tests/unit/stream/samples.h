@@ -73,8 +73,8 @@ class PipedTensor : public stream::TensorSource {
 
 /// The three ways to read a stream.
 Result<Tensor> read_in_memory(std::span<const std::byte> stream);
-Result<Tensor> read_as_file(std::span<const std::byte> stream, stream::ReadOptions options = {});
-Result<Tensor> read_as_pipe(std::span<const std::byte> stream, stream::ReadOptions options = {});
+Result<Tensor> read_as_file(std::span<const std::byte> stream, DecompressOptions options = {});
+Result<Tensor> read_as_pipe(std::span<const std::byte> stream, DecompressOptions options = {});
 
 /// A stream as a list of sections, after docs/format.md and without our own parser.
 struct Section {
