@@ -8,7 +8,6 @@
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "stream/bounds/survey.h"
-#include "stream/chunks/chunk_work.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -32,7 +31,7 @@ Shape piece_shape(const Shape& shape, std::uint64_t elements) {
 /// Of pieces from all over the tensor, or of all of them. Nothing is found where no value counts.
 Result<stream::Survey> look(stream::TensorSource& source, std::span<const double> fill_values,
                             std::uint64_t piece_elements, std::uint64_t most_pieces) {
-  TRY(const Isa isa, active_isa());
+  TRY(const auto execution, stream::Execution::on({}, 1));
   TRY(const auto grid,
       stream::ChunkGrid::make(source.shape(), piece_shape(source.shape(), piece_elements)));
   const std::uint64_t count = std::min(grid.chunk_count(), most_pieces);
@@ -44,8 +43,7 @@ Result<stream::Survey> look(stream::TensorSource& source, std::span<const double
             ? i
             : static_cast<std::uint64_t>(share * static_cast<double>(grid.chunk_count()));
   }
-  TRY(const auto seen, stream::look_at_chunks(source, grid, pieces, fill_values,
-                                              stream::runner_or_threads({}, 1), 1, isa));
+  TRY(const auto seen, stream::look_at_chunks(source, grid, pieces, fill_values, execution));
   return stream::conclude(seen);
 }
 

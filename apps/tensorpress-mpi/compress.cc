@@ -19,7 +19,6 @@
 #include "paths.h"
 #include "shared_output.h"
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/chunks/chunk_work.h"
 #include "stream/chunks/section_compressor.h"
 #include "stream_file.h"
 #include "stream_options.h"
@@ -49,13 +48,13 @@ struct Options {
 class ParallelWriter {
  public:
   ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
-                 stream::TensorSource& source, SharedOutput& output, std::size_t threads,
-                 std::uint64_t wave_bytes, Isa isa)
+                 stream::TensorSource& source, SharedOutput& output,
+                 const stream::Execution& execution, std::uint64_t wave_bytes)
       : crew_(crew),
         plan_(plan),
         output_(output),
         wave_bytes_(wave_bytes),
-        sections_(plan, hints, source, isa, stream::runner_or_threads({}, threads), threads),
+        sections_(plan, hints, source, execution),
         totals_(plan.opening.size()) {}
 
   /// What was written; the first rank knows the sizes and statistics.
@@ -190,7 +189,7 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   write.threads = options.threads.threads();
   RETURN_IF_ERROR(options.stream.apply_to(write));
   RETURN_IF_ERROR(options.bound.check_for(codec));
-  TRY(const Isa isa, crew.together([] { return active_isa(); }));
+  TRY(const auto execution, crew.together([&] { return stream::Execution::of(write); }));
   TRY(const OpenInput opened, crew.together([&]() -> Result<OpenInput> {
     RETURN_IF_ERROR(check_files(options.input, path, options.force));
     RETURN_IF_ERROR(cli::check_stream_name(path));
@@ -203,7 +202,7 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   RETURN_IF_ERROR(
       crew.check_same("tensor", text(name_of(source->dtype()), " ", source->shape().to_string())));
 
-  CrewLook look(crew, *source, write.threads, isa);
+  CrewLook look(crew, *source, execution);
   TRY(const auto resolved,
       cli::about(options.input, stream::resolve_codec(codec, *source, write, look)));
   TRY(const auto plan,
@@ -215,8 +214,8 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
                      plan.grid.chunk_count(), " of them, too many; name larger ones");
   }
   TRY(const auto output, SharedOutput::create(crew, path, options.input));
-  TRY(StreamInfo info, ParallelWriter(crew, plan, resolved.hints, *source, *output, write.threads,
-                                      options.memory_mebibytes * kMebibyte, isa)
+  TRY(StreamInfo info, ParallelWriter(crew, plan, resolved.hints, *source, *output, execution,
+                                      options.memory_mebibytes * kMebibyte)
                            .write());
   info.attributes = write.attributes;
   return info;

@@ -1,7 +1,5 @@
 #include "crew_look.h"
 
-#include "stream/chunks/chunk_work.h"
-
 namespace tensorpress::mpi {
 namespace {
 
@@ -12,19 +10,16 @@ std::span<const std::uint64_t> part_of(std::span<const std::uint64_t> chunks, co
 
 }  // namespace
 
-CrewLook::CrewLook(const Crew& crew, stream::TensorSource& source, std::size_t threads, Isa isa)
-    : crew_(crew),
-      source_(source),
-      runner_(stream::runner_or_threads({}, threads)),
-      threads_(threads),
-      isa_(isa) {}
+CrewLook::CrewLook(const Crew& crew, stream::TensorSource& source,
+                   const stream::Execution& execution)
+    : crew_(crew), source_(source), execution_(execution) {}
 
 Result<stream::Survey> CrewLook::survey(const stream::ChunkGrid& grid,
                                         std::span<const double> fill_values) {
   const auto chunks = stream::all_chunks(grid);
   TRY(const auto mine, crew_.together([&] {
     return stream::look_at_chunks(source_, grid, part_of(chunks, crew_.share_of(chunks.size())),
-                                  fill_values, runner_, threads_, isa_);
+                                  fill_values, execution_);
   }));
   std::vector<ChunkHint> my_hints;
   std::vector<std::uint64_t> my_counts;
@@ -51,14 +46,14 @@ Result<stream::Trial> CrewLook::trial(const ChunkCodec& codec, const stream::Chu
                                       std::span<const std::uint64_t> chunks) {
   TRY(const auto mine, crew_.together([&] {
     return stream::try_chunks(codec, source_, grid, part_of(chunks, crew_.share_of(chunks.size())),
-                              runner_, threads_, isa_);
+                              execution_);
   }));
   stream::Trial sum;
   for (const auto& one : crew_.gather(std::span<const stream::Trial>(mine))) sum.add(one);
   return sum;
 }
 
-Result<void> CrewLook::teach(Learner& learner, const stream::ChunkGrid& grid) {
+Result<void> CrewLook::show_to(Learner& learner, const stream::ChunkGrid& grid) {
   RETURN_IF_ERROR(trial(learner.codec(), grid, stream::all_chunks(grid)));
   crew_.sum_in_place(learner.counts());
   return {};

@@ -9,20 +9,18 @@ namespace tensorpress::mpi {
 
 class CrewLook : public stream::DataLook {
  public:
-  CrewLook(const Crew& crew, stream::TensorSource& source, std::size_t threads, Isa isa);
+  CrewLook(const Crew& crew, stream::TensorSource& source, const stream::Execution& execution);
 
   Result<stream::Survey> survey(const stream::ChunkGrid& grid,
                                 std::span<const double> fill_values) override;
   Result<stream::Trial> trial(const ChunkCodec& codec, const stream::ChunkGrid& grid,
                               std::span<const std::uint64_t> chunks) override;
-  Result<void> teach(Learner& learner, const stream::ChunkGrid& grid) override;
+  Result<void> show_to(Learner& learner, const stream::ChunkGrid& grid) override;
 
  private:
   const Crew& crew_;
   stream::TensorSource& source_;
-  Runner runner_;
-  std::size_t threads_;
-  Isa isa_;
+  const stream::Execution& execution_;
 };
 
 }  // namespace tensorpress::mpi

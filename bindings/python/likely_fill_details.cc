@@ -20,13 +20,10 @@ namespace {
 Result<std::optional<stream::LikelyFill>> find_again(const Codec& codec,
                                                      const CompressOptions& options,
                                                      const TensorView& view, const Runner& runner) {
-  TRY(const Isa isa, active_isa());
+  TRY(const auto execution, stream::Execution::on(runner, options.threads));
   TRY(const auto plan, stream::plan_stream(codec, view.dtype, view.shape, options.chunk_shape, {}));
   stream::ViewSource source(view);
-  CompressOptions write;
-  write.threads = options.threads;
-  write.runner = runner;
-  const auto look = stream::look_of_this_process(source, write, isa);
+  const auto look = stream::look_of_this_process(source, execution);
   TRY(const auto survey, look->survey(plan.grid, options.fill_values));
   return stream::find_likely_fill(survey, *look, plan.grid, options.fill_values);
 }

@@ -9,7 +9,7 @@
 #include "base/errors.h"
 #include "stream/bounds/resolve.h"
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/chunks/chunk_work.h"
+#include "stream/chunks/for_chunks.h"
 #include "stream/memory_io.h"
 #include "stream/plan.h"
 #include "stream/reader.h"
@@ -60,21 +60,22 @@ bool compress_in_place(const StreamPlan& plan, const TensorView& input, std::uin
 Result<std::uint64_t> compress_fixed_rate(const StreamPlan& plan, const TensorView& input,
                                           std::span<const std::uint64_t> offsets,
                                           std::span<std::byte> output,
-                                          const CompressOptions& options, Isa isa) {
+                                          const stream::Execution& execution) {
   if (offsets.back() > output.size()) {
     return bad_argument("the output has ", output.size(), " bytes; more than ", offsets.back(),
                         " are needed, and bound_on_output_size always suffices");
   }
   std::vector<CompressedChunk> chunks(offsets.size() - 1);
-  stream::WorkspacePool workspaces(isa, offsets.back() > stream::kStreamStoresAbove);
   std::atomic<bool> as_expected = true;
-  stream::runner_or_threads(options.runner, options.threads)(chunks.size(), [&](std::size_t i) {
-    if (!as_expected) return;
-    stream::WorkspacePool::Loan workspace(workspaces);
-    const auto section = output.subspan(static_cast<std::size_t>(offsets[i]),
-                                        static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
-    if (!compress_in_place(plan, input, i, section, chunks[i], *workspace)) as_expected = false;
-  });
+  RETURN_IF_ERROR(stream::for_each_chunk(
+      chunks.size(), execution, offsets.back() > stream::kStreamStoresAbove,
+      [&](std::size_t i, ChunkWorkspace& workspace) -> Result<void> {
+        if (!as_expected) return {};
+        const auto section = output.subspan(static_cast<std::size_t>(offsets[i]),
+                                            static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+        if (!compress_in_place(plan, input, i, section, chunks[i], workspace)) as_expected = false;
+        return {};
+      }));
   if (!as_expected) return std::uint64_t{0};
 
   stream::StreamTotals totals(plan.opening.size());
@@ -127,14 +128,13 @@ Result<std::uint64_t> Compressor::bound_on_output_size(const Shape& shape, DType
 
 Result<std::uint64_t> Compressor::compress(const TensorView& input,
                                            std::span<std::byte> output) const {
-  TRY(const Isa isa, active_isa());
+  TRY(const auto execution, stream::Execution::of(options_));
   {
     TRY(const auto plan, stream::plan_stream(codec_, input.dtype, input.shape, options_.chunk_shape,
                                              options_.attributes, options_.fill_values));
     const auto offsets = expected_offsets(plan);
     if (!offsets.empty() && !options_.bound) {
-      TRY(const std::uint64_t length,
-          compress_fixed_rate(plan, input, offsets, output, options_, isa));
+      TRY(const std::uint64_t length, compress_fixed_rate(plan, input, offsets, output, execution));
       if (length != 0) return length;
     }
   }
@@ -148,7 +148,7 @@ Decompressor::Decompressor(DecompressOptions options) : options_(std::move(optio
 
 Result<void> Decompressor::decompress(std::span<const std::byte> stream,
                                       const MutableTensorView& output) const {
-  TRY(const Isa isa, active_isa());
+  TRY(const auto execution, stream::Execution::of(options_));
   const stream::MemorySource source(stream);
   TRY(const auto reader, stream::StreamReader::open(source));
   const StreamInfo& info = reader.info();
@@ -158,18 +158,11 @@ Result<void> Decompressor::decompress(std::span<const std::byte> stream,
                         info.shape.to_string(), ", the output ", name_of(output.dtype),
                         " of shape ", output.shape.to_string());
   }
-  stream::WorkspacePool workspaces(isa, info.bytes_in() > stream::kStreamStoresAbove);
-  stream::FirstError first_error;
-  const auto decode = [&](std::size_t number) {
-    if (first_error.is_before(number)) return;
-    stream::WorkspacePool::Loan workspace(workspaces);
-    const auto part = output.part(reader.grid().region(number));
-    auto decoded = reader.read_chunk(number, part, *workspace);
-    if (!decoded.ok()) first_error.report(number, std::move(decoded).error());
-  };
-  stream::runner_or_threads(options_.runner, options_.threads)(
-      static_cast<std::size_t>(info.chunk_count), decode);
-  return first_error.result();
+  return stream::for_each_chunk(
+      info.chunk_count, execution, info.bytes_in() > stream::kStreamStoresAbove,
+      [&](std::size_t number, ChunkWorkspace& workspace) {
+        return reader.read_chunk(number, output.part(reader.grid().region(number)), workspace);
+      });
 }
 
 Result<void> Decompressor::decompress(std::span<const std::byte> stream, const Region& region,

@@ -1,36 +1,15 @@
 #include "stream/reader.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/errors.h"
 #include "base/region.h"
 #include "base/text.h"
 #include "stream/chunks/chunk_flow.h"
-#include "stream/chunks/chunk_work.h"
 #include "stream/chunks/section_reader.h"
 #include "stream/container/find_chunks.h"
 
 namespace tensorpress::stream {
-
-namespace {
-
-/// Chunks in any order, found by the index.
-class IndexedFeed : public ChunkFeed {
- public:
-  using Fetch = std::function<Result<FetchedChunk>(std::uint64_t, AlignedBuffer&)>;
-
-  explicit IndexedFeed(Fetch fetch_chunk) : fetch_chunk_(std::move(fetch_chunk)) {}
-  Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) override {
-    return fetch_chunk_(number, scratch);
-  }
-  bool survives_errors() const override { return true; }
-
- private:
-  Fetch fetch_chunk_;
-};
-
-}  // namespace
 
 struct StreamReader::State {
   /// Completes `known` with what the index and the source say.
@@ -50,9 +29,24 @@ struct StreamReader::State {
   std::vector<IndexEntry> index;
 
   Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) const;
-  IndexedFeed feed() const {
-    return IndexedFeed(
-        [this](std::uint64_t number, AlignedBuffer& scratch) { return fetch(number, scratch); });
+
+  /// Chunks in any order, found by the index.
+  class Feed : public ChunkFeed {
+   public:
+    explicit Feed(const State& state) : state_(state) {}
+    Result<FetchedChunk> fetch(std::uint64_t number, AlignedBuffer& scratch) override {
+      return state_.fetch(number, scratch);
+    }
+    bool survives_errors() const override { return true; }
+
+   private:
+    const State& state_;
+  };
+
+  Result<void> decode(const ChunkNumbers& numbers, TensorSink& sink,
+                      const DecompressOptions& options) const {
+    Feed feed(*this);
+    return decode_in_order(decoder, feed, numbers, sink, options);
   }
 };
 
@@ -269,8 +263,7 @@ Result<void> StreamReader::read_chunk(std::uint64_t number, const MutableTensorV
 
 Result<void> StreamReader::read_all(TensorSink& sink, const DecompressOptions& options) const {
   RETURN_IF_ERROR(check_decompressed_size(info(), options.max_bytes));
-  IndexedFeed feed = state_->feed();
-  return decode_in_order(state_->decoder, feed, sink, options);
+  return state_->decode(ChunkNumbers::range(0, grid().chunk_count()), sink, options);
 }
 
 Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
@@ -280,9 +273,8 @@ Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count,
     return bad_argument("chunks ", first, " and ", count,
                         " from there on are not all there; the stream has ", existing);
   }
-  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), first);
-  return read_chunks(numbers, sink, options);
+  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
+  return state_->decode(ChunkNumbers::range(first, count), sink, options);
 }
 
 Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
@@ -292,8 +284,7 @@ Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, T
                         grid().chunk_count());
   }
   RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
-  IndexedFeed feed = state_->feed();
-  return decode_in_order(state_->decoder, feed, numbers, sink, options);
+  return state_->decode(ChunkNumbers::of(numbers), sink, options);
 }
 
 Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
@@ -303,9 +294,9 @@ Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
   wanted.shape = part.extent;
   RETURN_IF_ERROR(check_decompressed_size(wanted, options.max_bytes));
   RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
-  IndexedFeed feed = state_->feed();
   CroppingSink cropping(part, sink);
-  return decode_in_order(state_->decoder, feed, grid().chunks_in(part), cropping, options);
+  const auto numbers = grid().chunks_in(part);
+  return state_->decode(ChunkNumbers::of(numbers), cropping, options);
 }
 
 }  // namespace tensorpress::stream

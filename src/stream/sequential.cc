@@ -85,7 +85,8 @@ Result<StreamInfo> read_sequentially(
   PipeFeed feed(sections, decoder, frame);
   TRY(const auto sink, make_sink(info));
   if (info.chunk_count > 0) {
-    RETURN_IF_ERROR(decode_in_order(decoder, feed, *sink, options));
+    RETURN_IF_ERROR(
+        decode_in_order(decoder, feed, ChunkNumbers::range(0, info.chunk_count), *sink, options));
     TRY(frame, next_main_section(sections, nullptr));
   }
   TRY(auto footer, read_footer(sections, frame, feed.index()));

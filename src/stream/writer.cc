@@ -5,7 +5,6 @@
 #include "base/errors.h"
 #include "stream/bounds/resolve.h"
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/chunks/chunk_work.h"
 #include "stream/chunks/section_compressor.h"
 #include "stream/plan.h"
 
@@ -45,18 +44,16 @@ class Writer {
             .bytes_out = info.bytes_out};
   }
 
-  Result<StreamInfo> write(Isa isa) {
+  Result<StreamInfo> write(const Execution& execution) {
     RETURN_IF_ERROR(check_order(source_, plan_.grid));
     RETURN_IF_ERROR(sink_.append(plan_.opening));
-    if (plan_.grid.chunk_count() > 0) RETURN_IF_ERROR(write_chunks(isa));
+    if (plan_.grid.chunk_count() > 0) RETURN_IF_ERROR(write_chunks(execution));
     return finish();
   }
 
  private:
-  Result<void> write_chunks(Isa isa) {
-    SectionCompressor sections(plan_, hints_, source_, isa,
-                               runner_or_threads(options_.runner, options_.threads),
-                               options_.threads);
+  Result<void> write_chunks(const Execution& execution) {
+    SectionCompressor sections(plan_, hints_, source_, execution);
     return sections.compress(
         0, plan_.grid.chunk_count(), [&] { return sink_.room(); },
         [&](std::uint64_t number, const CompressedChunk& chunk,
@@ -107,8 +104,8 @@ Result<void> ByteSink::rewind() {
 
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
                                 const CompressOptions& options) {
-  TRY(const Isa isa, active_isa());
-  const auto look = look_of_this_process(source, options, isa);
+  TRY(const Execution execution, Execution::of(options));
+  const auto look = look_of_this_process(source, execution);
   TRY(Resolution resolution, Resolution::begin(codec, source, options, *look));
   if (!sink.can_rewind()) RETURN_IF_ERROR(resolution.settle());
   while (true) {
@@ -116,7 +113,7 @@ Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSi
     TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
                                options.attributes, options.fill_values));
     Writer writer(std::move(plan), resolved.hints, source, sink, options);
-    TRY(StreamInfo info, writer.write(isa));
+    TRY(StreamInfo info, writer.write(execution));
     if (!sink.can_rewind() || !resolution.is_on_trial()) return info;
     TRY(const bool again, resolution.reconsider(writer.outcome(info)));
     if (!again) return info;

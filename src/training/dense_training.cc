@@ -24,16 +24,14 @@ Result<std::unique_ptr<stream::TensorSource>> open(const std::string& path,
 template <class Trainer>
 Result<void> show(Trainer& trainer, std::span<const std::string> files,
                   const DenseTrainingOptions& options) {
-  TRY(const Isa isa, active_isa());
-  const Runner runner = thread_runner(1);
+  TRY(const auto execution, stream::Execution::on({}, 1));
   for (const std::string& path : files) {
     TRY(const auto source, open(path, options));
     RETURN_IF_ERROR(bounded::check_dtype("dense", source->dtype()));
     TRY(const auto grid,
         stream::ChunkGrid::make(
             source->shape(), dense::chunk_shape_of(source->shape(), dense::kLorenzoChunkValues)));
-    TRY(const auto survey,
-        stream::survey_values(*source, grid, options.fill_values, runner, 1, isa));
+    TRY(const auto survey, stream::survey_values(*source, grid, options.fill_values, execution));
     const double width = survey.range.high - survey.range.low;
     for (const double share : options.relative_bounds) {
       const auto codec = bounded::make_bounded_codec(
@@ -43,7 +41,7 @@ Result<void> show(Trainer& trainer, std::span<const std::string> files,
               }),
           {.bound = Bound::relative(share), .limit = share * width, .fills = options.fill_values});
       RETURN_IF_ERROR(
-          stream::run_trial(*codec, *source, grid, stream::all_chunks(grid), runner, 1, isa));
+          stream::run_trial(*codec, *source, grid, stream::all_chunks(grid), execution));
     }
   }
   return {};

@@ -42,10 +42,9 @@ Result<void> count_file(const std::string& path, stream::TensorSource& source,
                         const DeltaOptions& options, DeltaDistribution& into) {
   const std::vector<T> fills(options.fill_values.begin(), options.fill_values.end());
   const auto is_hole = [&](T value) { return kernels::is_special<T>(value, fills); };
-  TRY(const Isa isa, active_isa());
+  TRY(const auto execution, stream::Execution::on({}, 1));
   TRY(const auto grid, grid_of(source.shape()));
-  TRY(const auto survey,
-      stream::survey_values(source, grid, options.fill_values, thread_runner(1), 1, isa));
+  TRY(const auto survey, stream::survey_values(source, grid, options.fill_values, execution));
   if (!survey.has_values) return bad_argument(path, " holds no values to learn from");
   const double bound =
       options.relative ? options.bound * (survey.range.high - survey.range.low) : options.bound;

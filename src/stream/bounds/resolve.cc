@@ -9,7 +9,6 @@
 #include "codecs/registry.h"
 #include "stream/bounds/likely_fill.h"
 #include "stream/bounds/limit_arithmetic.h"
-#include "stream/chunks/chunk_work.h"
 #include "stream/plan.h"
 
 namespace tensorpress::stream {
@@ -69,29 +68,24 @@ Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
 // This process alone.
 class OwnLook : public DataLook {
  public:
-  OwnLook(TensorSource& source, const CompressOptions& options, Isa isa)
-      : source_(source),
-        runner_(runner_or_threads(options.runner, options.threads)),
-        threads_(options.threads),
-        isa_(isa) {}
+  OwnLook(TensorSource& source, const Execution& execution)
+      : source_(source), execution_(execution) {}
 
   Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values) override {
-    return survey_values(source_, grid, fill_values, runner_, threads_, isa_);
+    return survey_values(source_, grid, fill_values, execution_);
   }
   Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
                       std::span<const std::uint64_t> chunks) override {
-    return run_trial(codec, source_, grid, chunks, runner_, threads_, isa_);
+    return run_trial(codec, source_, grid, chunks, execution_);
   }
-  Result<void> teach(Learner& learner, const ChunkGrid& grid) override {
+  Result<void> show_to(Learner& learner, const ChunkGrid& grid) override {
     RETURN_IF_ERROR(trial(learner.codec(), grid, all_chunks(grid)));
     return {};
   }
 
  private:
   TensorSource& source_;
-  Runner runner_;
-  std::size_t threads_;
-  Isa isa_;
+  const Execution& execution_;
 };
 
 }  // namespace
@@ -139,7 +133,7 @@ class Resolution::State {
     TRY(const auto learner, learner_of(codec));
     if (!learner) return codec;
     TRY(const auto plan, plan_for_looking());
-    RETURN_IF_ERROR(look_.teach(*learner, plan.grid));
+    RETURN_IF_ERROR(look_.show_to(*learner, plan.grid));
     TRY(const auto learned, learner->parameters());
     return Codec::make(codec.name(), learned);
   }
@@ -319,9 +313,8 @@ Result<void> Resolution::settle() {
   return state_->settle();
 }
 
-std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const CompressOptions& options,
-                                               Isa isa) {
-  return std::make_unique<OwnLook>(source, options, isa);
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const Execution& execution) {
+  return std::make_unique<OwnLook>(source, execution);
 }
 
 bool needs_the_data(const Codec& codec, const CompressOptions& options) {
@@ -343,8 +336,9 @@ bool needs_the_data(const Codec& codec, const CompressOptions& options) {
 }
 
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
-                                    const CompressOptions& options, Isa isa) {
-  OwnLook look(source, options, isa);
+                                    const CompressOptions& options) {
+  TRY(const Execution execution, Execution::of(options));
+  OwnLook look(source, execution);
   return resolve_codec(codec, source, options, look);
 }
 
@@ -356,10 +350,9 @@ Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& sour
 }
 
 Result<Bound> resolve_bound(TensorSource& source, const CompressOptions& options) {
-  TRY(const Isa isa, active_isa());
   // All codecs with a bound find the same limit; this one learns nothing else on the way.
   TRY(const Codec codec, Codec::make("dense"));
-  TRY(const auto resolved, resolve_codec(codec, source, options, isa));
+  TRY(const auto resolved, resolve_codec(codec, source, options));
   const auto& kept = resolved.codec.kept_bound();
   ENSURE(kept.has_value());
   return kept->asked.kind() == Bound::Kind::pointwise_relative ? kept->asked

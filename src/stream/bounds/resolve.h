@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include "base/cpu.h"
 #include "codecs/chunk_codec.h"
 #include "codecs/registry.h"
 #include "stream/bounds/limit_search.h"
 #include "stream/bounds/survey.h"
 #include "stream/bounds/trial.h"
+#include "stream/chunks/execution.h"
 #include "stream/tensor_io.h"
 #include "stream/writer.h"
 #include "tensorpress/codec.h"
@@ -34,12 +34,11 @@ class DataLook {
   virtual Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
                               std::span<const std::uint64_t> chunks) = 0;
   /// Shows every chunk to the learner.
-  virtual Result<void> teach(Learner& learner, const ChunkGrid& grid) = 0;
+  virtual Result<void> show_to(Learner& learner, const ChunkGrid& grid) = 0;
 };
 
 /// This process alone. What is passed by reference must outlive it.
-std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const CompressOptions& options,
-                                               Isa isa);
+std::unique_ptr<DataLook> look_of_this_process(TensorSource& source, const Execution& execution);
 
 /// The way to a resolved codec in steps, for those who compress everything and can begin again: a
 /// PSNR or a ratio is then checked on what they wrote, instead of by compressing it once more.
@@ -70,7 +69,7 @@ class Resolution {
 /// The codec with every parameter that the data decides. Codecs without a bound come back as they
 /// are. Reads the source, which must then have random access, unless the bound needs no look at it.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, TensorSource& source,
-                                    const CompressOptions& options, Isa isa);
+                                    const CompressOptions& options);
 /// The same, and the source is asked for its shape and type only.
 Result<ResolvedCodec> resolve_codec(const Codec& codec, const TensorSource& source,
                                     const CompressOptions& options, DataLook& look);

@@ -8,8 +8,7 @@
 #include "base/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
 #include "stream/bounds/trial.h"
-#include "stream/chunks/chunk_work.h"
-#include "stream/chunks/in_order.h"
+#include "stream/chunks/for_chunks.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -18,16 +17,18 @@ constexpr std::size_t kSamples = 1 << 14;
 
 class Slot {
  public:
+  explicit Slot(Isa isa) : isa_(isa) {}
+
   Result<void> read(TensorSource& source, const Region& region) {
     TRY(view_, source.read(region, scratch_));
     return {};
   }
 
-  void look(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+  void look(std::span<const double> fill_values, std::size_t samples) {
     if (view_.dtype == DType::f64) {
-      look_as<double>(fill_values, samples, isa);
+      look_as<double>(fill_values, samples);
     } else {
-      look_as<float>(fill_values, samples, isa);
+      look_as<float>(fill_values, samples);
     }
   }
 
@@ -36,13 +37,13 @@ class Slot {
 
  private:
   template <class T>
-  void look_as(std::span<const double> fill_values, std::size_t samples, Isa isa) {
+  void look_as(std::span<const double> fill_values, std::size_t samples) {
     const auto values = contiguous_values<T>();
     std::vector<T> fills;
     for (const double fill : fill_values) {
       fills.push_back(static_cast<T>(as_stored(fill, view_.dtype)));
     }
-    const auto scan = kernels::value_scan<T>(isa)(values, fills);
+    const auto scan = kernels::value_scan<T>(isa_)(values, fills);
     hint_ = {static_cast<double>(scan.min), static_cast<double>(scan.max), scan.specials,
              scan.zeros};
     samples_.clear();
@@ -70,6 +71,7 @@ class Slot {
     return values;
   }
 
+  Isa isa_;
   TensorView view_;
   AlignedBuffer scratch_, elements_, values_;
   ChunkHint hint_;
@@ -81,21 +83,19 @@ class Slot {
 Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGrid& grid,
                                              std::span<const std::uint64_t> chunks,
                                              std::span<const double> fill_values,
-                                             const Runner& runner, std::size_t threads, Isa isa) {
+                                             const Execution& execution) {
   std::vector<Sighting> sightings;
   if (chunks.empty()) return sightings;
   const std::uint64_t count = grid.chunk_count();
   const std::uint64_t bytes_per_chunk =
       grid.region(0).extent.element_count() * size_of(source.dtype());
-  std::vector<Slot> slots(chunks_in_flight(threads, chunks.size(), bytes_per_chunk));
   const auto samples_per_chunk =
       static_cast<std::size_t>(std::max<std::uint64_t>(kSamples / count, count < kSamples ? 1 : 0));
-  RETURN_IF_ERROR(in_order(
-      chunks.size(), slots, runner,
-      [&](Slot& slot, std::uint64_t i) {
-        return slot.read(source, grid.region(chunks[static_cast<std::size_t>(i)]));
-      },
-      [&](Slot& slot, std::uint64_t) { slot.look(fill_values, samples_per_chunk, isa); },
+  Slots<Slot> slots;
+  RETURN_IF_ERROR(for_chunks(
+      ChunkNumbers::of(chunks), execution, bytes_per_chunk, slots,
+      [&](Slot& slot, std::uint64_t number) { return slot.read(source, grid.region(number)); },
+      [&](Slot& slot, std::uint64_t) { slot.look(fill_values, samples_per_chunk); },
       [&](Slot& slot, std::uint64_t) -> Result<void> {
         sightings.push_back({slot.hint(), {slot.samples().begin(), slot.samples().end()}});
         return {};
@@ -117,10 +117,8 @@ Survey conclude(std::span<const Sighting> all_chunks) {
 }
 
 Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
-                             std::span<const double> fill_values, const Runner& runner,
-                             std::size_t threads, Isa isa) {
-  TRY(const auto sightings,
-      look_at_chunks(source, grid, all_chunks(grid), fill_values, runner, threads, isa));
+                             std::span<const double> fill_values, const Execution& execution) {
+  TRY(const auto sightings, look_at_chunks(source, grid, all_chunks(grid), fill_values, execution));
   return conclude(sightings);
 }
 

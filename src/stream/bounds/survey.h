@@ -5,12 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "base/cpu.h"
 #include "codecs/chunk_codec.h"
 #include "stream/chunks/chunk_grid.h"
+#include "stream/chunks/execution.h"
 #include "stream/tensor_io.h"
 #include "tensorpress/bound.h"
-#include "tensorpress/parallel.h"
 
 namespace tensorpress::stream {
 
@@ -22,8 +21,7 @@ struct Survey {
 };
 
 Result<Survey> survey_values(TensorSource& source, const ChunkGrid& grid,
-                             std::span<const double> fill_values, const Runner& runner,
-                             std::size_t threads, Isa isa);
+                             std::span<const double> fill_values, const Execution& execution);
 
 /// The two halves of a survey, for processes that look at some of the chunks each: what was seen of
 /// these, in their order, and what follows from all of them.
@@ -34,7 +32,7 @@ struct Sighting {
 Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGrid& grid,
                                              std::span<const std::uint64_t> chunks,
                                              std::span<const double> fill_values,
-                                             const Runner& runner, std::size_t threads, Isa isa);
+                                             const Execution& execution);
 Survey conclude(std::span<const Sighting> all_chunks);
 
 }  // namespace tensorpress::stream

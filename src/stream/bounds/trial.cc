@@ -1,12 +1,10 @@
 #include "stream/bounds/trial.h"
 
 #include <algorithm>
-#include <deque>
 #include <numeric>
 
 #include "base/errors.h"
-#include "stream/chunks/chunk_work.h"
-#include "stream/chunks/in_order.h"
+#include "stream/chunks/for_chunks.h"
 #include "stream/container/format.h"
 
 namespace tensorpress::stream {
@@ -24,18 +22,16 @@ struct Slot {
 
 Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
                                       const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
-                                      const Runner& runner, std::size_t threads, Isa isa) {
+                                      const Execution& execution) {
   std::vector<Trial> trials;
   if (chunks.empty()) return trials;
   const std::uint64_t bytes_per_chunk =
       2 * grid.region(0).extent.element_count() * size_of(source.dtype());
-  std::deque<Slot> slots;
-  const std::size_t in_flight = chunks_in_flight(threads, chunks.size(), bytes_per_chunk);
-  for (std::size_t i = 0; i < in_flight; ++i) slots.emplace_back(isa);
-  RETURN_IF_ERROR(in_order(
-      chunks.size(), slots, runner,
-      [&](Slot& slot, std::uint64_t i) -> Result<void> {
-        const Region region = grid.region(chunks[static_cast<std::size_t>(i)]);
+  Slots<Slot> slots;
+  RETURN_IF_ERROR(for_chunks(
+      ChunkNumbers::of(chunks), execution, bytes_per_chunk, slots,
+      [&](Slot& slot, std::uint64_t number) -> Result<void> {
+        const Region region = grid.region(number);
         slot.workspace.origin = region.origin;
         TRY(slot.elements, source.read(region, slot.scratch));
         return {};
@@ -58,9 +54,8 @@ Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& sou
 }
 
 Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
-                        std::span<const std::uint64_t> chunks, const Runner& runner,
-                        std::size_t threads, Isa isa) {
-  TRY(const auto trials, try_chunks(codec, source, grid, chunks, runner, threads, isa));
+                        std::span<const std::uint64_t> chunks, const Execution& execution) {
+  TRY(const auto trials, try_chunks(codec, source, grid, chunks, execution));
   Trial sum;
   for (const Trial& trial : trials) sum.add(trial);
   return sum;

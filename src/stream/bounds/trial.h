@@ -6,8 +6,8 @@
 
 #include "codecs/chunk_codec.h"
 #include "stream/chunks/chunk_grid.h"
+#include "stream/chunks/execution.h"
 #include "stream/tensor_io.h"
-#include "tensorpress/parallel.h"
 
 namespace tensorpress::stream {
 
@@ -35,11 +35,10 @@ struct Trial {
 /// What each of the chunks comes to, in their order.
 Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
                                       const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
-                                      const Runner& runner, std::size_t threads, Isa isa);
+                                      const Execution& execution);
 /// All of them together.
 Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
-                        std::span<const std::uint64_t> chunks, const Runner& runner,
-                        std::size_t threads, Isa isa);
+                        std::span<const std::uint64_t> chunks, const Execution& execution);
 
 inline constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
 /// A few chunks spread over the tensor, of some `bytes` together; all of them if it is small.

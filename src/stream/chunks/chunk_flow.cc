@@ -1,13 +1,9 @@
 #include "stream/chunks/chunk_flow.h"
 
 #include <cstring>
-#include <deque>
-#include <vector>
 
 #include "base/elements.h"
 #include "base/errors.h"
-#include "stream/chunks/chunk_work.h"
-#include "stream/chunks/in_order.h"
 #include "stream/chunks/section_reader.h"
 
 namespace tensorpress::stream {
@@ -53,40 +49,29 @@ void fill(double value, const MutableTensorView& output) {
 
 class Flow {
  public:
-  /// `number_of(i)` is the i-th chunk to decode, of `count`.
-  Flow(const ChunkDecoder& decoder, ChunkFeed& feed, std::uint64_t count,
-       std::function<std::uint64_t(std::uint64_t)> number_of, std::uint64_t elements,
-       TensorSink& sink, const DecompressOptions& options)
-      : decoder_(decoder),
-        feed_(feed),
-        count_(count),
-        number_of_(std::move(number_of)),
-        elements_(elements),
-        sink_(sink),
-        options_(options),
-        runner_(runner_or_threads(options.runner, options.threads)) {}
-
-  Result<void> run(Isa isa) {
-    std::deque<Slot> slots;
-    const std::size_t in_flight =
-        chunks_in_flight(options_.threads, count_, decoder_.working_bytes());
-    for (std::size_t i = 0; i < in_flight; ++i) {
-      slots.emplace_back(isa);
-      slots.back().workspace.method = options_.method;
+  Flow(const ChunkDecoder& decoder, ChunkFeed& feed, const ChunkNumbers& numbers, TensorSink& sink,
+       const DecompressOptions& options)
+      : decoder_(decoder), feed_(feed), numbers_(numbers), sink_(sink), options_(options) {
+    for (std::uint64_t i = 0; i < numbers.size(); ++i) {
+      elements_ += decoder.grid().region(numbers[i]).extent.element_count();
     }
-    return in_order(
-        count_, slots, runner_,
-        [&](Slot& slot, std::uint64_t i) -> Result<void> {
+  }
+
+  Result<void> run(const Execution& execution) {
+    Slots<Slot> slots;
+    return for_chunks(
+        numbers_, execution, decoder_.working_bytes(), slots,
+        [&](Slot& slot, std::uint64_t number) -> Result<void> {
           // Its error is never seen: that of the chunk before comes first.
-          if (lost_) return corrupt("chunk ", number_of_(i), " comes after one that is lost");
-          slot.outcome = fetch(slot, number_of_(i));
+          if (lost_) return corrupt("chunk ", number, " comes after one that is lost");
+          slot.outcome = fetch(slot, number);
           slot.lost = lost_ = !slot.outcome.ok() && !feed_.survives_errors();
           return {};
         },
-        [&](Slot& slot, std::uint64_t i) {
-          if (slot.outcome.ok()) slot.outcome = decode(slot, number_of_(i));
+        [&](Slot& slot, std::uint64_t number) {
+          if (slot.outcome.ok()) slot.outcome = decode(slot, number);
         },
-        [&](Slot& slot, std::uint64_t i) { return deliver(slot, number_of_(i), !slot.lost); });
+        [&](Slot& slot, std::uint64_t number) { return deliver(slot, number, !slot.lost); });
   }
 
  private:
@@ -97,6 +82,7 @@ class Flow {
 
   Result<void> decode(Slot& slot, std::uint64_t number) {
     RETURN_IF_ERROR(make_room(slot, number));
+    slot.workspace.method = options_.method;
     return decoder_.decode(number, slot.fetched.frame, slot.fetched.payload, slot.output,
                            slot.workspace);
   }
@@ -128,43 +114,22 @@ class Flow {
 
   const ChunkDecoder& decoder_;
   ChunkFeed& feed_;
-  std::uint64_t count_;
-  std::function<std::uint64_t(std::uint64_t)> number_of_;
-  std::uint64_t elements_;
+  ChunkNumbers numbers_;
   TensorSink& sink_;
   const DecompressOptions& options_;
-  Runner runner_;
+  std::uint64_t elements_ = 0;
   std::uint64_t elements_done_ = 0;
   bool lost_ = false;
 };
 
 }  // namespace
 
-Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
-                             const DecompressOptions& options) {
-  if (decoder.grid().chunk_count() == 0) return {};
-  TRY(const Isa isa, active_isa());
-  const ChunkGrid& grid = decoder.grid();
-  return Flow(
-             decoder, feed, grid.chunk_count(), [](std::uint64_t i) { return i; },
-             grid.shape().element_count(), sink, options)
-      .run(isa);
-}
-
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed,
-                             std::span<const std::uint64_t> numbers, TensorSink& sink,
+                             const ChunkNumbers& numbers, TensorSink& sink,
                              const DecompressOptions& options) {
-  if (numbers.empty()) return {};
-  TRY(const Isa isa, active_isa());
-  std::uint64_t elements = 0;
-  for (const std::uint64_t number : numbers) {
-    elements += decoder.grid().region(number).extent.element_count();
-  }
-  return Flow(
-             decoder, feed, numbers.size(),
-             [numbers](std::uint64_t i) { return numbers[static_cast<std::size_t>(i)]; }, elements,
-             sink, options)
-      .run(isa);
+  if (numbers.size() == 0) return {};
+  TRY(const Execution execution, Execution::of(options));
+  return Flow(decoder, feed, numbers, sink, options).run(execution);
 }
 
 }  // namespace tensorpress::stream

@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "stream/chunks/chunk_decoder.h"
+#include "stream/chunks/for_chunks.h"
 #include "stream/container/format.h"
 #include "stream/reader.h"
 
@@ -27,12 +28,9 @@ class ChunkFeed {
   virtual bool survives_errors() const = 0;
 };
 
-/// Every chunk.
-Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed, TensorSink& sink,
-                             const DecompressOptions& options);
-/// Only those with these numbers, which ascend; the feed must find them.
+/// Those with these numbers; the feed must find them.
 Result<void> decode_in_order(const ChunkDecoder& decoder, ChunkFeed& feed,
-                             std::span<const std::uint64_t> numbers, TensorSink& sink,
+                             const ChunkNumbers& numbers, TensorSink& sink,
                              const DecompressOptions& options);
 
 }  // namespace tensorpress::stream

@@ -1,56 +1,20 @@
-// What it takes to work on many chunks at once: memory for each thread, the first of several
-// errors, and how many chunks may be in flight.
+// What it takes to work on many chunks at once: memory for each thread, and the first of several
+// errors.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "codecs/chunk_codec.h"
-#include "tensorpress/parallel.h"
 
 namespace tensorpress::stream {
 
 /// Results of one operation larger than this are written past the cache: they would not fit anyway.
 inline constexpr std::uint64_t kStreamStoresAbove = std::uint64_t{16} << 20;
-/// Readers and writers of files hold no more than this in chunks in flight, as long as one chunk
-/// fits.
-inline constexpr std::uint64_t kWorkingSetBytes = std::uint64_t{160} << 20;
-
-/// What a task throws, as when memory runs out, would end the process on a thread that is not the
-/// caller's. It is caught there and thrown again on the calling thread when all tasks are done.
-inline Runner runner_or_threads(const Runner& runner, std::size_t threads) {
-  return [run = runner ? runner : thread_runner(threads)](
-             std::size_t count, const std::function<void(std::size_t)>& task) {
-    std::mutex mutex;
-    std::exception_ptr thrown;
-    run(count, [&](std::size_t i) {
-      try {
-        task(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!thrown) thrown = std::current_exception();
-      }
-    });
-    if (thrown) std::rethrow_exception(thrown);
-  };
-}
-
-/// How many chunks to hold at once, when each thread has one.
-inline std::size_t chunks_in_flight(std::size_t threads, std::uint64_t chunk_count,
-                                    std::uint64_t bytes_per_chunk) {
-  const std::uint64_t fitting = kWorkingSetBytes / std::max<std::uint64_t>(bytes_per_chunk, 1);
-  const std::uint64_t wanted = std::min<std::uint64_t>(threads, 1024);
-  const std::uint64_t useful = std::min({wanted, chunk_count, fitting});
-  return static_cast<std::size_t>(std::max<std::uint64_t>(useful, 1));
-}
-
 /// Workspaces for as many threads as happen to work at once, each made when first needed.
 class WorkspacePool {
  public:

@@ -1,12 +1,10 @@
 #include "stream/chunks/section_compressor.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "base/errors.h"
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/chunks/chunk_work.h"
-#include "stream/chunks/in_order.h"
+#include "stream/chunks/for_chunks.h"
 #include "stream/chunks/section_reader.h"
 
 namespace tensorpress::stream {
@@ -60,20 +58,17 @@ class SectionCompressor::Slot {
   Result<CompressedChunk> compressed_ = CompressedChunk{};
 };
 
-struct SectionCompressor::Slots {
-  std::deque<Slot> all;
+struct SectionCompressor::KeptSlots {
+  Slots<Slot> all;
 };
 
 SectionCompressor::SectionCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints,
-                                     TensorSource& source, Isa isa, Runner runner,
-                                     std::size_t threads)
+                                     TensorSource& source, const Execution& execution)
     : plan_(plan),
       hints_(hints),
       source_(source),
-      isa_(isa),
-      runner_(std::move(runner)),
-      threads_(threads),
-      slots_(std::make_unique<Slots>()) {}
+      execution_(execution),
+      slots_(std::make_unique<KeptSlots>()) {}
 
 SectionCompressor::~SectionCompressor() = default;
 
@@ -84,23 +79,20 @@ Result<void> SectionCompressor::compress(std::uint64_t first, std::uint64_t coun
   const std::uint64_t bytes_per_chunk =
       largest.element_count() * size_of(plan_.header.dtype) +
       plan_.codec->bound_on_output_size(largest, plan_.header.dtype);
-  const std::size_t in_flight = chunks_in_flight(threads_, count, bytes_per_chunk);
   auto& slots = slots_->all;
-  while (slots.size() < in_flight) slots.emplace_back(isa_);
-  return in_order(
-      count, slots, runner_,
-      [&](Slot& slot, std::uint64_t i) {
-        const std::uint64_t number = first + i;
+  return for_chunks(
+      ChunkNumbers::range(first, count), execution_, bytes_per_chunk, slots,
+      [&](Slot& slot, std::uint64_t number) {
         return slot.read(source_, plan_.grid.region(number),
                          hints_.empty() ? nullptr : &hints_[static_cast<std::size_t>(number)]);
       },
-      [&](Slot& slot, std::uint64_t i) {
+      [&](Slot& slot, std::uint64_t number) {
         // A chunk alone is the next to be appended and may be written where it will stay.
-        slot.compress(*plan_.codec, first + i, slots.size() == 1 ? room() : std::span<std::byte>());
+        slot.compress(*plan_.codec, number, slots.size() == 1 ? room() : std::span<std::byte>());
       },
-      [&](Slot& slot, std::uint64_t i) -> Result<void> {
+      [&](Slot& slot, std::uint64_t number) -> Result<void> {
         TRY(const CompressedChunk chunk, slot.compressed());
-        return commit(first + i, chunk, slot.section());
+        return commit(number, chunk, slot.section());
       });
 }
 

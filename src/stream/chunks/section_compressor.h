@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
+#include "stream/chunks/execution.h"
 #include "stream/plan.h"
 #include "stream/tensor_io.h"
-#include "tensorpress/parallel.h"
 
 namespace tensorpress::stream {
 
@@ -23,7 +23,7 @@ class SectionCompressor {
 
   /// `hints` are of every chunk or of none. What is passed by reference must outlive this.
   SectionCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints, TensorSource& source,
-                    Isa isa, Runner runner, std::size_t threads);
+                    const Execution& execution);
   ~SectionCompressor();
   SectionCompressor(const SectionCompressor&) = delete;
   SectionCompressor& operator=(const SectionCompressor&) = delete;
@@ -34,15 +34,13 @@ class SectionCompressor {
 
  private:
   class Slot;
-  struct Slots;  // kept between calls
+  struct KeptSlots;
 
   const StreamPlan& plan_;
   std::span<const ChunkHint> hints_;
   TensorSource& source_;
-  Isa isa_;
-  Runner runner_;
-  std::size_t threads_;
-  std::unique_ptr<Slots> slots_;
+  const Execution& execution_;
+  std::unique_ptr<KeptSlots> slots_;  // between calls
 };
 
 }  // namespace tensorpress::stream
