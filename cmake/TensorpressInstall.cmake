@@ -3,6 +3,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorpress EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET tensorpress_shared)
+  install(TARGETS tensorpress_shared EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 if(TARGET tensorpress_wafer)
   install(TARGETS tensorpress_wafer EXPORT tensorpress INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()

@@ -2,13 +2,13 @@
 // ourselves, and then elements that come back.
 #include <string>
 
-#include "base/aligned_buffer.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/tensor_files.h"
 #include "inputs/memory_file.h"
 #include "inputs/must.h"
 #include "inputs/pipe_like.h"
 #include "inputs/streams.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::fuzz {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "files/rewriting/variable_bounds.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 #include "verb.h"
 
 namespace tensorpress::cli {

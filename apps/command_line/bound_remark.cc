@@ -29,7 +29,7 @@ Shape piece_shape(const Shape& shape, std::uint64_t elements) {
 }
 
 /// Of pieces from all over the tensor, or of all of them. Nothing is found where no value counts.
-Result<stream::Survey> look(stream::TensorSource& source, std::span<const double> fill_values,
+Result<stream::Survey> look(TensorSource& source, std::span<const double> fill_values,
                             std::uint64_t piece_elements, std::uint64_t most_pieces) {
   TRY(const auto execution, stream::Execution::on({}, 1));
   TRY(const auto grid,
@@ -48,7 +48,7 @@ Result<stream::Survey> look(stream::TensorSource& source, std::span<const double
 }
 
 Result<std::string> remark_on_absolute(double bound, std::span<const double> fill_values,
-                                       stream::TensorSource& source) {
+                                       TensorSource& source) {
   const auto is_large = [bound](const stream::Survey& survey) {
     return bound >= kHalf * (survey.range.high - survey.range.low);
   };
@@ -69,7 +69,7 @@ Result<std::string> remark_on_absolute(double bound, std::span<const double> fil
 
 }  // namespace
 
-Result<std::string> remark_on_bound(const CompressOptions& options, stream::TensorSource& source) {
+Result<std::string> remark_on_bound(const CompressOptions& options, TensorSource& source) {
   if (!options.bound) return std::string();
   const double value = options.bound->value();
   switch (options.bound->kind()) {

@@ -3,14 +3,13 @@
 
 #include <string>
 
-#include "stream/tensor_io.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 
 /// A sentence, or "" for a bound that makes sense. An absolute bound is compared with the value
 /// range: of some values first, and only if the bound is as large as half of that range, of all.
 /// Sources that can be read once are not looked at.
-Result<std::string> remark_on_bound(const CompressOptions& options, stream::TensorSource& source);
+Result<std::string> remark_on_bound(const CompressOptions& options, TensorSource& source);
 
 }  // namespace tensorpress::cli

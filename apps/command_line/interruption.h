@@ -3,8 +3,7 @@
 // it at once.
 #pragma once
 
-#include "stream/container/byte_io.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 
@@ -17,27 +16,27 @@ void end_if_interrupted();
 Result<void> check_interruption();
 
 /// Passes bytes on until a signal was noted.
-class InterruptibleByteSink : public stream::ByteSink {
+class InterruptibleByteSink : public ByteSink {
  public:
-  explicit InterruptibleByteSink(stream::ByteSink& sink) : sink_(sink) {}
+  explicit InterruptibleByteSink(ByteSink& sink) : sink_(sink) {}
   Result<void> append(std::span<const std::byte> bytes) override;
   bool can_rewind() const override { return sink_.can_rewind(); }
   Result<void> rewind() override { return sink_.rewind(); }
 
  private:
-  stream::ByteSink& sink_;
+  ByteSink& sink_;
 };
 
 /// Passes elements on until a signal was noted.
-class InterruptibleTensorSink : public stream::TensorSink {
+class InterruptibleTensorSink : public TensorSink {
  public:
-  explicit InterruptibleTensorSink(stream::TensorSink& sink) : sink_(sink) {}
+  explicit InterruptibleTensorSink(TensorSink& sink) : sink_(sink) {}
   Result<void> write(const Region& region, const TensorView& elements) override;
   /// Whether an error came from here and not from where the elements come from.
   bool failed() const { return failed_; }
 
  private:
-  stream::TensorSink& sink_;
+  TensorSink& sink_;
   bool failed_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 

@@ -23,9 +23,9 @@ void add_attributes(const StreamInfo& info, const stream::History& history,
 
 }  // namespace
 
-Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
-                                                                const files::EarlierLoss& loss,
-                                                                CompressOptions& write) {
+Result<std::unique_ptr<TensorSource>> open_stream_again(const std::string& path,
+                                                        const files::EarlierLoss& loss,
+                                                        CompressOptions& write) {
   TRY(auto bytes, files::open_bytes(path));
   TRY(auto tensor, stream::StreamTensor::open(std::move(bytes), write.threads));
   const StreamInfo& info = tensor->info();
@@ -37,7 +37,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::strin
     auto& fills = write.fill_values;
     if (std::ranges::find(fills, fill) == fills.end()) fills.push_back(fill);
   }
-  return std::unique_ptr<stream::TensorSource>(std::move(tensor));
+  return std::unique_ptr<TensorSource>(std::move(tensor));
 }
 
 }  // namespace tensorpress::cli

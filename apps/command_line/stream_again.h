@@ -6,14 +6,14 @@
 #include <string>
 
 #include "files/rewriting/earlier_loss.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 
 /// Adds the stream's attributes, fill values and history to `write`, whose bound then counts from
 /// the first values, as `loss` says.
-Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
-                                                                const files::EarlierLoss& loss,
-                                                                CompressOptions& write);
+Result<std::unique_ptr<TensorSource>> open_stream_again(const std::string& path,
+                                                        const files::EarlierLoss& loss,
+                                                        CompressOptions& write);
 
 }  // namespace tensorpress::cli

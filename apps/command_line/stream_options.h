@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 #include "verb.h"
 
 namespace tensorpress::cli {

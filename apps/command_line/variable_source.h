@@ -6,13 +6,13 @@
 
 #include "files/netcdf/file.h"
 #include "files/rewriting/earlier_loss.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 
 struct VariableSource {
-  std::unique_ptr<stream::TensorSource> source;  // the file must outlive it
-  std::string remark;                            // on what the stream cannot keep; mostly ""
+  std::unique_ptr<TensorSource> source;  // the file must outlive it
+  std::string remark;                    // on what the stream cannot keep; mostly ""
 };
 
 /// Adds the variable's attributes, fill values and history to `write`, whose bound then counts from

@@ -48,8 +48,8 @@ struct Options {
 class ParallelWriter {
  public:
   ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
-                 stream::TensorSource& source, SharedOutput& output,
-                 const stream::Execution& execution, std::uint64_t wave_bytes)
+                 TensorSource& source, SharedOutput& output, const stream::Execution& execution,
+                 std::uint64_t wave_bytes)
       : crew_(crew),
         plan_(plan),
         output_(output),
@@ -134,7 +134,7 @@ class ParallelWriter {
 
 struct OpenInput {
   std::unique_ptr<files::NetcdfFile> file;  // of a variable
-  std::unique_ptr<stream::TensorSource> source;
+  std::unique_ptr<TensorSource> source;
   std::string remark = {};
 };
 

@@ -10,8 +10,7 @@ std::span<const std::uint64_t> part_of(std::span<const std::uint64_t> chunks, co
 
 }  // namespace
 
-CrewLook::CrewLook(const Crew& crew, stream::TensorSource& source,
-                   const stream::Execution& execution)
+CrewLook::CrewLook(const Crew& crew, TensorSource& source, const stream::Execution& execution)
     : crew_(crew), source_(source), execution_(execution) {}
 
 Result<stream::Survey> CrewLook::survey(const stream::ChunkGrid& grid,

@@ -9,7 +9,7 @@ namespace tensorpress::mpi {
 
 class CrewLook : public stream::DataLook {
  public:
-  CrewLook(const Crew& crew, stream::TensorSource& source, const stream::Execution& execution);
+  CrewLook(const Crew& crew, TensorSource& source, const stream::Execution& execution);
 
   Result<stream::Survey> survey(const stream::ChunkGrid& grid,
                                 std::span<const double> fill_values) override;
@@ -19,7 +19,7 @@ class CrewLook : public stream::DataLook {
 
  private:
   const Crew& crew_;
-  stream::TensorSource& source_;
+  TensorSource& source_;
   const stream::Execution& execution_;
 };
 

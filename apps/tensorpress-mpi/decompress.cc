@@ -31,7 +31,7 @@ struct Options {
 };
 
 /// Elements in C order, behind a header.
-class SharedTensor : public stream::TensorSink {
+class SharedTensor : public TensorSink {
  public:
   SharedTensor(SharedOutput& output, const Shape& shape, std::uint64_t header_bytes)
       : output_(output), shape_(shape), header_bytes_(header_bytes) {}
@@ -58,8 +58,8 @@ class SharedTensor : public stream::TensorSink {
 struct OpenStream {
   std::string output;
   cli::TensorFormat format;
-  std::unique_ptr<stream::ByteSource> source;
-  stream::StreamReader reader;
+  std::unique_ptr<ByteSource> source;
+  StreamReader reader;
 };
 
 Result<OpenStream> open_stream(const Options& options) {
@@ -74,7 +74,7 @@ Result<OpenStream> open_stream(const Options& options) {
                         "write here; tensorpress decompress does, or name a .npy");
   }
   TRY(auto source, files::open_bytes(options.input));
-  TRY(auto reader, cli::about(options.input, stream::StreamReader::open(*source)));
+  TRY(auto reader, cli::about(options.input, StreamReader::open(*source)));
   if (!options.raw) RETURN_IF_ERROR(cli::check_type_in_name(path, reader.info().dtype));
   return OpenStream{std::move(path), format, std::move(source), std::move(reader)};
 }

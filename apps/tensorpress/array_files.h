@@ -8,8 +8,8 @@
 #include "bound_options.h"
 #include "codec_options.h"
 #include "files/netcdf/file.h"
-#include "stream/writer.h"
 #include "tensor_options.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 

@@ -71,7 +71,7 @@ struct Job {
   std::string name;  // of the input, for messages
   std::string variable = {};
   std::string output;
-  std::unique_ptr<stream::TensorSource> source = {};
+  std::unique_ptr<TensorSource> source = {};
   CompressOptions write = {};
 };
 
@@ -106,7 +106,7 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
-  auto written = stream::write_stream(codec, *job.source, sink, job.write);
+  auto written = write_stream(codec, *job.source, sink, job.write);
   if (!written.ok() && job.write.earlier_error) {
     return about(job.name, files::with_way_out(earlier_loss(options), written.error()));
   }
@@ -142,10 +142,9 @@ void add_remarks(const Options& options, const std::string& about_what, const st
 }
 
 /// From a pipe that may have been looked at already, or by name; a stream is compressed again.
-Result<std::unique_ptr<stream::TensorSource>> open_source(const Options& options,
-                                                          const Codec& codec,
-                                                          CompressOptions& write,
-                                                          std::optional<files::FileInput> pipe) {
+Result<std::unique_ptr<TensorSource>> open_source(const Options& options, const Codec& codec,
+                                                  CompressOptions& write,
+                                                  std::optional<files::FileInput> pipe) {
   TRY(const auto raw, options.raw.format_of(options.input));
   if (!raw && !pipe && is_stream_file(options.input)) {
     if (options.verify) {

@@ -94,7 +94,7 @@ class Output {
         method_given_(options.method_given) {}
 
   /// `slice` when it is a part of the stream's tensor.
-  Result<stream::TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
+  Result<TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
     if (method_given_ && info.codec.name() != "dct-chop") {
       return bad_argument("it is of codec ", info.codec.name(),
                           "; --form and --serialize are for dct-chop");
@@ -127,14 +127,14 @@ class Output {
 };
 
 /// The whole tensor or a slice of it.
-Result<void> read_to(Output& output, const stream::StreamReader& reader,
+Result<void> read_to(Output& output, const StreamReader& reader,
                      const std::optional<std::string>& slice_text,
                      const DecompressOptions& options) {
   std::optional<Slice> slice;
   if (slice_text) {
     TRY(slice, parse_slice(*slice_text, reader.info().shape));
   }
-  TRY(stream::TensorSink* const file, output.create(reader.info(), slice ? &*slice : nullptr));
+  TRY(TensorSink* const file, output.create(reader.info(), slice ? &*slice : nullptr));
   InterruptibleTensorSink sink(*file);
   auto done =
       slice ? stream::read_slice(reader, *slice, sink, options) : reader.read_all(sink, options);
@@ -148,11 +148,11 @@ Result<void> read_to(Output& output, const stream::StreamReader& reader,
 Result<StreamInfo> read_file(const Options& options, Output& output,
                              const DecompressOptions& read) {
   TRY(const auto source, files::open_bytes(options.input));
-  auto opened = stream::StreamReader::open(*source);
+  auto opened = StreamReader::open(*source);
   if (!opened.ok() && options.skip_corrupt) {
     print_message(text(options.input, ": its chunks are looked for one by one, because ",
                        opened.error().message));
-    opened = stream::StreamReader::open_without_footer(*source);
+    opened = StreamReader::open_without_footer(*source);
   }
   TRY(const auto reader, std::move(opened));
   RETURN_IF_ERROR(read_to(output, reader, options.slice, read));
@@ -161,12 +161,11 @@ Result<StreamInfo> read_file(const Options& options, Output& output,
 
 Result<StreamInfo> read_pipe(Output& output, const DecompressOptions& options) {
   const auto input = files::standard_input();
-  const auto make_sink =
-      [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
-    TRY(stream::TensorSink* const file, output.create(info));
-    return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
+  const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
+    TRY(TensorSink* const file, output.create(info));
+    return std::unique_ptr<TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
   };
-  return stream::read_sequentially(*input, make_sink, options);
+  return read_sequentially(*input, make_sink, options);
 }
 
 /// Everything from opening the stream to the finished output file.

@@ -13,9 +13,9 @@
 #include "paths.h"
 #include "stream/bounds/resolve.h"
 #include "stream/reader.h"
-#include "stream/writer.h"
 #include "stream_file.h"
 #include "stream_report.h"
+#include "tensorpress/streaming.h"
 #include "verification.h"
 
 namespace tensorpress::cli {
@@ -39,8 +39,7 @@ Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& f
   TRY(const auto file, files::AtomicFile::create(path, made_from));
   InterruptibleByteSink sink(*file);
   const auto begin = std::chrono::steady_clock::now();
-  TRY(const StreamInfo info,
-      about(names.original, stream::write_stream(codec, *source, sink, options)));
+  TRY(const StreamInfo info, about(names.original, write_stream(codec, *source, sink, options)));
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!names.quiet) {
@@ -69,18 +68,17 @@ Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawF
   options.max_bytes = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<files::TensorFile> file;
   if (is_pipe(path)) {
-    const auto make_sink =
-        [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+    const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
       RETURN_IF_ERROR(check_format(format, info, "the stream"));
       TRY(file, files::create_tensor(names.copy, info.dtype, info.shape, {.raw = true}));
-      return std::unique_ptr<stream::TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
+      return std::unique_ptr<TensorSink>(std::make_unique<InterruptibleTensorSink>(*file));
     };
     const auto input = files::standard_input();
-    RETURN_IF_ERROR(about(path, stream::read_sequentially(*input, make_sink, options)));
+    RETURN_IF_ERROR(about(path, read_sequentially(*input, make_sink, options)));
     return file->finish();
   }
   TRY(const auto source, files::open_bytes(path));
-  TRY(const auto reader, about(path, stream::StreamReader::open(*source)));
+  TRY(const auto reader, about(path, StreamReader::open(*source)));
   RETURN_IF_ERROR(check_format(format, reader.info(), path));
   const std::string& made_from = names.compresses() ? names.original : path;
   TRY(file, files::create_tensor(names.copy, reader.info().dtype, reader.info().shape,

@@ -63,24 +63,24 @@ std::string program_in_words(Json fields) {
 
 /// A pipe is read to its end, where the statistics are, and every chunk is checked on the way.
 Result<StreamInfo> info_of_pipe() {
-  struct Discard : stream::TensorSink {
+  struct Discard : TensorSink {
     Result<void> write(const Region&, const TensorView&) override { return {}; }
   };
   const auto input = files::standard_input();
-  const auto make_sink = [](const StreamInfo&) -> Result<std::unique_ptr<stream::TensorSink>> {
-    return std::unique_ptr<stream::TensorSink>(std::make_unique<Discard>());
+  const auto make_sink = [](const StreamInfo&) -> Result<std::unique_ptr<TensorSink>> {
+    return std::unique_ptr<TensorSink>(std::make_unique<Discard>());
   };
-  return stream::read_sequentially(*input, make_sink, {});
+  return read_sequentially(*input, make_sink, {});
 }
 
-Result<bool> is_npy(const stream::ByteSource& source) {
+Result<bool> is_npy(const ByteSource& source) {
   std::array<std::byte, files::kNpyMagic.size()> begin{};
   if (source.size() < begin.size()) return false;
   RETURN_IF_ERROR(source.read_at(0, begin));
   return std::ranges::equal(begin, std::as_bytes(std::span(files::kNpyMagic)));
 }
 
-Result<Json> describe_npy(const std::string& path, const stream::ByteSource& source) {
+Result<Json> describe_npy(const std::string& path, const ByteSource& source) {
   // Opened for the check of its size; the header alone knows the order.
   TRY(const auto tensor, files::open_tensor(path, std::nullopt));
   stream::SourceInput input(source, 0, source.size());
@@ -116,7 +116,7 @@ Result<Json> describe_file(const std::string& path) {
                        : "the file begins like neither NetCDF nor HDF5; it may be cut off");
   }
   RETURN_IF_ERROR(check_is_stream(path));
-  const auto reader = stream::StreamReader::open(*source);
+  const auto reader = StreamReader::open(*source);
   if (reader.ok()) return cli::describe(reader->info());
   // What its name says goes before what its bytes are not.
   const std::string name = lower_case(path);

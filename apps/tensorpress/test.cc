@@ -29,7 +29,7 @@ struct Options {
 };
 
 /// Takes elements and does nothing with them.
-class Nowhere : public stream::TensorSink {
+class Nowhere : public TensorSink {
  public:
   Result<void> write(const Region& /*region*/, const TensorView& /*elements*/) override {
     return check_interruption();
@@ -44,13 +44,13 @@ Result<StreamInfo> decode_stream(const Options& options, const std::string& path
   read.progress = bar.callback();
   if (is_pipe(path)) {
     const auto input = files::standard_input();
-    const auto make_sink = [](const StreamInfo&) -> Result<std::unique_ptr<stream::TensorSink>> {
-      return std::unique_ptr<stream::TensorSink>(std::make_unique<Nowhere>());
+    const auto make_sink = [](const StreamInfo&) -> Result<std::unique_ptr<TensorSink>> {
+      return std::unique_ptr<TensorSink>(std::make_unique<Nowhere>());
     };
-    return stream::read_sequentially(*input, make_sink, read);
+    return read_sequentially(*input, make_sink, read);
   }
   TRY(const auto source, files::open_bytes(path));
-  TRY(const auto reader, stream::StreamReader::open(*source));
+  TRY(const auto reader, StreamReader::open(*source));
   Nowhere nowhere;
   RETURN_IF_ERROR(reader.read_all(nowhere, read));
   return reader.info();

@@ -23,16 +23,14 @@ Result<StreamInfo> read_into(const std::string& path, metrics::StreamComparison&
                              const DecompressOptions& options) {
   if (is_pipe(path)) {
     const auto input = files::standard_input();
-    const auto make_sink =
-        [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+    const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
       RETURN_IF_ERROR(comparison.expect(info));
-      return std::unique_ptr<stream::TensorSink>(
-          std::make_unique<InterruptibleTensorSink>(comparison));
+      return std::unique_ptr<TensorSink>(std::make_unique<InterruptibleTensorSink>(comparison));
     };
-    return stream::read_sequentially(*input, make_sink, options);
+    return read_sequentially(*input, make_sink, options);
   }
   TRY(const auto source, files::open_bytes(path));
-  TRY(const auto reader, stream::StreamReader::open(*source));
+  TRY(const auto reader, StreamReader::open(*source));
   RETURN_IF_ERROR(comparison.expect(reader.info()));
   InterruptibleTensorSink interruptible(comparison);
   RETURN_IF_ERROR(reader.read_all(interruptible, options));
@@ -69,15 +67,16 @@ std::string variable_of(const std::string& stream_path) {
   if (is_pipe(stream_path)) return {};
   const auto source = files::open_bytes(stream_path);
   if (!source.ok()) return {};
-  const auto reader = stream::StreamReader::open(**source);
+  const auto reader = StreamReader::open(**source);
   if (!reader.ok()) return {};
   const auto notes = files::netcdf_notes(reader->info().attributes);
   return notes.ok() && *notes ? (*notes)->variable : std::string();
 }
 
-Result<std::unique_ptr<stream::TensorSource>> open_original(
-    const std::string& path, const std::optional<files::RawFormat>& raw,
-    const std::string& stream_path, const std::string& variable) {
+Result<std::unique_ptr<TensorSource>> open_original(const std::string& path,
+                                                    const std::optional<files::RawFormat>& raw,
+                                                    const std::string& stream_path,
+                                                    const std::string& variable) {
   const bool other = files::array_format_of(path) == files::ArrayFormat::other;
   if (raw || other) {
     if (!variable.empty()) {

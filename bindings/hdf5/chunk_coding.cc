@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "counted_values.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::hdf5 {

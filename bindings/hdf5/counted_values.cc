@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/aligned_buffer.h"
 #include "base/cpu.h"
 #include "base/errors.h"
 #include "base/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::hdf5 {
 namespace {

@@ -8,8 +8,8 @@
 #include "interruption.h"
 #include "stream/bounds/likely_fill.h"
 #include "stream/bounds/resolve.h"
-#include "stream/memory_io.h"
 #include "stream/plan.h"
+#include "tensorpress/streaming.h"
 
 namespace nb = nanobind;
 
@@ -22,7 +22,7 @@ Result<std::optional<stream::LikelyFill>> find_again(const Codec& codec,
                                                      const TensorView& view, const Runner& runner) {
   TRY(const auto execution, stream::Execution::on(runner, options.threads));
   TRY(const auto plan, stream::plan_stream(codec, view.dtype, view.shape, options.chunk_shape, {}));
-  stream::ViewSource source(view);
+  ViewSource source(view);
   const auto look = stream::look_of_this_process(source, execution);
   TRY(const auto survey, look->survey(plan.grid, options.fill_values));
   return stream::find_likely_fill(survey, *look, plan.grid, options.fill_values);

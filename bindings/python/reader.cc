@@ -14,8 +14,8 @@
 #include "metrics/stream_comparison.h"
 #include "metrics/verdict.h"
 #include "stream/container/history.h"
-#include "stream/memory_io.h"
 #include "stream/reader.h"
+#include "tensorpress/streaming.h"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -70,8 +70,8 @@ nb::dict to_dict(const StreamInfo& info) {
 // What is open. Readers at work share it, so closing never takes it from under them.
 struct Opened {
   std::optional<HeldBuffer> buffer;
-  std::unique_ptr<stream::ByteSource> source;
-  std::optional<stream::StreamReader> reader;
+  std::unique_ptr<ByteSource> source;
+  std::optional<StreamReader> reader;
 };
 
 class Reader {
@@ -92,7 +92,7 @@ class Reader {
   static std::unique_ptr<Reader> of_buffer(nb::handle stream) {
     auto opened = std::make_shared<Opened>();
     opened->buffer.emplace(stream, HeldBuffer::Access::read);
-    opened->source = std::make_unique<stream::MemorySource>(opened->buffer->bytes());
+    opened->source = std::make_unique<MemorySource>(opened->buffer->bytes());
     return open(std::move(opened));
   }
 
@@ -110,7 +110,7 @@ class Reader {
     }
     Region region{{}, view.shape};
     for (std::size_t axis = 0; axis < origin.size(); ++axis) region.origin[axis] = origin[axis];
-    stream::ViewSink sink(view);
+    ViewSink sink(view);
     check(interruptible(threads, [&](const Runner& runner) {
       return holder->reader->read_region(
           region, sink, {.threads = threads, .runner = runner, .max_bytes = max_bytes});
@@ -122,7 +122,7 @@ class Reader {
     const ReadOnlyArray input = import_input(original);
     const TensorView view = view_of(input, bits_of_bf16);
     const StreamInfo& info = holder->reader->info();
-    stream::ViewSource source(view);
+    ViewSource source(view);
     metrics::StreamComparison comparison(source);
     check(comparison.expect(info));
     check(interruptible(threads, [&](const Runner& runner) {
@@ -157,7 +157,7 @@ class Reader {
   static std::unique_ptr<Reader> open(std::shared_ptr<Opened> opened) {
     auto reader = [&] {
       const nb::gil_scoped_release released;
-      return stream::StreamReader::open(*opened->source);
+      return StreamReader::open(*opened->source);
     }();
     opened->reader.emplace(value_or_raise(std::move(reader)));
     auto result = std::make_unique<Reader>();

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <span>
 
-#include "stream/container/byte_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::fuzz {
 
-class PipeLike : public stream::ByteInput {
+class PipeLike : public ByteInput {
  public:
   explicit PipeLike(std::span<const std::byte> bytes) : left_(bytes) {}
   Result<std::size_t> read(std::span<std::byte> into) override {

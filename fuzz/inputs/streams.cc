@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "inputs/pipe_like.h"
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::fuzz {
 namespace {
@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t kPrologue = 16, kFrame = 32, kTrailer = 16;
 
 /// Bytes that must be asked for, as in a file.
-class FileLike : public stream::ByteSource {
+class FileLike : public ByteSource {
  public:
   explicit FileLike(std::span<const std::byte> bytes) : bytes_(bytes) {}
   std::uint64_t size() const override { return bytes_.size(); }
   Result<void> read_at(std::uint64_t offset, std::span<std::byte> into) const override {
-    return stream::MemorySource(bytes_).read_at(offset, into);
+    return MemorySource(bytes_).read_at(offset, into);
   }
 
  private:
@@ -55,10 +55,10 @@ Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
 
 namespace {
 
-Result<Tensor> read_whole(const stream::StreamReader& reader, const DecompressOptions& options) {
+Result<Tensor> read_whole(const StreamReader& reader, const DecompressOptions& options) {
   if (reader.info().bytes_in() > kMostBytes) return too_large("more than a fuzzer allows");
   Tensor tensor = empty_tensor(reader.info());
-  stream::ViewSink sink(tensor.mutable_view());
+  ViewSink sink(tensor.mutable_view());
   RETURN_IF_ERROR(reader.read_all(sink, options));
   return tensor;
 }
@@ -67,14 +67,14 @@ Result<Tensor> read_whole(const stream::StreamReader& reader, const DecompressOp
 
 Result<Tensor> read_as_file(std::span<const std::byte> stream, const DecompressOptions& options) {
   const FileLike file(stream);
-  TRY(const auto reader, stream::StreamReader::open(file));
+  TRY(const auto reader, StreamReader::open(file));
   return read_whole(reader, options);
 }
 
 Result<Tensor> read_without_footer(std::span<const std::byte> stream,
                                    const DecompressOptions& options) {
   const FileLike file(stream);
-  TRY(const auto reader, stream::StreamReader::open_without_footer(file));
+  TRY(const auto reader, StreamReader::open_without_footer(file));
   return read_whole(reader, options);
 }
 
@@ -83,13 +83,11 @@ Result<Tensor> read_as_pipe(std::span<const std::byte> stream, const DecompressO
   DecompressOptions limited = options;
   limited.max_bytes = kMostBytes;
   Tensor tensor;
-  const auto make_sink =
-      [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+  const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
     tensor = empty_tensor(info);
-    return std::unique_ptr<stream::TensorSink>(
-        std::make_unique<stream::ViewSink>(tensor.mutable_view()));
+    return std::unique_ptr<TensorSink>(std::make_unique<ViewSink>(tensor.mutable_view()));
   };
-  TRY(const auto info, stream::read_sequentially(pipe, make_sink, limited));
+  TRY(const auto info, read_sequentially(pipe, make_sink, limited));
   return tensor;
 }
 

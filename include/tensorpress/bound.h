@@ -11,11 +11,12 @@
 #include <string>
 #include <string_view>
 
+#include "tensorpress/api.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress {
 
-class Bound {
+class TENSORPRESS_API Bound {
  public:
   enum class Kind { absolute, relative, pointwise_relative, psnr, ratio };
 

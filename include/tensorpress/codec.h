@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorpress/api.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/dtype.h"
 #include "tensorpress/result.h"
@@ -62,7 +63,7 @@ struct KeptBound {
   friend bool operator==(const KeptBound&, const KeptBound&) = default;
 };
 
-class Codec {
+class TENSORPRESS_API Codec {
  public:
   /// Checks names and values, fills in defaults. The error says what is allowed.
   static Result<Codec> make(std::string_view name, std::span<const Parameter> parameters = {});
@@ -93,13 +94,13 @@ class Codec {
 };
 
 /// Every codec of this build, in the order of the registry.
-std::vector<CodecInfo> codecs();
+TENSORPRESS_API std::vector<CodecInfo> codecs();
 
 /// A named figure about a codec on a tensor ("matrix_bytes", "flops_compress"), for reports.
 struct Fact {
   std::string name;
   double value = 0;
 };
-std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype);
+TENSORPRESS_API std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype);
 
 }  // namespace tensorpress

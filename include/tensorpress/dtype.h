@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tensorpress/api.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress {
@@ -47,13 +48,16 @@ inline constexpr DType kDTypeOf<std::int16_t> = DType::i16;
 template <class T>
 concept HasDType = kDTypeOf<T> != DType{0} && sizeof(T) == size_of(kDTypeOf<T>);
 
+/// Whether elements are of the type that a caller takes them for; the error names both.
+TENSORPRESS_API Result<void> check_same_type(DType expected, DType actual);
+
 /// "f32", "f64", "f16", "bf16", "u8" or "i16".
-std::string_view name_of(DType dtype);
+TENSORPRESS_API std::string_view name_of(DType dtype);
 
 /// The reverse of name_of; also takes NumPy's names (float32, uint8, ...).
-Result<DType> parse_dtype(std::string_view name);
+TENSORPRESS_API Result<DType> parse_dtype(std::string_view name);
 
 /// The dtype with this number in a stream, or an error.
-Result<DType> dtype_from_number(std::uint8_t number);
+TENSORPRESS_API Result<DType> dtype_from_number(std::uint8_t number);
 
 }  // namespace tensorpress

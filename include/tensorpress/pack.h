@@ -25,6 +25,7 @@
 #include <span>
 #include <type_traits>
 
+#include "tensorpress/api.h"
 #include "tensorpress/dtype.h"
 #include "tensorpress/result.h"
 
@@ -80,10 +81,10 @@ struct MaskOptions {};
 struct SignOptions {};
 
 /// Bytes that `count` values take, or what is wrong with the options.
-Result<std::size_t> packed_size(std::size_t count, const QuantizeOptions& options);
-Result<std::size_t> packed_size(std::size_t count, const CastOptions& options);
-Result<std::size_t> packed_size(std::size_t count, const MaskOptions& options);
-Result<std::size_t> packed_size(std::size_t count, const SignOptions& options);
+TENSORPRESS_API Result<std::size_t> packed_size(std::size_t count, const QuantizeOptions& options);
+TENSORPRESS_API Result<std::size_t> packed_size(std::size_t count, const CastOptions& options);
+TENSORPRESS_API Result<std::size_t> packed_size(std::size_t count, const MaskOptions& options);
+TENSORPRESS_API Result<std::size_t> packed_size(std::size_t count, const SignOptions& options);
 
 /// Where values may be cut for several calls; 0: nowhere.
 constexpr std::size_t granularity(const QuantizeOptions& options) {
@@ -108,14 +109,15 @@ enum class PackOutcome : std::uint8_t {
 };
 
 /// `packed` has packed_size bytes.
-Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values,
-                         const QuantizeOptions& options, std::span<std::byte> packed);
-Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values, const CastOptions& options,
-                         std::span<std::byte> packed);
-Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values, const MaskOptions& options,
-                         std::span<std::byte> packed);
-Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values, const SignOptions& options,
-                         std::span<std::byte> packed);
+TENSORPRESS_API Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values,
+                                         const QuantizeOptions& options,
+                                         std::span<std::byte> packed);
+TENSORPRESS_API Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values,
+                                         const CastOptions& options, std::span<std::byte> packed);
+TENSORPRESS_API Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values,
+                                         const MaskOptions& options, std::span<std::byte> packed);
+TENSORPRESS_API Result<PackOutcome> pack(DType dtype, std::span<const std::byte> values,
+                                         const SignOptions& options, std::span<std::byte> packed);
 
 /// How unpack writes. Large results that are not read again at once are faster past the cache.
 enum class Stores : std::uint8_t {
@@ -127,21 +129,25 @@ enum class Stores : std::uint8_t {
 /// The options and the dtype are those of pack (seed and first_element do not matter). f16 and bf16
 /// values that quantization put beyond their largest number become that number. Signs: 1 where the
 /// bit is set, else 0.
-Result<void> unpack(DType dtype, std::span<const std::byte> packed, const QuantizeOptions& options,
-                    std::span<std::byte> values, Stores stores = Stores::automatic);
-Result<void> unpack(DType dtype, std::span<const std::byte> packed, const CastOptions& options,
-                    std::span<std::byte> values, Stores stores = Stores::automatic);
-Result<void> unpack(DType dtype, std::span<const std::byte> packed, const MaskOptions& options,
-                    std::span<std::byte> values, Stores stores = Stores::automatic);
-Result<void> unpack(DType dtype, std::span<const std::byte> packed, const SignOptions& options,
-                    std::span<std::byte> values, Stores stores = Stores::automatic);
+TENSORPRESS_API Result<void> unpack(DType dtype, std::span<const std::byte> packed,
+                                    const QuantizeOptions& options, std::span<std::byte> values,
+                                    Stores stores = Stores::automatic);
+TENSORPRESS_API Result<void> unpack(DType dtype, std::span<const std::byte> packed,
+                                    const CastOptions& options, std::span<std::byte> values,
+                                    Stores stores = Stores::automatic);
+TENSORPRESS_API Result<void> unpack(DType dtype, std::span<const std::byte> packed,
+                                    const MaskOptions& options, std::span<std::byte> values,
+                                    Stores stores = Stores::automatic);
+TENSORPRESS_API Result<void> unpack(DType dtype, std::span<const std::byte> packed,
+                                    const SignOptions& options, std::span<std::byte> values,
+                                    Stores stores = Stores::automatic);
 
 /// Makes lossy values agree with the signs that `pack` took of the originals, in place: values
 /// without a bit that are above 0 become 0; values with a bit that are not above 0 become 2^-63
 /// (f16: 2^-24), whose products with gradients are still normal numbers: CPUs multiply others
 /// slowly. Takes f32, f16 and bf16.
-Result<void> restore_signs(DType dtype, std::span<const std::byte> packed,
-                           std::span<std::byte> values);
+TENSORPRESS_API Result<void> restore_signs(DType dtype, std::span<const std::byte> packed,
+                                           std::span<std::byte> values);
 
 /// The same calls on floats.
 template <class Options>

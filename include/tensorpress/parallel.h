@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <functional>
 
+#include "tensorpress/api.h"
+
 namespace tensorpress {
 
 /// Calls task(i) once for each i < count and returns when all are done. Indices must be started in
@@ -13,6 +15,6 @@ using Runner = std::function<void(std::size_t count, const std::function<void(st
 
 /// A runner on the calling thread and `threads - 1` others, which live for the duration of one
 /// call.
-Runner thread_runner(std::size_t threads);
+TENSORPRESS_API Runner thread_runner(std::size_t threads);
 
 }  // namespace tensorpress

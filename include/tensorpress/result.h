@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include "tensorpress/api.h"
+
 namespace tensorpress {
 
 enum class ErrorCode : std::uint8_t {
@@ -27,7 +29,7 @@ enum class ErrorCode : std::uint8_t {
   likely_fill = 10,  // one repeated extreme makes up most of the range: an unnamed fill value?
 };
 
-std::string_view error_name(ErrorCode code);
+TENSORPRESS_API std::string_view error_name(ErrorCode code);
 
 struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::internal;
@@ -35,9 +37,9 @@ struct [[nodiscard]] Error {
 };
 
 /// Says on stderr which error stands where a value was taken, and aborts.
-[[noreturn]] void end_without_value(const Error& error);
+[[noreturn]] TENSORPRESS_API void end_without_value(const Error& error);
 /// The same where an error was taken of a result that has none.
-[[noreturn]] void end_without_error();
+[[noreturn]] TENSORPRESS_API void end_without_error();
 
 template <class T>
 class [[nodiscard]] Result {

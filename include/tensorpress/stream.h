@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorpress/api.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/parallel.h"
@@ -33,7 +34,7 @@ struct Statistic {
 
 /// What a stream says about itself. Statistics come from the footer and are absent until it has
 /// been read.
-struct StreamInfo {
+struct TENSORPRESS_API StreamInfo {
   unsigned format_version = 0;
   Codec codec;
   DType dtype = DType::f32;
@@ -99,7 +100,7 @@ struct DecompressOptions {
 
 /// Reusable, without hidden state: the same input gives the same bytes on every machine and with
 /// any threads.
-class Compressor {
+class TENSORPRESS_API Compressor {
  public:
   explicit Compressor(Codec codec, CompressOptions options = {});
 
@@ -114,7 +115,7 @@ class Compressor {
   CompressOptions options_;
 };
 
-class Decompressor {
+class TENSORPRESS_API Decompressor {
  public:
   explicit Decompressor(DecompressOptions options = {});
 
@@ -137,14 +138,34 @@ struct Tensor {
   MutableTensorView mutable_view() {
     return MutableTensorView::contiguous(bytes.data(), dtype, shape);
   }
+  /// The elements in C order, as what they are: tensor.values<float>() of an f32. The error says
+  /// which type they have.
+  template <HasDType T>
+  Result<std::span<const T>> values() const {
+    return typed<const T>(bytes.data());
+  }
+  template <HasDType T>
+  Result<std::span<T>> mutable_values() {
+    return typed<T>(bytes.data());
+  }
+
+ private:
+  template <class T, class Byte>
+  Result<std::span<T>> typed(Byte* data) const {
+    const Result<void> same = check_same_type(kDTypeOf<std::remove_const_t<T>>, dtype);
+    if (!same.ok()) return same.error();
+    return std::span<T>(reinterpret_cast<T*>(data), bytes.size() / sizeof(T));
+  }
 };
 
-Result<StreamInfo> read_info(std::span<const std::byte> stream);
-Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
-                                        const CompressOptions& options = {});
+TENSORPRESS_API Result<StreamInfo> read_info(std::span<const std::byte> stream);
+TENSORPRESS_API Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                                        const CompressOptions& options = {});
 /// compress(view, codec, Bound::relative(1e-4))
-Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
-                                        const Bound& bound, CompressOptions options = {});
-Result<Tensor> decompress(std::span<const std::byte> stream, const DecompressOptions& options = {});
+TENSORPRESS_API Result<std::vector<std::byte>> compress(const TensorView& input, const Codec& codec,
+                                                        const Bound& bound,
+                                                        CompressOptions options = {});
+TENSORPRESS_API Result<Tensor> decompress(std::span<const std::byte> stream,
+                                          const DecompressOptions& options = {});
 
 }  // namespace tensorpress

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "tensorpress/api.h"
 #include "tensorpress/dtype.h"
 #include "tensorpress/result.h"
 
@@ -22,7 +23,7 @@ namespace tensorpress {
 inline constexpr std::size_t kMaxRank = 8;
 
 /// Up to eight extents. A Shape that came from `make` has at most 2^59 elements.
-class Shape {
+class TENSORPRESS_API Shape {
  public:
   Shape() = default;  // 0-D: one element
   /// For literals in code; `make` is for extents that come from outside.
@@ -51,7 +52,7 @@ class Shape {
 using Strides = std::array<std::int64_t, kMaxRank>;
 
 /// Strides of a C-contiguous tensor, in bytes.
-Strides contiguous_strides(const Shape& shape, std::size_t element_bytes);
+TENSORPRESS_API Strides contiguous_strides(const Shape& shape, std::size_t element_bytes);
 
 /// A box inside a tensor: where it starts and how far it reaches along each axis.
 struct Region {
@@ -62,7 +63,7 @@ struct Region {
 };
 
 template <class Pointer>
-struct BasicTensorView {
+struct TENSORPRESS_API BasicTensorView {
   Pointer data = nullptr;
   DType dtype = DType::f32;
   Shape shape;
@@ -89,7 +90,7 @@ using TensorView = BasicTensorView<const std::byte*>;
 using MutableTensorView = BasicTensorView<std::byte*>;
 
 /// Whether a range of `count` elements holds a tensor of this shape; the error names both.
-Result<void> check_element_count(std::uint64_t count, const Shape& shape);
+TENSORPRESS_API Result<void> check_element_count(std::uint64_t count, const Shape& shape);
 
 /// A contiguous view of the elements of a vector, array, span or other contiguous range of float,
 /// double, std::uint8_t, std::int16_t or another type with a kDTypeOf: view_of(values, {3, 32,
@@ -108,6 +109,6 @@ auto view_of(Values&& values, const Shape& shape) {
 }
 
 /// Copies `from` into `to`; same shape and dtype, any strides.
-void copy_elements(const TensorView& from, const MutableTensorView& to);
+TENSORPRESS_API void copy_elements(const TensorView& from, const MutableTensorView& to);
 
 }  // namespace tensorpress

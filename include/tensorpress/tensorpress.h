@@ -28,13 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tensorpress/api.h"
 #include "tensorpress/version.h"
-
-#if defined(__GNUC__) || defined(__clang__)
-#  define TENSORPRESS_API __attribute__((visibility("default")))
-#else
-#  define TENSORPRESS_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -372,6 +367,65 @@ TENSORPRESS_API tensorpress_status tensorpress_info_read(const void* stream, siz
 /** `info` NULL: does nothing. */
 TENSORPRESS_API void tensorpress_info_free(const tensorpress_allocator* allocator,
                                            const tensorpress_info* info);
+
+/* ---- Packed values: fewer bits in the caller's memory, without a stream
+ * --------------------------- */
+
+/** What becomes of each value. */
+typedef int32_t tensorpress_packing;
+enum {
+  TENSORPRESS_QUANTIZE = 0, /**< `bits` bits a value, in groups with a minimum and a scale */
+  TENSORPRESS_CAST = 1,     /**< a smaller floating-point type, `cast_to` */
+  TENSORPRESS_MASK = 2,     /**< 1 bit, exactly: each value is 0 or one other */
+  TENSORPRESS_SIGNS = 3     /**< 1 bit: whether the value is above 0 */
+};
+
+/** What TENSORPRESS_CAST makes of a value. */
+typedef int32_t tensorpress_cast_type;
+enum {
+  TENSORPRESS_CAST_F16 = 0,
+  TENSORPRESS_CAST_BF16 = 1,
+  TENSORPRESS_CAST_E4M3 = 2, /**< fp8, to 448 */
+  TENSORPRESS_CAST_E5M2 = 3  /**< fp8, to 57344 */
+};
+
+/** How to pack, and with the same values how to unpack; tensorpress/pack.h has the promises. Call
+ *  tensorpress_pack_options_init first. */
+typedef struct tensorpress_pack_options {
+  size_t struct_size; /**< sizeof(tensorpress_pack_options) */
+  tensorpress_packing packing;
+  int32_t bits;       /**< of QUANTIZE: 1, 2, 4 or 8. 0: 4 */
+  size_t group;       /**< of QUANTIZE: a multiple of 256 / bits, at most 65536. 0: 256 */
+  int32_t stochastic; /**< of QUANTIZE: 1 rounds up with the probability of the remainder */
+  tensorpress_cast_type cast_to;
+  uint64_t seed;          /**< of stochastic rounding */
+  uint64_t first_element; /**< the number of the first value, where calls share a tensor */
+} tensorpress_pack_options;
+
+/** Sets every field to its default: 4 bits, groups of 256, rounding to nearest. */
+TENSORPRESS_API void tensorpress_pack_options_init(tensorpress_pack_options* options,
+                                                   size_t struct_size);
+
+/** Bytes that `count` values take. `options` NULL: the defaults. */
+TENSORPRESS_API tensorpress_status tensorpress_packed_size(size_t count,
+                                                           const tensorpress_pack_options* options,
+                                                           size_t* packed_bytes,
+                                                           tensorpress_error* error);
+
+/** Packs `count` contiguous values, aligned as their type needs it, into tensorpress_packed_size
+ *  bytes. `*representable` becomes 0 where the packed bytes are of no use and the values are to be
+ *  kept as they are (NaN, infinity, a third value in a mask), else 1. */
+TENSORPRESS_API tensorpress_status tensorpress_pack(const void* values, tensorpress_dtype dtype,
+                                                    size_t count,
+                                                    const tensorpress_pack_options* options,
+                                                    void* packed, size_t packed_bytes,
+                                                    int* representable, tensorpress_error* error);
+
+/** The reverse. Hostile bytes give some values, never harm. */
+TENSORPRESS_API tensorpress_status tensorpress_unpack(const void* packed, size_t packed_bytes,
+                                                      const tensorpress_pack_options* options,
+                                                      void* values, tensorpress_dtype dtype,
+                                                      size_t count, tensorpress_error* error);
 
 /* NOLINTEND(modernize-use-using) */
 

@@ -1,7 +1,7 @@
 // The elements of a view as they lie in memory without gaps: where they are, or copied.
 #pragma once
 
-#include "base/aligned_buffer.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/tensor_view.h"
 
 namespace tensorpress {

@@ -42,4 +42,10 @@ Result<DType> dtype_from_number(std::uint8_t number) {
   return unsupported("element type number ", number, " is unknown to this version");
 }
 
+Result<void> check_same_type(DType expected, DType actual) {
+  if (expected == actual) return {};
+  return bad_argument("elements of type ", name_of(actual), " were asked for as ",
+                      name_of(expected));
+}
+
 }  // namespace tensorpress

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "benchmark/contender.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::benchmark {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "benchmark/stopwatch.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::benchmark {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/aligned_buffer.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"

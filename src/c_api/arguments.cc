@@ -12,27 +12,6 @@ namespace {
 // More would not be faster, and a careless number must not fill the process with threads.
 constexpr std::size_t kMaxThreads = 1024;
 
-// The options as this version knows them: zeros for what an older caller does not have, an error
-// for what a newer caller asks beyond them.
-template <class Options>
-Result<Options> known_options(const Options* given, std::size_t first_version_size) {
-  Options options{};
-  if (given == nullptr) return options;
-  const std::size_t size = given->struct_size;
-  if (size < first_version_size || size > 4096) {
-    return bad_argument("struct_size is ", size, "; initialize options with the init call");
-  }
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
-  for (std::size_t i = sizeof(Options); i < size; ++i) {
-    if (bytes[i] != 0) {
-      return unsupported("the options set a field that version ", TENSORPRESS_VERSION_STRING,
-                         " of the library does not have");
-    }
-  }
-  std::memcpy(&options, bytes, std::min(size, sizeof(Options)));
-  return options;
-}
-
 template <class T>
 Result<std::span<const T>> list_of(const T* items, std::size_t count, std::string_view name) {
   if (items == nullptr && count > 0) {

@@ -1,6 +1,7 @@
 // C structs checked and turned into the C++ values that the library takes.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -20,6 +21,27 @@ struct DecompressRequest {
   DecompressOptions options;
   tensorpress_allocator allocator;
 };
+
+/// The options as this version knows them: zeros for what an older caller does not have, an error
+/// for what a newer caller asks beyond them.
+template <class Options>
+Result<Options> known_options(const Options* given, std::size_t first_version_size) {
+  Options options{};
+  if (given == nullptr) return options;
+  const std::size_t size = given->struct_size;
+  if (size < first_version_size || size > 4096) {
+    return bad_argument("struct_size is ", size, "; initialize options with the init call");
+  }
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t i = sizeof(Options); i < size; ++i) {
+    if (bytes[i] != 0) {
+      return unsupported("the options set a field that version ", TENSORPRESS_VERSION_STRING,
+                         " of the library does not have");
+    }
+  }
+  std::memcpy(&options, bytes, std::min(size, sizeof(Options)));
+  return options;
+}
 
 /// NULL: the defaults.
 Result<CompressRequest> request_of(const tensorpress_compress_options* options);

@@ -132,3 +132,7 @@ void tensorpress_decompress_options_init(tensorpress_decompress_options* options
                                          size_t struct_size) {
   tensorpress::c_api::initialize(options, struct_size);
 }
+
+void tensorpress_pack_options_init(tensorpress_pack_options* options, size_t struct_size) {
+  tensorpress::c_api::initialize(options, struct_size);
+}

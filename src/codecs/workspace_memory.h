@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/aligned_buffer.h"  // what such structs are made of
+#include "tensorpress/aligned_buffer.h"  // what such structs are made of
 
 namespace tensorpress {
 

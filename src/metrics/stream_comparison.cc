@@ -19,7 +19,7 @@ Tensor empty_tensor(DType dtype, const Shape& shape) {
 
 }  // namespace
 
-StreamComparison::StreamComparison(stream::TensorSource& original, const ComparisonOptions& options)
+StreamComparison::StreamComparison(TensorSource& original, const ComparisonOptions& options)
     : original_(original) {
   if (options.ssim && has_ssim(original.shape(), original.dtype())) {
     whole_original_ = empty_tensor(original.dtype(), original.shape());

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "metrics/metrics.h"
-#include "stream/tensor_io.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::metrics {
 
@@ -15,9 +15,9 @@ struct ComparisonOptions {
   bool ssim = false;
 };
 
-class StreamComparison : public stream::TensorSink {
+class StreamComparison : public TensorSink {
  public:
-  explicit StreamComparison(stream::TensorSource& original, const ComparisonOptions& options = {});
+  explicit StreamComparison(TensorSource& original, const ComparisonOptions& options = {});
 
   /// Before the first chunk. A stream of another shape or dtype is an error.
   Result<void> expect(const StreamInfo& info);
@@ -28,7 +28,7 @@ class StreamComparison : public stream::TensorSink {
   std::optional<double> ssim() const;
 
  private:
-  stream::TensorSource& original_;
+  TensorSource& original_;
   AlignedBuffer scratch_;
   std::vector<double> fill_values_;
   ErrorStatistics statistics_;

@@ -5,16 +5,15 @@
 #include <cstring>
 #include <new>
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "stream/bounds/resolve.h"
 #include "stream/chunks/chunk_decoder.h"
 #include "stream/chunks/for_chunks.h"
-#include "stream/memory_io.h"
 #include "stream/plan.h"
 #include "stream/reader.h"
-#include "stream/writer.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress {
 namespace {
@@ -138,9 +137,9 @@ Result<std::uint64_t> Compressor::compress(const TensorView& input,
       if (length != 0) return length;
     }
   }
-  stream::ViewSource source(input);
-  stream::MemorySink sink(output);
-  TRY(const auto info, stream::write_stream(codec_, source, sink, options_));
+  ViewSource source(input);
+  MemorySink sink(output);
+  TRY(const auto info, write_stream(codec_, source, sink, options_));
   return info.bytes_out;
 }
 
@@ -149,8 +148,8 @@ Decompressor::Decompressor(DecompressOptions options) : options_(std::move(optio
 Result<void> Decompressor::decompress(std::span<const std::byte> stream,
                                       const MutableTensorView& output) const {
   TRY(const auto execution, stream::Execution::of(options_));
-  const stream::MemorySource source(stream);
-  TRY(const auto reader, stream::StreamReader::open(source));
+  const MemorySource source(stream);
+  TRY(const auto reader, StreamReader::open(source));
   const StreamInfo& info = reader.info();
   RETURN_IF_ERROR(stream::check_decompressed_size(info, options_.max_bytes));
   if (output.shape != info.shape || output.dtype != info.dtype) {
@@ -158,29 +157,30 @@ Result<void> Decompressor::decompress(std::span<const std::byte> stream,
                         info.shape.to_string(), ", the output ", name_of(output.dtype),
                         " of shape ", output.shape.to_string());
   }
-  return stream::for_each_chunk(
-      info.chunk_count, execution, info.bytes_in() > stream::kStreamStoresAbove,
-      [&](std::size_t number, ChunkWorkspace& workspace) {
-        return reader.read_chunk(number, output.part(reader.grid().region(number)), workspace);
-      });
+  return stream::for_each_chunk(info.chunk_count, execution,
+                                info.bytes_in() > stream::kStreamStoresAbove,
+                                [&](std::size_t number, ChunkWorkspace& workspace) {
+                                  return ReaderAccess::read_chunk(
+                                      reader, number, output.part(reader.chunk(number)), workspace);
+                                });
 }
 
 Result<void> Decompressor::decompress(std::span<const std::byte> stream, const Region& region,
                                       const MutableTensorView& output) const {
-  const stream::MemorySource source(stream);
-  TRY(const auto reader, stream::StreamReader::open(source));
+  const MemorySource source(stream);
+  TRY(const auto reader, StreamReader::open(source));
   if (output.shape != region.extent || output.dtype != reader.info().dtype) {
     return bad_argument("the region holds ", name_of(reader.info().dtype), " of shape ",
                         region.extent.to_string(), ", the output ", name_of(output.dtype),
                         " of shape ", output.shape.to_string());
   }
-  stream::ViewSink sink(output);
+  ViewSink sink(output);
   return reader.read_region(region, sink, options_);
 }
 
 Result<StreamInfo> read_info(std::span<const std::byte> stream) {
-  const stream::MemorySource source(stream);
-  TRY(const auto reader, stream::StreamReader::open(source));
+  const MemorySource source(stream);
+  TRY(const auto reader, StreamReader::open(source));
   return reader.info();
 }
 

@@ -9,7 +9,9 @@
 #include "stream/chunks/section_reader.h"
 #include "stream/container/find_chunks.h"
 
-namespace tensorpress::stream {
+namespace tensorpress {
+
+using namespace stream;
 
 struct StreamReader::State {
   /// Completes `known` with what the index and the source say.
@@ -241,49 +243,56 @@ const StreamInfo& StreamReader::info() const {
   return state_->info;
 }
 
-const ChunkGrid& StreamReader::grid() const {
-  return state_->decoder.grid();
+StreamReader::StreamReader(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Region StreamReader::chunk(std::uint64_t number) const {
+  return state_->decoder.grid().region(number);
 }
 
-Result<void> StreamReader::read_chunk(std::uint64_t number, const MutableTensorView& output,
-                                      ChunkWorkspace& workspace) const {
-  if (number >= state_->index.size()) {
-    return bad_argument("chunk ", number, " does not exist; the stream has ", state_->index.size());
+const ChunkGrid& ReaderAccess::grid(const StreamReader& reader) {
+  return reader.state_->decoder.grid();
+}
+
+Result<void> ReaderAccess::read_chunk(const StreamReader& reader, std::uint64_t number,
+                                      const MutableTensorView& output, ChunkWorkspace& workspace) {
+  const auto& state = *reader.state_;
+  if (number >= state.index.size()) {
+    return bad_argument("chunk ", number, " does not exist; the stream has ", state.index.size());
   }
-  const Shape extent = grid().region(number).extent;
-  if (output.shape != extent || output.dtype != info().dtype) {
+  const Shape extent = reader.chunk(number).extent;
+  if (output.shape != extent || output.dtype != state.info.dtype) {
     return bad_argument("chunk ", number, " has shape ", extent.to_string(), " and type ",
-                        name_of(info().dtype), ", the output ", output.shape.to_string(), " and ",
-                        name_of(output.dtype));
+                        name_of(state.info.dtype), ", the output ", output.shape.to_string(),
+                        " and ", name_of(output.dtype));
   }
   AlignedBuffer scratch;
-  TRY(const auto fetched, state_->fetch(number, scratch));
-  return state_->decoder.decode(number, fetched.frame, fetched.payload, output, workspace);
+  TRY(const auto fetched, state.fetch(number, scratch));
+  return state.decoder.decode(number, fetched.frame, fetched.payload, output, workspace);
 }
 
 Result<void> StreamReader::read_all(TensorSink& sink, const DecompressOptions& options) const {
   RETURN_IF_ERROR(check_decompressed_size(info(), options.max_bytes));
-  return state_->decode(ChunkNumbers::range(0, grid().chunk_count()), sink, options);
+  return state_->decode(ChunkNumbers::range(0, info().chunk_count), sink, options);
 }
 
 Result<void> StreamReader::read_chunks(std::uint64_t first, std::uint64_t count, TensorSink& sink,
                                        const DecompressOptions& options) const {
-  const std::uint64_t existing = grid().chunk_count();
+  const std::uint64_t existing = info().chunk_count;
   if (first > existing || count > existing - first) {
     return bad_argument("chunks ", first, " and ", count,
                         " from there on are not all there; the stream has ", existing);
   }
-  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
+  RETURN_IF_ERROR(check_chunk_size(info(), state_->decoder.grid(), options.max_bytes));
   return state_->decode(ChunkNumbers::range(first, count), sink, options);
 }
 
 Result<void> StreamReader::read_chunks(std::span<const std::uint64_t> numbers, TensorSink& sink,
                                        const DecompressOptions& options) const {
-  if (!numbers.empty() && numbers.back() >= grid().chunk_count()) {
+  if (!numbers.empty() && numbers.back() >= info().chunk_count) {
     return bad_argument("chunk ", numbers.back(), " does not exist; the stream has ",
-                        grid().chunk_count());
+                        info().chunk_count);
   }
-  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
+  RETURN_IF_ERROR(check_chunk_size(info(), state_->decoder.grid(), options.max_bytes));
   return state_->decode(ChunkNumbers::of(numbers), sink, options);
 }
 
@@ -293,10 +302,10 @@ Result<void> StreamReader::read_region(const Region& part, TensorSink& sink,
   StreamInfo wanted = info();
   wanted.shape = part.extent;
   RETURN_IF_ERROR(check_decompressed_size(wanted, options.max_bytes));
-  RETURN_IF_ERROR(check_chunk_size(info(), grid(), options.max_bytes));
+  RETURN_IF_ERROR(check_chunk_size(info(), state_->decoder.grid(), options.max_bytes));
   CroppingSink cropping(part, sink);
-  const auto numbers = grid().chunks_in(part);
+  const auto numbers = state_->decoder.grid().chunks_in(part);
   return state_->decode(ChunkNumbers::of(numbers), cropping, options);
 }
 
-}  // namespace tensorpress::stream
+}  // namespace tensorpress

@@ -5,9 +5,12 @@
 #include "base/errors.h"
 #include "stream/chunks/chunk_flow.h"
 #include "stream/chunks/section_reader.h"
-#include "stream/reader.h"
+#include "tensorpress/streaming.h"
 
-namespace tensorpress::stream {
+namespace tensorpress {
+
+using namespace stream;
+
 namespace {
 
 class PipeFeed : public ChunkFeed {
@@ -96,4 +99,4 @@ Result<StreamInfo> read_sequentially(
   return info;
 }
 
-}  // namespace tensorpress::stream
+}  // namespace tensorpress

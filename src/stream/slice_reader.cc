@@ -85,7 +85,7 @@ Result<void> read_slice(const StreamReader& reader, const Slice& slice, TensorSi
                         const DecompressOptions& options) {
   ENSURE(slice.axes.size() == reader.info().shape.rank());
   SlicingSink slicing(slice, sink);
-  return reader.read_chunks(chunks_of(slice, reader.grid()), slicing, options);
+  return reader.read_chunks(chunks_of(slice, ReaderAccess::grid(reader)), slicing, options);
 }
 
 }  // namespace tensorpress::stream

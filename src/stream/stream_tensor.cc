@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

@@ -4,9 +4,8 @@
 
 #include <memory>
 
-#include "stream/container/byte_io.h"
 #include "stream/reader.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

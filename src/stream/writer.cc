@@ -1,14 +1,17 @@
-#include "stream/writer.h"
-
+// write_stream: a tensor whose regions are asked for.
 #include <algorithm>
 
 #include "base/errors.h"
+#include "stream/assembly.h"
 #include "stream/bounds/resolve.h"
-#include "stream/chunks/chunk_decoder.h"
 #include "stream/chunks/section_compressor.h"
 #include "stream/plan.h"
+#include "tensorpress/streaming.h"
 
-namespace tensorpress::stream {
+namespace tensorpress {
+
+using namespace stream;
+
 namespace {
 
 Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
@@ -26,81 +29,22 @@ Result<void> check_order(const TensorSource& source, const ChunkGrid& grid) {
                       suggestion.to_string());
 }
 
-class Writer {
- public:
-  Writer(StreamPlan plan, const std::vector<ChunkHint>& hints, TensorSource& source, ByteSink& sink,
-         const CompressOptions& options)
-      : plan_(std::move(plan)),
-        hints_(hints),
-        source_(source),
-        sink_(sink),
-        options_(options),
-        totals_(plan_.opening.size()) {}
-
-  /// What was written, for those who look for a limit.
-  Outcome outcome(const StreamInfo& info) const {
-    return {.mean_squared_error = tried_.mean_squared_error(),
-            .bytes_in = info.bytes_in(),
-            .bytes_out = info.bytes_out};
-  }
-
-  Result<StreamInfo> write(const Execution& execution) {
-    RETURN_IF_ERROR(check_order(source_, plan_.grid));
-    RETURN_IF_ERROR(sink_.append(plan_.opening));
-    if (plan_.grid.chunk_count() > 0) RETURN_IF_ERROR(write_chunks(execution));
-    return finish();
-  }
-
- private:
-  Result<void> write_chunks(const Execution& execution) {
-    SectionCompressor sections(plan_, hints_, source_, execution);
-    return sections.compress(
-        0, plan_.grid.chunk_count(), [&] { return sink_.room(); },
-        [&](std::uint64_t number, const CompressedChunk& chunk,
-            std::span<const std::byte> section) { return append(number, chunk, section); });
-  }
-
-  Result<void> append(std::uint64_t number, const CompressedChunk& chunk,
-                      std::span<const std::byte> section) {
-    RETURN_IF_ERROR(sink_.append(section));
-    totals_.add(chunk);
-    const std::uint64_t elements = plan_.grid.region(number).extent.element_count();
-    tried_.add(
-        {.elements = elements - chunk.special_elements, .squared_error = chunk.squared_error});
-    elements_done_ += elements;
-    if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
-    return {};
-  }
-
-  Result<StreamInfo> finish() {
-    const std::uint64_t offset = totals_.offset();
-    const std::uint64_t payload_bytes = totals_.payload_bytes();
-    Footer footer = std::move(totals_).footer();
-    TRY(const auto closing, encode_closing(footer, offset));
-    RETURN_IF_ERROR(sink_.append(closing));
-    StreamInfo info = info_of(plan_.header, plan_.grid);
-    info.attributes = options_.attributes;
-    info.statistics = std::move(footer.statistics);
-    info.bytes_out = offset + closing.size();
-    info.payload_bytes = payload_bytes;
-    return info;
-  }
-
-  StreamPlan plan_;
-  const std::vector<ChunkHint>& hints_;  // of every chunk, or none
-  TensorSource& source_;
-  ByteSink& sink_;
-  const CompressOptions& options_;
-  StreamTotals totals_;
-  Trial tried_;
-  std::uint64_t elements_done_ = 0;
-};
+/// All chunks between the assembly's beginning and its end.
+Result<StreamInfo> write_chunks(const StreamPlan& plan, std::span<const ChunkHint> hints,
+                                TensorSource& source, ByteSink& sink, StreamAssembly& assembly,
+                                const Execution& execution) {
+  RETURN_IF_ERROR(check_order(source, plan.grid));
+  RETURN_IF_ERROR(assembly.begin());
+  SectionCompressor sections(plan, hints, source, execution);
+  RETURN_IF_ERROR(sections.compress(
+      0, plan.grid.chunk_count(), [&] { return sink.room(); },
+      [&](std::uint64_t number, const CompressedChunk& chunk, std::span<const std::byte> section) {
+        return assembly.append(number, chunk, section);
+      }));
+  return assembly.finish();
+}
 
 }  // namespace
-
-Result<void> ByteSink::rewind() {
-  return internal_error("bytes that are gone cannot be taken back");
-}
 
 Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSink& sink,
                                 const CompressOptions& options) {
@@ -110,15 +54,15 @@ Result<StreamInfo> write_stream(const Codec& codec, TensorSource& source, ByteSi
   if (!sink.can_rewind()) RETURN_IF_ERROR(resolution.settle());
   while (true) {
     const ResolvedCodec& resolved = resolution.resolved();
-    TRY(auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(), options.chunk_shape,
-                               options.attributes, options.fill_values));
-    Writer writer(std::move(plan), resolved.hints, source, sink, options);
-    TRY(StreamInfo info, writer.write(execution));
+    TRY(const auto plan, plan_stream(resolved.codec, source.dtype(), source.shape(),
+                                     options.chunk_shape, options.attributes, options.fill_values));
+    StreamAssembly assembly(plan, sink, options);
+    TRY(StreamInfo info, write_chunks(plan, resolved.hints, source, sink, assembly, execution));
     if (!sink.can_rewind() || !resolution.is_on_trial()) return info;
-    TRY(const bool again, resolution.reconsider(writer.outcome(info)));
+    TRY(const bool again, resolution.reconsider(assembly.outcome(info)));
     if (!again) return info;
     RETURN_IF_ERROR(sink.rewind());
   }
 }
 
-}  // namespace tensorpress::stream
+}  // namespace tensorpress

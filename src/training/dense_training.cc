@@ -13,8 +13,8 @@
 namespace tensorpress::benchmark {
 namespace {
 
-Result<std::unique_ptr<stream::TensorSource>> open(const std::string& path,
-                                                   const DenseTrainingOptions& options) {
+Result<std::unique_ptr<TensorSource>> open(const std::string& path,
+                                           const DenseTrainingOptions& options) {
   if (path.ends_with(".npy")) return files::open_tensor(path, std::nullopt);
   auto format = files::raw_format_of_file(path);
   return files::open_tensor(path, format ? format : options.raw);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/stopwatch.h"
 #include "files/bytes/shared_library.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::benchmark {
 namespace {

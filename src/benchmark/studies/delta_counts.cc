@@ -21,7 +21,7 @@ Result<stream::ChunkGrid> grid_of(const Shape& shape) {
 
 /// Visits the file's chunks as contiguous values that may be changed.
 template <class T, class Visit>
-Result<void> for_each_chunk(stream::TensorSource& source, const Visit& visit) {
+Result<void> for_each_chunk(TensorSource& source, const Visit& visit) {
   if (source.shape().element_count() == 0) return {};
   TRY(const auto grid, grid_of(source.shape()));
   AlignedBuffer scratch;
@@ -38,8 +38,8 @@ Result<void> for_each_chunk(stream::TensorSource& source, const Visit& visit) {
 }
 
 template <class T>
-Result<void> count_file(const std::string& path, stream::TensorSource& source,
-                        const DeltaOptions& options, DeltaDistribution& into) {
+Result<void> count_file(const std::string& path, TensorSource& source, const DeltaOptions& options,
+                        DeltaDistribution& into) {
   const std::vector<T> fills(options.fill_values.begin(), options.fill_values.end());
   const auto is_hole = [&](T value) { return kernels::is_special<T>(value, fills); };
   TRY(const auto execution, stream::Execution::on({}, 1));

@@ -5,10 +5,10 @@
 #include <limits>
 #include <span>
 
-#include "base/aligned_buffer.h"
 #include "base/elements.h"
 #include "base/errors.h"
 #include "benchmark/stopwatch.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/pack.h"
 
 namespace tensorpress::benchmark {

@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "codecs/ceresz/cuszp_size.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::benchmark {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kCuszpSize = "cuszp-size";
 
 /// Streams are only weighed, not kept: the largest fields of SDRBench have 1.4 GB.
-class Scale : public stream::ByteSink {
+class Scale : public ByteSink {
  public:
   Result<void> append(std::span<const std::byte> /*bytes*/) override { return {}; }
 };
@@ -88,7 +88,7 @@ Result<std::uint64_t> own_bytes(const FoundDataSet::File& file, std::string_view
   CompressOptions options;
   options.bound = Bound::relative(relative);
   options.threads = threads;
-  TRY(const StreamInfo info, stream::write_stream(codec, *source, scale, options));
+  TRY(const StreamInfo info, write_stream(codec, *source, scale, options));
   return info.bytes_out;
 }
 

@@ -11,7 +11,7 @@
 namespace tensorpress::files {
 namespace {
 
-class FileBytes : public stream::ByteSource {
+class FileBytes : public ByteSource {
  public:
   FileBytes(FileDescriptor file, std::string name, std::uint64_t size)
       : file_(std::move(file)), name_(std::move(name)), size_(size) {}
@@ -39,7 +39,7 @@ class FileBytes : public stream::ByteSource {
 };
 
 // Standard input, opened at the first read so that making one cannot fail.
-class StandardInput : public stream::ByteInput {
+class StandardInput : public ByteInput {
  public:
   Result<std::size_t> read(std::span<std::byte> into) override {
     if (!file_.is_open()) {
@@ -58,7 +58,7 @@ class StandardInput : public stream::ByteInput {
 
 }  // namespace
 
-Result<std::unique_ptr<stream::ByteSource>> open_bytes(const std::string& path) {
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   const std::string name = input_name(path);
   // O_NONBLOCK: opening a pipe without a writer must not wait, only to be refused.
   auto file = open_file(path, O_RDONLY | O_NONBLOCK);
@@ -72,11 +72,10 @@ Result<std::unique_ptr<stream::ByteSource>> open_bytes(const std::string& path) 
     return io_error(name, " is a pipe or a device, not a file; use - to read standard input");
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  return std::unique_ptr<stream::ByteSource>(
-      std::make_unique<FileBytes>(std::move(*file), name, size));
+  return std::unique_ptr<ByteSource>(std::make_unique<FileBytes>(std::move(*file), name, size));
 }
 
-std::unique_ptr<stream::ByteInput> standard_input() {
+std::unique_ptr<ByteInput> standard_input() {
   return std::make_unique<StandardInput>();
 }
 

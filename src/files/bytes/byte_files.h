@@ -4,19 +4,19 @@
 #include <memory>
 #include <string>
 
-#include "stream/container/byte_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
 /// A file for reading at any position. Directories, missing files and pipes are errors with their
 /// reason.
-Result<std::unique_ptr<stream::ByteSource>> open_bytes(const std::string& path);
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
 /// Standard input.
-std::unique_ptr<stream::ByteInput> standard_input();
+std::unique_ptr<ByteInput> standard_input();
 
 /// A file that appears under its name only when `finish` has synced and renamed it; otherwise no
 /// trace is left.
-class AtomicFile : public stream::ByteSink {
+class AtomicFile : public ByteSink {
  public:
   /// "-" is standard output, which cannot be atomic. A file made from one input file gets the
   /// permissions, times and (as far as this user may give it away) owner of that file, `made_from`,

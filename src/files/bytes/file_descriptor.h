@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "stream/container/byte_io.h"
 #include "tensorpress/result.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
@@ -62,7 +62,7 @@ Result<void> write_fully_at(const FileDescriptor& file, std::uint64_t offset,
                             std::span<const std::byte> bytes);
 
 /// A file or pipe read from front to back. `name` is for messages.
-class FileInput : public stream::ByteInput {
+class FileInput : public ByteInput {
  public:
   FileInput(FileDescriptor file, std::string name)
       : file_(std::move(file)), name_(std::move(name)) {}

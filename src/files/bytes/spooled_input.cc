@@ -1,7 +1,7 @@
 #include "files/bytes/spooled_input.h"
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::files {
 namespace {

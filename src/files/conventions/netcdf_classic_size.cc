@@ -27,7 +27,7 @@ Error damaged(std::string_view what) {
 
 class Header {
  public:
-  static Result<Header> read(const stream::ByteSource& file) {
+  static Result<Header> read(const ByteSource& file) {
     Header header;
     header.bytes_.resize(static_cast<std::size_t>(std::min(file.size(), kMaxHeader)));
     RETURN_IF_ERROR(file.read_at(0, header.bytes_));
@@ -186,7 +186,7 @@ class Parser {
 
 }  // namespace
 
-Result<std::uint64_t> netcdf_classic_size(const stream::ByteSource& file) {
+Result<std::uint64_t> netcdf_classic_size(const ByteSource& file) {
   TRY(auto header, Header::read(file));
   return Parser(std::move(header)).end_of_data();
 }

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
-#include "stream/container/byte_io.h"
 #include "tensorpress/result.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
 /// Where the last variable's last element ends. Errors: not such a file, or a header that
 /// contradicts itself. A file that is still being streamed into (unknown number of records) gives
 /// the end of what does not grow.
-Result<std::uint64_t> netcdf_classic_size(const stream::ByteSource& file);
+Result<std::uint64_t> netcdf_classic_size(const ByteSource& file);
 
 }  // namespace tensorpress::files

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "base/aligned_buffer.h"
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "files/hdf5/attribute_table.h"
@@ -16,6 +15,7 @@
 #include "files/hdf5/values.h"
 #include "files/rewriting/provenance.h"
 #include "files/tensor/box_size.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::files {
 namespace {

@@ -48,7 +48,7 @@ std::optional<NetcdfType> number_type(const Hdf5Functions& hdf5, hid_t type) {
   }
 }
 
-class DatasetSource : public stream::TensorSource {
+class DatasetSource : public TensorSource {
  public:
   DatasetSource(std::shared_ptr<const OpenHdf5> open, Hdf5Id dataset, DType dtype, Shape shape,
                 std::string name)
@@ -110,7 +110,7 @@ class Hdf5ArrayFile : public NetcdfFile {
 
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
 
-  Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) override {
+  Result<std::unique_ptr<TensorSource>> source(const NetcdfVariable& variable) override {
     if (!variable.refusal.empty()) {
       return unsupported("dataset '", variable.path, "' ", variable.refusal);
     }
@@ -118,7 +118,7 @@ class Hdf5ArrayFile : public NetcdfFile {
     Hdf5Id dataset = open_dataset(variable.path);
     if (!dataset.valid()) return hdf5().failure(text("'", variable.path, "' cannot be opened"));
     const DType dtype = variable.type == "double" ? DType::f64 : DType::f32;
-    return std::unique_ptr<stream::TensorSource>(
+    return std::unique_ptr<TensorSource>(
         std::make_unique<DatasetSource>(open_, std::move(dataset), dtype, shape, variable.path));
   }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "files/conventions/hdf5_filter_settings.h"
 #include "files/hdf5/attributes.h"
@@ -16,6 +15,7 @@
 #include "files/hdf5/library.h"
 #include "files/hdf5/output.h"
 #include "files/rewriting/rewrite_plan.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::files {
 namespace {

@@ -90,7 +90,7 @@ ChannelImage image_of(const TensorView& view, const ArrayLayout& layout) {
   return image;
 }
 
-Result<void> for_array_images(stream::TensorSource& source, const ArrayLayout& layout,
+Result<void> for_array_images(TensorSource& source, const ArrayLayout& layout,
                               const UseImage& use) {
   Region region = Region::whole(source.shape());
   const std::uint64_t images = layout.image ? source.shape()[*layout.image] : 1;
@@ -106,8 +106,7 @@ Result<void> for_array_images(stream::TensorSource& source, const ArrayLayout& l
 
 /// What brings the values to 0..255. Looks at the whole file, so that a dark image in it is not
 /// mistaken for one with values of 0 to 1.
-Result<float> scale_of(const std::string& path, stream::TensorSource& source,
-                       const ArrayLayout& layout) {
+Result<float> scale_of(const std::string& path, TensorSource& source, const ArrayLayout& layout) {
   if (source.dtype() == DType::u8) return 1.0F;
   float low = 0;
   float high = 0;

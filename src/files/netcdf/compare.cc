@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "base/aligned_buffer.h"
 #include "base/errors.h"
 #include "files/bytes/input_watch.h"
 #include "files/conventions/netcdf_conventions.h"
@@ -14,6 +13,7 @@
 #include "files/rewriting/file_comparison.h"
 #include "files/rewriting/provenance.h"
 #include "files/tensor/box_size.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::files {
 namespace {

@@ -12,7 +12,7 @@
 #include "files/conventions/netcdf_notes.h"
 #include "files/tensor/tensor_files.h"
 #include "stream/container/history.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
@@ -67,7 +67,7 @@ class NetcdfFile {
 
   virtual const std::vector<NetcdfVariable>& variables() const = 0;
   /// f32 or f64, packed numbers unpacked and their fill values NaN. The file must outlive it.
-  virtual Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) = 0;
+  virtual Result<std::unique_ptr<TensorSource>> source(const NetcdfVariable& variable) = 0;
   /// What it takes in the file; 0 when that is not known (classic files).
   virtual Result<std::uint64_t> stored_bytes(const NetcdfVariable& variable) = 0;
   virtual Result<NetcdfNotes> notes(const NetcdfVariable& variable) = 0;
@@ -77,8 +77,8 @@ class NetcdfFile {
 };
 
 /// A variable alone, as open_tensor gives it. Without a name: the only one that is data.
-Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::string& path,
-                                                                 const std::string& variable);
+Result<std::unique_ptr<TensorSource>> open_netcdf_tensor(const std::string& path,
+                                                         const std::string& variable);
 
 /// A new netCDF-4 file (.cdf: classic) with one variable; with notes it has its name, attributes
 /// and coordinates, and packed numbers are packed again. `error` is how far elements may be from

@@ -46,7 +46,7 @@ struct Packing {
   std::vector<std::uint64_t> fills;  // each a number of the type, cast
 };
 
-class VariableSource : public stream::TensorSource {
+class VariableSource : public TensorSource {
  public:
   VariableSource(std::shared_ptr<const NetcdfHandle> file, const InputWatch& watch, Place place,
                  DType dtype, Shape shape, std::optional<Packing> packing, std::string name)
@@ -137,7 +137,7 @@ class OpenFile : public NetcdfFile {
 
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
 
-  Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable& variable) override {
+  Result<std::unique_ptr<TensorSource>> source(const NetcdfVariable& variable) override {
     if (!variable.refusal.empty()) {
       return unsupported("variable '", variable.path, "' ", variable.refusal);
     }
@@ -158,7 +158,7 @@ class OpenFile : public NetcdfFile {
       }
       packing->fills = fills_of(place, attributes).as_whole_numbers();
     }
-    return std::unique_ptr<stream::TensorSource>(std::make_unique<VariableSource>(
+    return std::unique_ptr<TensorSource>(std::make_unique<VariableSource>(
         file_, watch_, place, dtype, shape, std::move(packing), variable.path));
   }
 
@@ -355,8 +355,8 @@ Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& path) {
   return std::unique_ptr<NetcdfFile>(std::move(file));
 }
 
-Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::string& path,
-                                                                 const std::string& variable) {
+Result<std::unique_ptr<TensorSource>> open_netcdf_tensor(const std::string& path,
+                                                         const std::string& variable) {
   TRY(const auto file, NetcdfFile::open(path));
   const NetcdfVariable* chosen = nullptr;
   std::string listed;

@@ -20,7 +20,7 @@ double error_for_psnr(double decibels) {
 
 /// The bound for each chunk: a relative one becomes absolute, the one that a .tpz would keep. Where
 /// the values carry an earlier error, what that leaves.
-Result<Bound> bound_for(const CompressOptions& options, stream::TensorSource& source) {
+Result<Bound> bound_for(const CompressOptions& options, TensorSource& source) {
   const Bound& bound = *options.bound;
   if (bound.kind() == Bound::Kind::psnr) {
     CompressOptions everywhere = options;

@@ -18,8 +18,7 @@ std::optional<Hdf5FilterSettings> relative_filter(const NetcdfVariable& variable
 
 /// A chunk had a range of at most w + 2 e when it has one of w now, and the error e was at most a
 /// share r of that: e <= r / (1 - 2 r) w. No chunk's range is wider than that of all values.
-Result<std::optional<Bound>> largest_error(stream::TensorSource& source,
-                                           const Hdf5FilterSettings& settings,
+Result<std::optional<Bound>> largest_error(TensorSource& source, const Hdf5FilterSettings& settings,
                                            std::size_t threads) {
   const double share = settings.bound->value();
   if (share >= 0.25) return std::optional<Bound>();

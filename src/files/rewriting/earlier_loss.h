@@ -3,7 +3,7 @@
 #pragma once
 
 #include "files/netcdf/file.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 

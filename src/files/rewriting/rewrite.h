@@ -8,9 +8,9 @@
 
 #include "files/rewriting/earlier_loss.h"
 #include "files/rewriting/variable_bounds.h"
-#include "stream/writer.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 

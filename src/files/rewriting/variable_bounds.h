@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "files/netcdf/file.h"
-#include "stream/writer.h"
 #include "tensorpress/codec.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 

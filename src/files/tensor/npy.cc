@@ -235,7 +235,7 @@ Result<NpyHeader> parse_npy_dict(std::string_view dict) {
   return DictParser(dict).parse();
 }
 
-Result<NpyHeader> read_npy_header(stream::ByteInput& input) {
+Result<NpyHeader> read_npy_header(ByteInput& input) {
   std::array<std::byte, 12> prefix{};
   TRY(const std::size_t magic_bytes, input.read(std::span(prefix).first(kNpyMagic.size())));
   const auto magic = std::span(prefix).first(magic_bytes);

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "stream/container/byte_io.h"
+#include "tensorpress/streaming.h"
 #include "tensorpress/tensor_view.h"
 
 namespace tensorpress::files {
@@ -30,7 +30,7 @@ struct NpyHeader {
 };
 
 /// Reads the header and leaves `input` at the first element. Messages do not name the file.
-Result<NpyHeader> read_npy_header(stream::ByteInput& input);
+Result<NpyHeader> read_npy_header(ByteInput& input);
 
 /// The dict by itself: a small strict parser of what NumPy and its relatives write. `bytes` is
 /// left 0.

@@ -67,7 +67,7 @@ Result<StoredLayout> read_layout(FileInput& input, const std::optional<RawFormat
 }
 
 // The rest of the input in a nameless file.
-Result<std::unique_ptr<stream::TensorSource>> spool(FileInput input, StoredLayout layout) {
+Result<std::unique_ptr<TensorSource>> spool(FileInput input, StoredLayout layout) {
   const std::uint64_t total = layout.element_bytes();
   TRY(auto file, create_spool(total));
   AlignedBuffer buffer(kCopyBytes);
@@ -112,8 +112,8 @@ Result<StoredLayout> layout_of(FileInput& input, const std::optional<RawFormat>&
   return while_doing(text("cannot read ", input.name()), std::move(layout).error());
 }
 
-Result<std::unique_ptr<stream::TensorSource>> open_pipe(FileInput input, const StoredLayout& layout,
-                                                        Access access) {
+Result<std::unique_ptr<TensorSource>> open_pipe(FileInput input, const StoredLayout& layout,
+                                                Access access) {
   if (layout.element_bytes() == 0) RETURN_IF_ERROR(check_empty(input, layout));
   if (layout.fortran_order || access == Access::random) return spool(std::move(input), layout);
   return sequential_tensor(std::move(input), layout);
@@ -121,16 +121,16 @@ Result<std::unique_ptr<stream::TensorSource>> open_pipe(FileInput input, const S
 
 }  // namespace
 
-Result<std::unique_ptr<stream::TensorSource>> open_tensor(FileInput input,
-                                                          const std::optional<RawFormat>& raw,
-                                                          Access access) {
+Result<std::unique_ptr<TensorSource>> open_tensor(FileInput input,
+                                                  const std::optional<RawFormat>& raw,
+                                                  Access access) {
   TRY(const StoredLayout layout, layout_of(input, raw));
   return open_pipe(std::move(input), layout, access);
 }
 
-Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
-                                                          const std::optional<RawFormat>& raw,
-                                                          Access access) {
+Result<std::unique_ptr<TensorSource>> open_tensor(const std::string& path,
+                                                  const std::optional<RawFormat>& raw,
+                                                  Access access) {
   if (!raw && array_format_of(path) != ArrayFormat::other) {
     return unsupported("'", path, "' is a NetCDF or HDF5 file, whose fill values are not known ",
                        "here; tensorpress compress --var NAME reads such files, and decompress ",

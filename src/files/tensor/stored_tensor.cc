@@ -60,7 +60,7 @@ Region reversed(const Region& region) {
   return result;
 }
 
-class RandomAccessTensor : public stream::TensorSource {
+class RandomAccessTensor : public TensorSource {
  public:
   RandomAccessTensor(FileDescriptor file, std::string name, const StoredLayout& layout)
       : file_(std::move(file)), name_(std::move(name)), layout_(layout), watch_(file_) {}
@@ -131,7 +131,7 @@ class RandomAccessTensor : public stream::TensorSource {
   AlignedBuffer window_;
 };
 
-class SequentialTensor : public stream::TensorSource {
+class SequentialTensor : public TensorSource {
  public:
   SequentialTensor(FileInput input, const StoredLayout& layout)
       : input_(std::move(input)), layout_(layout) {}
@@ -178,13 +178,12 @@ class SequentialTensor : public stream::TensorSource {
 
 }  // namespace
 
-std::unique_ptr<stream::TensorSource> random_access_tensor(FileDescriptor file, std::string name,
-                                                           const StoredLayout& layout) {
+std::unique_ptr<TensorSource> random_access_tensor(FileDescriptor file, std::string name,
+                                                   const StoredLayout& layout) {
   return std::make_unique<RandomAccessTensor>(std::move(file), std::move(name), layout);
 }
 
-std::unique_ptr<stream::TensorSource> sequential_tensor(FileInput input,
-                                                        const StoredLayout& layout) {
+std::unique_ptr<TensorSource> sequential_tensor(FileInput input, const StoredLayout& layout) {
   return std::make_unique<SequentialTensor>(std::move(input), layout);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "files/bytes/file_descriptor.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
@@ -21,10 +21,9 @@ struct StoredLayout {
 };
 
 /// Any region at any time. The file must hold all elements.
-std::unique_ptr<stream::TensorSource> random_access_tensor(FileDescriptor file, std::string name,
-                                                           const StoredLayout& layout);
+std::unique_ptr<TensorSource> random_access_tensor(FileDescriptor file, std::string name,
+                                                   const StoredLayout& layout);
 /// Regions that follow each other in C order, from an input at its first element.
-std::unique_ptr<stream::TensorSource> sequential_tensor(FileInput input,
-                                                        const StoredLayout& layout);
+std::unique_ptr<TensorSource> sequential_tensor(FileInput input, const StoredLayout& layout);
 
 }  // namespace tensorpress::files

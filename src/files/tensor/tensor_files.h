@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "files/bytes/file_descriptor.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::files {
 
@@ -27,17 +27,17 @@ enum class Access { in_order, random };
 /// file must have exactly that many; without it the file must be .npy. Variables of NetCDF and HDF5
 /// files are NetcdfFile's: they have fill values, which whoever takes them for numbers destroys the
 /// others with.
-Result<std::unique_ptr<stream::TensorSource>> open_tensor(const std::string& path,
-                                                          const std::optional<RawFormat>& raw,
-                                                          Access access = Access::in_order);
+Result<std::unique_ptr<TensorSource>> open_tensor(const std::string& path,
+                                                  const std::optional<RawFormat>& raw,
+                                                  Access access = Access::in_order);
 /// The same from a pipe whose first bytes may have been looked at (FileInput::peek).
-Result<std::unique_ptr<stream::TensorSource>> open_tensor(FileInput input,
-                                                          const std::optional<RawFormat>& raw,
-                                                          Access access = Access::in_order);
+Result<std::unique_ptr<TensorSource>> open_tensor(FileInput input,
+                                                  const std::optional<RawFormat>& raw,
+                                                  Access access = Access::in_order);
 
 /// A tensor file being written. Nothing is visible under its name until `finish`, which syncs and
 /// renames; without finish an existing file stays as it was.
-class TensorFile : public stream::TensorSink {
+class TensorFile : public TensorSink {
  public:
   virtual Result<void> finish() = 0;
   /// What a person should know about the file that was written; mostly nothing.

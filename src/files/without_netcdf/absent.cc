@@ -19,8 +19,8 @@ Result<std::unique_ptr<NetcdfFile>> NetcdfFile::open(const std::string& /*path*/
   return absent();
 }
 
-Result<std::unique_ptr<stream::TensorSource>> open_netcdf_tensor(const std::string& /*path*/,
-                                                                 const std::string& /*variable*/) {
+Result<std::unique_ptr<TensorSource>> open_netcdf_tensor(const std::string& /*path*/,
+                                                         const std::string& /*variable*/) {
   return absent();
 }
 

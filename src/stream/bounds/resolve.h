@@ -11,9 +11,8 @@
 #include "stream/bounds/survey.h"
 #include "stream/bounds/trial.h"
 #include "stream/chunks/execution.h"
-#include "stream/tensor_io.h"
-#include "stream/writer.h"
 #include "tensorpress/codec.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

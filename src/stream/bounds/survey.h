@@ -8,8 +8,8 @@
 #include "codecs/chunk_codec.h"
 #include "stream/chunks/chunk_grid.h"
 #include "stream/chunks/execution.h"
-#include "stream/tensor_io.h"
 #include "tensorpress/bound.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <span>
 
-#include "base/aligned_buffer.h"
 #include "stream/chunks/chunk_decoder.h"
 #include "stream/chunks/for_chunks.h"
 #include "stream/container/format.h"
 #include "stream/reader.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::stream {
 

@@ -8,7 +8,7 @@
 
 #include "stream/chunks/execution.h"
 #include "stream/plan.h"
-#include "stream/tensor_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "base/aligned_buffer.h"
-#include "stream/container/byte_io.h"
 #include "stream/container/format.h"
+#include "tensorpress/aligned_buffer.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/container/byte_io.h"
 #include "stream/container/format.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 

@@ -14,18 +14,6 @@ namespace {
 
 using programs::Mapping;
 
-class MemorySink final : public stream::ByteSink {
- public:
-  explicit MemorySink(std::vector<std::byte>& bytes) : bytes_(bytes) {}
-  Result<void> append(std::span<const std::byte> bytes) override {
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-    return {};
-  }
-
- private:
-  std::vector<std::byte>& bytes_;
-};
-
 /// Codes on the mesh and on the host, and notes whether they agree. One call at a time.
 class MeshCoder final : public bounded::FieldCoder {
  public:
@@ -120,7 +108,7 @@ const char* codec_of(Mapping mapping) {
   return "";
 }
 
-Result<FieldOnWafer> run_field(stream::TensorSource& source, const Calibration& calibration,
+Result<FieldOnWafer> run_field(TensorSource& source, const Calibration& calibration,
                                const FieldOptions& options) {
   if (source.dtype() != DType::f32) {
     return unsupported("elements of type ", name_of(source.dtype()),
@@ -137,10 +125,9 @@ Result<FieldOnWafer> run_field(stream::TensorSource& source, const Calibration& 
   TRY(const Codec codec, Codec::make(codec_of(options.mesh.mapping)));
   CompressOptions write = options.compress;
   if (source.shape().rank() > 0) write.chunk_shape = source.shape();
-  std::vector<std::byte> bytes;
-  MemorySink sink(bytes);
-  TRY(StreamInfo info, stream::write_stream(codec, source, sink, write));
-  FieldOnWafer result{.info = std::move(info), .stream = std::move(bytes)};
+  VectorSink sink;
+  TRY(StreamInfo info, write_stream(codec, source, sink, write));
+  FieldOnWafer result{.info = std::move(info), .stream = std::move(sink.bytes)};
 
   std::unique_ptr<bounded::FieldCoder> host = make_ceresz();
   if (options.mesh.mapping == Mapping::ceresz2) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codecs/bounded/field_coder.h"
-#include "stream/writer.h"
+#include "tensorpress/streaming.h"
 #include "wafer/programs/coding/mesh_codec.h"
 
 namespace tensorpress::wafer {
@@ -31,7 +31,7 @@ struct FieldOnWafer {
 };
 
 /// "ceresz2" or "ceresz"; bounds abs and rel; f32 only, as the wafer's wavelets.
-Result<FieldOnWafer> run_field(stream::TensorSource& source, const Calibration& calibration,
+Result<FieldOnWafer> run_field(TensorSource& source, const Calibration& calibration,
                                const FieldOptions& options);
 
 /// "ceresz2", "ceresz" (one PE a block) or "ceresz-3" (three); the error lists them.

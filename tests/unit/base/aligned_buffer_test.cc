@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "base/aligned_buffer.h"
 #include "sanitized.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress {
 namespace {

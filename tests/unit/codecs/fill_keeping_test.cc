@@ -66,12 +66,12 @@ TEST(FillKeeping, TheWriterForFilesWritesTheSameBytes) {
   const samples::Bytes in_memory =
       samples::packed(tensor, codec, {.fill_values = {kFill}, .chunk_shape = Shape{1, 32, 32}});
   samples::PipedTensor source(tensor);
-  samples::VectorSink sink;
+  VectorSink sink;
   CompressOptions options;
   options.fill_values = {kFill};
   options.chunk_shape = Shape{1, 32, 32};
-  ASSERT_TRUE(stream::write_stream(codec, source, sink, options).ok());
-  EXPECT_EQ(sink.collected, in_memory);
+  ASSERT_TRUE(write_stream(codec, source, sink, options).ok());
+  EXPECT_EQ(sink.bytes, in_memory);
 }
 
 TEST(FillKeeping, FillValuesThatAreNotThereChangeNothing) {

@@ -12,7 +12,7 @@
 namespace tensorpress::files {
 namespace {
 
-std::string read_text(const stream::ByteSource& source, std::uint64_t offset, std::size_t count) {
+std::string read_text(const ByteSource& source, std::uint64_t offset, std::size_t count) {
   std::string text(count, '?');
   const auto done = source.read_at(offset, std::as_writable_bytes(std::span(text)));
   return done.ok() ? text : done.error().message;

@@ -9,7 +9,7 @@
 
 #include "files/conventions/netcdf_classic_size.h"
 #include "files/conventions/netcdf_notes.h"
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 #include "unit/stream/samples.h"
 
 namespace tensorpress::files {
@@ -51,7 +51,7 @@ Bytes sample_header() {
 TEST(NetcdfClassicSize, IsTheEndOfTheLastRecord) {
   // A record is 5 shorts padded to 12 bytes and a float: 16. The last of c begins at 252 + 2 16.
   const Bytes header = sample_header();
-  const auto size = netcdf_classic_size(stream::MemorySource(header));
+  const auto size = netcdf_classic_size(MemorySource(header));
   ASSERT_TRUE(size.ok()) << size.error().message;
   EXPECT_EQ(*size, 252u + 2 * 16 + 4);
 }
@@ -60,7 +60,7 @@ TEST(NetcdfClassicSize, EveryCutHeaderIsAnError) {
   const Bytes header = sample_header();
   for (std::size_t keep = 0; keep < header.size(); ++keep) {
     const Bytes cut(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(keep));
-    EXPECT_FALSE(netcdf_classic_size(stream::MemorySource(cut)).ok()) << keep;
+    EXPECT_FALSE(netcdf_classic_size(MemorySource(cut)).ok()) << keep;
   }
 }
 
@@ -76,7 +76,7 @@ TEST(NetcdfClassicSize, SizesBeyondWhatNumbersHoldAreAnError) {
   header.number(11).number(1, 8);
   name('a').number(2, 8).number(0, 8).number(1, 8).number(0).number(0, 8);
   header.number(5).number(0, 8).number(200, 8);
-  const auto size = netcdf_classic_size(stream::MemorySource(header.bytes));
+  const auto size = netcdf_classic_size(MemorySource(header.bytes));
   ASSERT_FALSE(size.ok()) << *size;
   EXPECT_NE(size.error().message.find("too large"), std::string::npos) << size.error().message;
 }
@@ -88,7 +88,7 @@ TEST(NetcdfClassicSize, HostileHeadersAreErrorsOrGiveASize) {
     for (auto n = random() % 4 + 1; n > 0; --n) {
       header[random() % header.size()] = static_cast<std::byte>(random());
     }
-    const auto size = netcdf_classic_size(stream::MemorySource(header));
+    const auto size = netcdf_classic_size(MemorySource(header));
     EXPECT_TRUE(size.ok() || !size.error().message.empty());
   }
 }

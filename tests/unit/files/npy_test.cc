@@ -10,7 +10,7 @@
 namespace tensorpress::files {
 namespace {
 
-class TextInput : public stream::ByteInput {
+class TextInput : public ByteInput {
  public:
   explicit TextInput(std::string text) : text_(std::move(text)) {}
   Result<std::size_t> read(std::span<std::byte> into) override {

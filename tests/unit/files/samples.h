@@ -55,7 +55,7 @@ std::vector<T> values_of(const TensorView& view) {
 }
 
 template <class T>
-std::vector<T> read_region(stream::TensorSource& source, const Region& region) {
+std::vector<T> read_region(TensorSource& source, const Region& region) {
   AlignedBuffer scratch;
   const auto view = source.read(region, scratch);
   if (!view.ok()) {

@@ -20,7 +20,7 @@ class ListedFile : public NetcdfFile {
     add("T[1]", "float");
   }
   const std::vector<NetcdfVariable>& variables() const override { return variables_; }
-  Result<std::unique_ptr<stream::TensorSource>> source(const NetcdfVariable&) override {
+  Result<std::unique_ptr<TensorSource>> source(const NetcdfVariable&) override {
     return Error{ErrorCode::unsupported, "not here"};
   }
   Result<std::uint64_t> stored_bytes(const NetcdfVariable&) override { return std::uint64_t{0}; }

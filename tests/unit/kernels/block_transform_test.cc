@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "codecs/dct_chop/reference.h"
 #include "kernels/block_transform/variants.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::kernels {
 namespace {

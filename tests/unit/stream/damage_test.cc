@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 #include "unit/stream/refusals.h"
 
 namespace tensorpress {
@@ -115,7 +115,7 @@ TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
                   good.begin() + static_cast<std::ptrdiff_t>(std::min(length, good.size())));
       bytes.resize(length, std::byte{'C'});  // something behind the end
       const samples::FileLike file(bytes);
-      const auto reader = stream::StreamReader::open_without_footer(file);
+      const auto reader = StreamReader::open_without_footer(file);
       if (!reader.ok()) {
         ASSERT_LT(length, samples::load(sections.back().payload, 8, 8));
         continue;
@@ -126,7 +126,7 @@ TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
       options.skip_corrupt = [&](const auto& chunk) { found[chunk.number] = false; };
       Tensor read = whole;
       std::ranges::fill(read.bytes, std::byte{0});
-      stream::ViewSink sink(read.mutable_view());
+      ViewSink sink(read.mutable_view());
       ASSERT_TRUE(reader->read_all(sink, options).ok());
       for (std::size_t number = 0; number < 3; ++number) {
         ASSERT_EQ(found[number], length >= end_of(number)) << length << ' ' << number;
@@ -147,13 +147,13 @@ TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
   bytes[samples::load(sections.back().payload, 8 + 16 * 2, 8)] ^= std::byte{1};  // of chunk 2
   bytes.resize(bytes.size() - 20);
   const samples::FileLike file(bytes);
-  const auto reader = stream::StreamReader::open_without_footer(file);
+  const auto reader = StreamReader::open_without_footer(file);
   ASSERT_TRUE(reader.ok());
   std::vector<std::uint64_t> skipped;
   DecompressOptions options;
   options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
   Tensor read = good;
-  stream::ViewSink sink(read.mutable_view());
+  ViewSink sink(read.mutable_view());
   ASSERT_TRUE(reader->read_all(sink, options).ok());
   EXPECT_EQ(skipped, std::vector<std::uint64_t>{2});
 }
@@ -181,7 +181,7 @@ TEST(DamagedStream, LookingForChunksReadsEveryByteAFewTimesOnly) {
       letters.begin());
   for (const Bytes& bytes : {cut, letters}) {
     const CountedFile file(bytes);
-    ASSERT_TRUE(stream::StreamReader::open_without_footer(file).ok());
+    ASSERT_TRUE(StreamReader::open_without_footer(file).ok());
     EXPECT_LE(file.bytes_read, 8 * bytes.size());
   }
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 #include "unit/stream/refusals.h"
 
 namespace tensorpress {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "metrics/metrics.h"
-#include "stream/memory_io.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/streaming.h"
 #include "unit/stream/samples.h"
 
 namespace tensorpress {
@@ -91,11 +91,10 @@ TEST(Search, TakesTheSameLimitForSinksThatCannotRewind) {
   for (const Bound& bound : {Bound::psnr(60), Bound::ratio(7)}) {
     for (const char* const codec : {"dense", "ceresz2"}) {
       const auto in_memory = compress(view, Codec::make(codec).value(), bound).value();
-      samples::VectorSink sink;  // as a pipe
-      stream::ViewSource source(view);
-      ASSERT_TRUE(
-          stream::write_stream(Codec::make(codec).value(), source, sink, {.bound = bound}).ok());
-      EXPECT_EQ(sink.collected, in_memory) << codec << " " << bound.to_string();
+      VectorSink sink;  // as a pipe
+      ViewSource source(view);
+      ASSERT_TRUE(write_stream(Codec::make(codec).value(), source, sink, {.bound = bound}).ok());
+      EXPECT_EQ(sink.bytes, in_memory) << codec << " " << bound.to_string();
     }
   }
 }

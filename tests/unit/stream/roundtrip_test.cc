@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 #include "unit/stream/samples.h"
 
 namespace tensorpress {
@@ -17,11 +17,11 @@ using samples::ramp;
 
 // The stream as the writer for files makes it.
 Bytes written(const Tensor& tensor, const Codec& codec, const CompressOptions& options) {
-  stream::ViewSource source(tensor.view());
-  samples::VectorSink sink;
-  const auto info = stream::write_stream(codec, source, sink, options);
+  ViewSource source(tensor.view());
+  VectorSink sink;
+  const auto info = write_stream(codec, source, sink, options);
   EXPECT_TRUE(info.ok()) << info.error().message;
-  return sink.collected;
+  return sink.bytes;
 }
 
 template <class Float>
@@ -127,22 +127,22 @@ TEST(Stream, ReadsOneChunkWithoutTheOthers) {
   const Bytes bytes = packed(tensor, chop(8), {.chunk_shape = Shape{16, 16}});
   const Tensor whole = samples::read_in_memory(bytes).value();
   const samples::FileLike file(bytes);
-  const auto reader = stream::StreamReader::open(file).value();
-  ASSERT_EQ(reader.grid().chunk_count(), 6u);
+  const auto reader = StreamReader::open(file).value();
+  ASSERT_EQ(reader.info().chunk_count, 6u);
   ChunkWorkspace workspace(Isa::scalar);
   for (const std::uint64_t number : {5u, 0u, 2u}) {
-    const Region region = reader.grid().region(number);
+    const Region region = reader.chunk(number);
     Tensor chunk{.dtype = DType::f32, .shape = region.extent};
     chunk.bytes.resize(region.extent.element_count() * 4);
-    ASSERT_TRUE(reader.read_chunk(number, chunk.mutable_view(), workspace).ok());
+    ASSERT_TRUE(ReaderAccess::read_chunk(reader, number, chunk.mutable_view(), workspace).ok());
     Tensor expected = chunk;
     copy_elements(whole.view().part(region), expected.mutable_view());
     EXPECT_EQ(chunk.bytes, expected.bytes) << number;
   }
   Tensor wrong = ramp(DType::f32, {16, 15});
-  EXPECT_EQ(reader.read_chunk(0, wrong.mutable_view(), workspace).error().code,
+  EXPECT_EQ(ReaderAccess::read_chunk(reader, 0, wrong.mutable_view(), workspace).error().code,
             ErrorCode::bad_argument);
-  EXPECT_EQ(reader.read_chunk(6, wrong.mutable_view(), workspace).error().code,
+  EXPECT_EQ(ReaderAccess::read_chunk(reader, 6, wrong.mutable_view(), workspace).error().code,
             ErrorCode::bad_argument);
 }
 
@@ -182,13 +182,11 @@ TEST(Stream, ReportsTheSameInfoFromAPipe) {
                              {.chunk_shape = Shape{1, 16, 16}, .attributes = {{"a", "b"}}});
   samples::PipeLike pipe(bytes);
   Tensor tensor = ramp(DType::f32, {3, 16, 16});
-  const auto make_sink =
-      [&](const StreamInfo& early) -> Result<std::unique_ptr<stream::TensorSink>> {
+  const auto make_sink = [&](const StreamInfo& early) -> Result<std::unique_ptr<TensorSink>> {
     EXPECT_EQ(early.attributes.size(), 1u);
-    return std::unique_ptr<stream::TensorSink>(
-        std::make_unique<stream::ViewSink>(tensor.mutable_view()));
+    return std::unique_ptr<TensorSink>(std::make_unique<ViewSink>(tensor.mutable_view()));
   };
-  const auto info = stream::read_sequentially(pipe, make_sink, {});
+  const auto info = read_sequentially(pipe, make_sink, {});
   const auto expected = read_info(bytes);
   ASSERT_TRUE(info.ok()) << info.error().message;
   EXPECT_EQ(info->statistics, expected->statistics);
@@ -236,10 +234,10 @@ TEST(Stream, ReportsProgressUpToTheEnd) {
 TEST(Stream, TakesAPipeInOrderAndRefusesChunksThatAreNot) {
   const Tensor tensor = ramp(DType::f32, {4, 16, 16});
   samples::PipedTensor piped(tensor);
-  samples::VectorSink sink;
-  ASSERT_TRUE(stream::write_stream(chop(4), piped, sink, {.chunk_shape = Shape{1, 8, 16}}).ok());
-  EXPECT_EQ(sink.collected, packed(tensor, chop(4), {.chunk_shape = Shape{1, 8, 16}}));
-  const auto refused = stream::write_stream(chop(4), piped, sink, {.chunk_shape = Shape{1, 8, 8}});
+  VectorSink sink;
+  ASSERT_TRUE(write_stream(chop(4), piped, sink, {.chunk_shape = Shape{1, 8, 16}}).ok());
+  EXPECT_EQ(sink.bytes, packed(tensor, chop(4), {.chunk_shape = Shape{1, 8, 16}}));
+  const auto refused = write_stream(chop(4), piped, sink, {.chunk_shape = Shape{1, 8, 8}});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("1x4x16"), std::string::npos) << refused.error().message;
 }

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "stream/memory_io.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::samples {
 namespace {
@@ -73,7 +73,7 @@ Bytes packed(const Tensor& tensor, const Codec& codec, const CompressOptions& op
 }
 
 Result<void> FileLike::read_at(std::uint64_t offset, std::span<std::byte> into) const {
-  return stream::MemorySource(bytes_).read_at(offset, into);
+  return MemorySource(bytes_).read_at(offset, into);
 }
 
 Result<std::size_t> PipeLike::read(std::span<std::byte> into) {
@@ -89,12 +89,12 @@ Result<Tensor> read_in_memory(std::span<const std::byte> stream) {
 
 Result<Tensor> read_as_file(std::span<const std::byte> stream, DecompressOptions options) {
   const FileLike file(stream);
-  TRY(const auto reader, stream::StreamReader::open(file));
+  TRY(const auto reader, StreamReader::open(file));
   options.max_bytes = std::uint64_t{1} << 26;
   if (reader.info().bytes_in() > options.max_bytes) return too_large("more than a test allows");
   Tensor tensor{.dtype = reader.info().dtype, .shape = reader.info().shape};
   tensor.bytes.resize(reader.info().bytes_in(), std::byte{0xEE});
-  stream::ViewSink sink(tensor.mutable_view());
+  ViewSink sink(tensor.mutable_view());
   RETURN_IF_ERROR(reader.read_all(sink, options));
   return tensor;
 }
@@ -103,14 +103,12 @@ Result<Tensor> read_as_pipe(std::span<const std::byte> stream, DecompressOptions
   PipeLike pipe(stream);
   options.max_bytes = std::uint64_t{1} << 26;
   Tensor tensor;
-  const auto make_sink =
-      [&](const StreamInfo& info) -> Result<std::unique_ptr<stream::TensorSink>> {
+  const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
     tensor = {
         .bytes = Bytes(info.bytes_in(), std::byte{0xEE}), .dtype = info.dtype, .shape = info.shape};
-    return std::unique_ptr<stream::TensorSink>(
-        std::make_unique<stream::ViewSink>(tensor.mutable_view()));
+    return std::unique_ptr<TensorSink>(std::make_unique<ViewSink>(tensor.mutable_view()));
   };
-  TRY(const auto info, stream::read_sequentially(pipe, make_sink, options));
+  TRY(const auto info, read_sequentially(pipe, make_sink, options));
   return tensor;
 }
 

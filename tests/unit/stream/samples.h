@@ -8,11 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "stream/container/byte_io.h"
 #include "stream/reader.h"
-#include "stream/tensor_io.h"
-#include "stream/writer.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress::samples {
 
@@ -25,18 +23,8 @@ Codec chop(int chop_factor, std::string_view layout = "square");
 /// A stream in memory; fails the test if there is an error.
 Bytes packed(const Tensor& tensor, const Codec& codec, const CompressOptions& options = {});
 
-/// Collects what is written to it.
-class VectorSink : public stream::ByteSink {
- public:
-  Result<void> append(std::span<const std::byte> bytes) override {
-    collected.insert(collected.end(), bytes.begin(), bytes.end());
-    return {};
-  }
-  Bytes collected;
-};
-
 /// Bytes that must be asked for, as in a file.
-class FileLike : public stream::ByteSource {
+class FileLike : public ByteSource {
  public:
   explicit FileLike(std::span<const std::byte> bytes) : bytes_(bytes) {}
   std::uint64_t size() const override { return bytes_.size(); }
@@ -47,7 +35,7 @@ class FileLike : public stream::ByteSource {
 };
 
 /// Bytes that come in order only, as from a pipe.
-class PipeLike : public stream::ByteInput {
+class PipeLike : public ByteInput {
  public:
   explicit PipeLike(std::span<const std::byte> bytes) : left_(bytes) {}
   Result<std::size_t> read(std::span<std::byte> into) override;
@@ -57,7 +45,7 @@ class PipeLike : public stream::ByteInput {
 };
 
 /// A tensor that comes in order only.
-class PipedTensor : public stream::TensorSource {
+class PipedTensor : public TensorSource {
  public:
   explicit PipedTensor(const Tensor& tensor) : tensor_(tensor) {}
   DType dtype() const override { return tensor_.dtype; }

@@ -1,7 +1,7 @@
 // What the Lorenzo coder keeps between chunks, for the encoder and the decoder.
 #pragma once
 
-#include "base/aligned_buffer.h"
+#include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::dense {
 
