@@ -244,7 +244,7 @@ def test_tensors_of_networks_have_no_fill_values(tmp_path):
     """Clipped weights and flat activations are meant as they are; samples are data again."""
     torch = pytest.importorskip("torch")
     from tensorpress.torch import CompressedDataset, load, save
-    from tensorpress.torch.tensor_codecs import Dense
+    from tensorpress.torch.packing.codecs import Dense
 
     clipped = torch.from_numpy(waves((64, 64)))
     clipped[:4] = 1000

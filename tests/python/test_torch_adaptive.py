@@ -9,7 +9,7 @@ from emitted import emit
 from torch import nn
 
 from tensorpress.torch import Adaptive, AdaptiveStep
-from tensorpress.torch.adaptive import LADDER, choose_for_score
+from tensorpress.torch.activations.adaptive import LADDER, choose_for_score
 
 
 def network():

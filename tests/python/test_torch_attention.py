@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tensorpress.torch import compress_activations
-from tensorpress.torch.saved_by import Call, is_log_sum
+from tensorpress.torch.policy.saved_by import Call, is_log_sum
 
 
 class Sharp(nn.Module):

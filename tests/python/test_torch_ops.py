@@ -5,7 +5,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tensorpress import _core
-from tensorpress.torch import native_packing, ops, portable_packing
+from tensorpress.torch import ops
+from tensorpress.torch.packing import native as native_packing
+from tensorpress.torch.packing import portable as portable_packing
 
 torch.manual_seed(1)
 X = torch.randn(3, 5, 7)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tensorpress.torch.seeded_dropout import dropout_
+from tensorpress.torch.packing.seeded_dropout import dropout_
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
