@@ -7,15 +7,23 @@ them goes to 4. What a codec may not go below is what level max says for the fun
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 
-from ..packing.codecs import TensorCodec
-from ..policy.levels import KEEP, LADDER
+from ..packing.codecs import Quantize, TensorCodec
+from ..policy.levels import KEEP, LADDER, LEVELS
+from ..policy.plan import Plan
+from ..policy.saved_by import Need
+from .ledger import Ledger
+from .report import megabytes
+from .requirements import Requirement
+from .stored_value import StoredValue
 
 UNITS = {"": 1, "b": 1}
 UNITS.update({unit + "b": 1000**power for power, unit in enumerate("kmgt", 1)})
@@ -78,3 +86,60 @@ def choose(
                 total += value.bytes_with(step) - value.bytes_with(codecs[name])
                 codecs[name] = step
     return Choice(codecs, total)
+
+
+class Budget:
+    """Keeps a run below `limit` bytes between forward and backward. `best` is the fidelity that
+    values may have at most. `notes` are the run's, and get a remark if the limit cannot be kept."""
+
+    def __init__(self, limit: int, best: float, notes: dict[str, str]) -> None:
+        self.limit = limit
+        self.choice: Choice | None = None
+        self._best = best
+        self._notes = notes
+        self._observed: dict[str, Observed] = {}
+
+    @staticmethod
+    def plan_of_first_step(plan: Plan) -> Plan:
+        """The same rules on level max. What that level quantizes is what a budget may choose for,
+        and the first step takes as few bytes as any."""
+        return dataclasses.replace(plan, level=LEVELS["max"])
+
+    def requirement_within(self, value: StoredValue, requirement: Requirement) -> Requirement:
+        """Values that the level would quantize are stored as the budget allows."""
+        codec = requirement.codec
+        values = requirement.need is Need.VALUES and not requirement.mask
+        if not values or not isinstance(codec, Quantize):
+            return requirement
+        seen = self._observed.get(value.name)
+        if seen is None or (value.stored is None and value.kept is None):
+            elements = value.elements + (seen.elements if seen else 0)
+            floor = codec if seen is None else max(seen.floor, codec, key=_fidelity)
+            self._observed[value.name] = Observed(elements, value.dtype, floor)
+        if self.choice is None or value.name not in self.choice.codecs:
+            return requirement
+        return requirement._replace(codec=self.choice.codecs[value.name])
+
+    def end_step(self, ledger: Ledger) -> None:
+        """Chooses from the sizes of the step that is over; again if a later one holds more."""
+        observed, self._observed = self._observed, {}
+        if not ledger.records or (self.choice and ledger.most_held <= self.limit):
+            return
+        lossy = sum(
+            record.bytes_lossy for name, record in ledger.records.items() if name in observed
+        )
+        self.choice = choose(observed, ledger.most_held - lossy, self.limit, self._best)
+        if self.choice.bytes > self.limit:
+            self._remark(
+                f"the budget of {megabytes(self.limit)} cannot be reached: the least that this "
+                f"model and batch take is {megabytes(self.choice.bytes)}; use a smaller batch"
+            )
+
+    def _remark(self, message: str) -> None:
+        if message not in self._notes:
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+        self._notes[message] = ""
+
+
+def _fidelity(codec: TensorCodec) -> float:
+    return codec.fidelity

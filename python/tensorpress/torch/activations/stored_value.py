@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ..packing.codecs import Payload, TensorCodec
+from ..packing.codecs import Stored
 
 
 class Span(NamedTuple):
@@ -55,15 +55,16 @@ class VersionCounter:
 
 
 class StoredValue:
-    """What is held of one value: itself (`kept`), or a payload, or only what is exact, or nothing.
+    """What is held of one value: itself (`kept`), or packed (`stored`), or only what is exact, or
+    nothing.
 
     `held` are the bytes of that. `freed` is called with them when the last handle is gone.
     """
 
-    def __init__(self, tensor: torch.Tensor, span: Span, freed: Callable[[int], None]) -> None:
+    def __init__(self, tensor: torch.Tensor, freed: Callable[[int], None]) -> None:
         self.storage = StorageWeakRef(tensor.untyped_storage())
         self.version = tensor._version
-        self.span = span
+        self.span = Span.of(tensor)
         self.name = ""
         self.dtype = tensor.dtype
         self.device = tensor.device
@@ -71,8 +72,7 @@ class StoredValue:
         self.shape = tuple(tensor.shape)
         self.dense_shape = self._dense_shape(tensor)
         self.kept: torch.Tensor | None = None
-        self.codec: TensorCodec | None = None
-        self.payload: Payload = ()
+        self.stored: Stored | None = None
         self.exact: dict[object, torch.Tensor] = {}  # what is packed without error, by what it is
         self.held = 0
         self.counted = 0  # of what autograd would hold; storages that several values share once
@@ -129,7 +129,7 @@ class StoredValue:
 
     def keep(self, tensor: torch.Tensor) -> None:
         self.kept = tensor.detach()
-        self.codec, self.payload = None, ()
+        self.stored = None
         self.exact.clear()
 
     def view_of_kept(self, shape: torch.Size, strides: tuple[int, ...], start: int) -> torch.Tensor:
@@ -139,8 +139,8 @@ class StoredValue:
     def bytes_now(self) -> int:
         if self.kept is not None:
             return self.plain_bytes
-        parts = (*self.payload, *self.exact.values())
-        return sum(part.untyped_storage().nbytes() for part in parts)
+        exact = sum(part.untyped_storage().nbytes() for part in self.exact.values())
+        return exact if self.stored is None else exact + self.stored.held_bytes
 
 
 class ValueTable:
@@ -155,7 +155,8 @@ class ValueTable:
         values = (reference() for reference in references)
         return [value for value in values if value is not None and not value.storage.expired()]
 
-    def find(self, tensor: torch.Tensor, span: Span) -> StoredValue | None:
+    def find(self, tensor: torch.Tensor) -> StoredValue | None:
+        span = Span.of(tensor)
         covering = (value for value in self.of_storage(tensor) if value.covers(tensor, span))
         return next(covering, None)
 

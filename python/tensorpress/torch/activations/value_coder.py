@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 
 from ..packing import pool_indices
-from ..packing.codecs import Payload, Quantize, TensorCodec, packing_for
+from ..packing.backend import Backend
+from ..packing.codecs import Quantize, Stored, TensorCodec
 from ..policy.levels import KEEP
 from ..policy.saved_by import Need
 from .report import Activation
@@ -30,10 +31,10 @@ class LastCopy(NamedTuple):
 class ValueCoder:
     """One for a run. `scratch` is the size of the largest copy that was made for backward."""
 
-    def __init__(self, seed: int, portable: bool) -> None:
+    def __init__(self, seed: int, backend: Backend) -> None:
         self.scratch = 0
         self._seed = seed
-        self._portable = portable
+        self._backend = backend
         self._encodings = 0
         self._last: LastCopy | None = None
 
@@ -61,7 +62,7 @@ class ValueCoder:
         dense: torch.Tensor,
         requirement: Requirement,
     ) -> None:
-        packing = packing_for(dense, self._portable)
+        packing = self._backend.packing_for(dense)
         if (requirement.need is Need.SIGN or requirement.sign) and Need.SIGN not in value.exact:
             value.exact[Need.SIGN] = packing.sign_pack(dense)
         if requirement.limits is not None and requirement.limits not in value.exact:
@@ -83,27 +84,27 @@ class ValueCoder:
         record: Activation,
     ) -> None:
         wanted = MASK.fidelity if requirement.mask else requirement.codec.fidelity
-        if value.codec is not None and value.codec.fidelity >= wanted:
+        if value.stored is not None and value.stored.codec.fidelity >= wanted:
             return
         codec: TensorCodec = MASK
-        payload = self._encode(MASK, dense) if requirement.mask else None
-        if payload is None:
+        stored = self._store(MASK, dense) if requirement.mask else None
+        if stored is None:
             codec = requirement.codec
-            payload = self._encode(codec, dense) if codec != KEEP else None
-        if payload is None:
+            stored = self._store(codec, dense) if codec != KEEP else None
+        if stored is None:
             record.nonfinite += codec not in (KEEP, MASK)
             value.keep(tensor)
             record.bytes_lossy += value.bytes_now()
             return
-        value.codec, value.payload = codec, payload
+        value.stored = stored
         if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
-            value.exact[Need.ZEROS] = packing_for(dense, self._portable).sign_pack(dense == 0)
-        record.bytes_lossy += sum(part.untyped_storage().nbytes() for part in payload)
+            value.exact[Need.ZEROS] = stored.packing.sign_pack(dense == 0)
+        record.bytes_lossy += stored.held_bytes
 
-    def _encode(self, codec: TensorCodec, dense: torch.Tensor) -> Payload | None:
+    def _store(self, codec: TensorCodec, dense: torch.Tensor) -> Stored | None:
         self._encodings += 1
         seed = (self._seed * 0x9E3779B97F4A7C15 + self._encodings) % 2**64
-        return codec.encode(dense, seed, self._portable)
+        return codec.store(dense, seed, self._backend)
 
     # ---- Bringing back ----------------------------------------------------------------------
 
@@ -130,10 +131,9 @@ class ValueCoder:
             return pool_indices.unpack(
                 value.exact[requirement.windows], value.dense_shape, requirement.windows
             )
-        assert value.codec is not None
+        assert value.stored is not None
         signs = value.exact.get(Need.SIGN)
-        shape, dtype = value.dense_shape, value.dtype
-        copy = value.codec.decode(value.payload, shape, dtype, signs, self._portable)
+        copy = value.stored.values(signs)
         if Need.ZEROS in value.exact:
             copy.masked_fill_(self._bits(value, Need.ZEROS, torch.bool), 0)
         if signs is not None:
@@ -142,7 +142,7 @@ class ValueCoder:
 
     def _bits(self, value: StoredValue, key: object, dtype: torch.dtype) -> torch.Tensor:
         packed = value.exact[key]
-        packing = packing_for(packed, self._portable)
+        packing = self._backend.packing_for(packed)
         return packing.sign_unpack(packed, value.dense_shape, dtype)
 
     def _remember(self, value: StoredValue, copy: torch.Tensor) -> None:
@@ -162,15 +162,15 @@ class ValueCoder:
         self, value: StoredValue, tensor: torch.Tensor, record: Activation, everything: bool
     ) -> None:
         """Error and sparsity for the record, of all values or of some of them."""
-        assert value.codec is not None
-        some, payload = value.dense(tensor), value.payload
-        if not everything and some.numel() > SAMPLE and value.codec.local:
+        assert value.stored is not None
+        some, stored = value.dense(tensor), value.stored
+        if not everything and some.numel() > SAMPLE and stored.codec.local:
             some = some.view(-1)[:SAMPLE]
-            sample = self._encode(value.codec, some)
+            sample = self._store(stored.codec, some)
             if sample is None:
                 return
-            payload = sample
-        copy = value.codec.decode(payload, some.shape, value.dtype, None, self._portable)
+            stored = sample
+        copy = stored.values()
         difference = (copy.double() - some.double()).abs()
         norm = float(some.double().norm())
         record.error = float(difference.norm()) / (norm or 1.0)
@@ -183,8 +183,8 @@ def describe(value: StoredValue) -> str:
     if value.kept is not None:
         return "keep"
     parts = [_exact_form(key) for key in value.exact]
-    if value.codec is not None:
-        parts.append(value.codec.describe())
+    if value.stored is not None:
+        parts.append(value.stored.codec.describe())
     return " + ".join(parts) or "shape"
 
 

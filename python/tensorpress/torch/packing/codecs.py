@@ -1,10 +1,10 @@
 """What an activation may be stored as: one class a codec, and the list CODECS.
 
-A codec turns contiguous values into tensors that take less memory, and back. `encode` gives None
-for values that it cannot represent (NaN, infinity), which are then kept as they are. `fidelity`
-orders codecs by how much they keep, in bits a value: of two codecs that are required of one value
-the higher wins. A codec's parameters are the fields of its class, with their checks; policy/plan.py
-reads them from JSON.
+A codec packs contiguous values into a tensor that takes less memory, and unpacks them. `pack` gives
+None for values that it cannot represent (NaN, infinity), which are then kept as they are.
+`fidelity` orders codecs by how much they keep, in bits a value: of two codecs that are required of
+one value the higher wins. A codec's parameters are the fields of its class, with their checks;
+policy/plan.py reads them from JSON.
 """
 
 from __future__ import annotations
@@ -12,24 +12,37 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 
 import tensorpress
 
 from ..chop import ChopCompressor
-from . import native as native_packing
-from . import portable as portable_packing
+from .backend import NATIVE, Backend, Packing
+from .native import CAST_TYPES
 
 HALF_AND_SINGLE = (torch.float32, torch.float16, torch.bfloat16)
-Payload = tuple[torch.Tensor, ...]
 
 
-def packing_for(tensor: torch.Tensor, portable: bool = False) -> ModuleType:
-    """The library for tensors on the CPU, PyTorch's own operations for all others."""
-    return portable_packing if portable or tensor.device.type != "cpu" else native_packing
+class Stored(NamedTuple):
+    """The values of a tensor as a codec has packed them, with all it takes to bring them back."""
+
+    codec: TensorCodec
+    packed: torch.Tensor
+    shape: Sequence[int]
+    dtype: torch.dtype
+    packing: Packing
+
+    @property
+    def held_bytes(self) -> int:
+        return self.packed.untyped_storage().nbytes()
+
+    def values(self, signs: torch.Tensor | None = None) -> torch.Tensor:
+        """A new tensor. With `signs` (sign_pack of the originals) it agrees with them."""
+        if signs is None or self.codec.exact:
+            return self.codec.unpack(self)
+        return self.codec.unpack_with_signs(self, signs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +50,8 @@ class TensorCodec:
     name: ClassVar[str]
     # Values are coded for themselves or in short groups: part of a tensor shows the error of all.
     local: ClassVar[bool] = True
+    # Values come back as they were, signs included.
+    exact: ClassVar[bool] = False
 
     @property
     def fidelity(self) -> float:
@@ -50,19 +65,31 @@ class TensorCodec:
         """What values take, or None if that depends on them."""
         raise NotImplementedError
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
         raise NotImplementedError
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        """A new tensor. With `signs` (sign_pack of the originals) it agrees with them."""
+    def unpack(self, stored: Stored) -> torch.Tensor:
         raise NotImplementedError
+
+    def unpack_with_signs(self, stored: Stored, signs: torch.Tensor) -> torch.Tensor:
+        return stored.packing.restore_signs(self.unpack(stored), signs)
+
+    def store(self, values: torch.Tensor, seed: int, backend: Backend = NATIVE) -> Stored | None:
+        packing = backend.packing_for(values)
+        packed = self.pack(values, seed, packing)
+        return None if packed is None else Stored(self, packed, values.shape, values.dtype, packing)
+
+    # Emitted steps hold the packed bytes alone: the text of the model says shape and type.
+
+    def encode(self, values: torch.Tensor, seed: int) -> tuple[torch.Tensor] | None:
+        stored = self.store(values, seed)
+        return None if stored is None else (stored.packed,)
+
+    def decode(
+        self, payload: tuple[torch.Tensor], shape: Sequence[int], dtype: torch.dtype
+    ) -> torch.Tensor:
+        packed = payload[0]
+        return Stored(self, packed, shape, dtype, NATIVE.packing_for(packed)).values()
 
     def describe(self) -> str:
         """'quantize bits=4': the name and what differs from the defaults, bits always."""
@@ -83,6 +110,7 @@ class Keep(TensorCodec):
 
     name = "keep"
     fidelity = 64.0
+    exact = True
 
     def takes(self, values: torch.Tensor) -> bool:
         return True
@@ -90,18 +118,11 @@ class Keep(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
         return math.prod(shape) * dtype.itemsize
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload:
-        return (values,)
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor:
+        return values
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        return payload[0]
+    def unpack(self, stored: Stored) -> torch.Tensor:
+        return stored.packed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,9 +131,8 @@ class Quantize(TensorCodec):
 
     >>> codec = Quantize(bits=4)
     >>> values = torch.rand(1000)
-    >>> payload = codec.encode(values, seed=1)
-    >>> back = codec.decode(payload, values.shape, values.dtype)
-    >>> payload[0].numel() < 600 and bool((back - values).abs().max() < 0.04)
+    >>> stored = codec.store(values, seed=1)
+    >>> stored.held_bytes < 600 and bool((stored.values() - values).abs().max() < 0.04)
     True
     """
 
@@ -138,21 +158,15 @@ class Quantize(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
         return tensorpress._core.quantize_size(math.prod(shape), self.bits, self.group)
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
-        packing = packing_for(values, portable)
-        packed = packing.quantize_pack(values, self.bits, self.group, self.rounding, seed)
-        return None if packed is None else (packed,)
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
+        return packing.quantize_pack(values, self.bits, self.group, self.rounding, seed)
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        packing = packing_for(payload[0], portable)
-        return packing.quantize_unpack(payload[0], shape, dtype, self.bits, self.group, signs)
+    def unpack(self, stored: Stored, signs: torch.Tensor | None = None) -> torch.Tensor:
+        packed, shape, dtype = stored.packed, stored.shape, stored.dtype
+        return stored.packing.quantize_unpack(packed, shape, dtype, self.bits, self.group, signs)
+
+    def unpack_with_signs(self, stored: Stored, signs: torch.Tensor) -> torch.Tensor:
+        return self.unpack(stored, signs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +177,7 @@ class Cast(TensorCodec):
     to: str = "bf16"
 
     def __post_init__(self) -> None:
-        _one_of("to", self.to, native_packing.CAST_TYPES)
+        _one_of("to", self.to, CAST_TYPES)
 
     @property
     def itemsize(self) -> int:
@@ -180,20 +194,11 @@ class Cast(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
         return math.prod(shape) * self.itemsize
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
-        packed = packing_for(values, portable).cast_pack(values, self.to)
-        return None if packed is None else (packed,)
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
+        return packing.cast_pack(values, self.to)
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        values = packing_for(payload[0], portable).cast_unpack(payload[0], shape, dtype, self.to)
-        return _with_signs(values, signs, portable)
+    def unpack(self, stored: Stored) -> torch.Tensor:
+        return stored.packing.cast_unpack(stored.packed, stored.shape, stored.dtype, self.to)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +208,7 @@ class Mask(TensorCodec):
     name = "mask"
     fidelity = 64.0
     local = False
+    exact = True
 
     def takes(self, values: torch.Tensor) -> bool:
         return values.dtype in (*HALF_AND_SINGLE, torch.float64, torch.bool, torch.uint8)
@@ -210,19 +216,11 @@ class Mask(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
         return tensorpress._core.mask_size(math.prod(shape))
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
-        packed = packing_for(values, portable).mask_pack(values)
-        return None if packed is None else (packed,)
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
+        return packing.mask_pack(values)
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        return packing_for(payload[0], portable).mask_unpack(payload[0], shape, dtype)
+    def unpack(self, stored: Stored) -> torch.Tensor:
+        return stored.packing.mask_unpack(stored.packed, stored.shape, stored.dtype)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,21 +254,14 @@ class DctChop(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> int:
         return math.prod(self._compressor(shape).compressed_shape(shape)) * dtype.itemsize
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
         compressor = self._compressor(values.shape).to(values.device, values.dtype)
         kept = compressor(values)
-        return (kept,) if bool(torch.isfinite(kept.sum())) else None
+        return kept if bool(torch.isfinite(kept.sum())) else None
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        compressor = self._compressor(shape).to(payload[0].device, dtype)
-        return _with_signs(compressor.decompressor()(payload[0]).contiguous(), signs, portable)
+    def unpack(self, stored: Stored) -> torch.Tensor:
+        compressor = self._compressor(stored.shape).to(stored.packed.device, stored.dtype)
+        return compressor.decompressor()(stored.packed).contiguous()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,7 +286,7 @@ class ErrorBounded(TensorCodec):
     def stored_bytes(self, shape: Sequence[int], dtype: torch.dtype) -> None:
         return None
 
-    def encode(self, values: torch.Tensor, seed: int, portable: bool = False) -> Payload | None:
+    def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
         # NaN and infinities come back exactly: the bound holds for the others. There are no fill
         # values: an extreme that many share is where a function is flat.
         threads = torch.get_num_threads()
@@ -304,20 +295,13 @@ class ErrorBounded(TensorCodec):
         )
         packed = torch.empty(len(stream), dtype=torch.uint8)
         packed.numpy()[:] = memoryview(stream)
-        return (packed,)
+        return packed
 
-    def decode(
-        self,
-        payload: Payload,
-        shape: Sequence[int],
-        dtype: torch.dtype,
-        signs: torch.Tensor | None = None,
-        portable: bool = False,
-    ) -> torch.Tensor:
-        values = torch.empty(shape, dtype=dtype)
+    def unpack(self, stored: Stored) -> torch.Tensor:
+        values = torch.empty(stored.shape, dtype=stored.dtype)
         threads = torch.get_num_threads()
-        tensorpress.decompress(payload[0].numpy(), out=values, threads=threads)
-        return _with_signs(values, signs, portable)
+        tensorpress.decompress(stored.packed.numpy(), out=values, threads=threads)
+        return values
 
     def describe(self) -> str:
         extra = "".join(f" {name}={value}" for name, value in self.parameters)
@@ -347,9 +331,3 @@ CODECS: dict[str, type[TensorCodec]] = {
 def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
     if isinstance(value, bool) or value not in allowed:
         raise ValueError(f"{name}={value!r}; use one of {', '.join(map(str, allowed))}")
-
-
-def _with_signs(values: torch.Tensor, signs: torch.Tensor | None, portable: bool) -> torch.Tensor:
-    if signs is None:
-        return values
-    return packing_for(values, portable).restore_signs(values, signs)
