@@ -1,5 +1,5 @@
 // Arbitrary bytes as a file of bounds: an error that names its line, or rules that can be asked.
-#include "files/bounds_file.h"
+#include "files/rewriting/bounds_file.h"
 
 #include "inputs/must.h"
 

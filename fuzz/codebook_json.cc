@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "codecs/ceresz2/codebook.h"
-#include "files/codebook_file.h"
+#include "files/tensor/codebook_file.h"
 #include "inputs/memory_file.h"
 #include "inputs/must.h"
 #include "tensorpress/stream.h"

@@ -10,8 +10,8 @@
 #include "codecs/registry.h"
 #include "inputs/must.h"
 #include "inputs/streams.h"
-#include "stream/chunk_grid.h"
-#include "stream/format.h"
+#include "stream/chunks/chunk_grid.h"
+#include "stream/container/format.h"
 
 namespace tensorpress::fuzz {
 namespace {

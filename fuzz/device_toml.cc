@@ -1,11 +1,11 @@
 // Arbitrary bytes as a device file: an error that names its line, or a device that all models of
 // src/devices can be asked about. Whatever they answer, times and bytes are numbers.
 #include "devices/check.h"
-#include "devices/chop_sweep.h"
-#include "devices/device.h"
-#include "devices/networks.h"
-#include "devices/program_time.h"
-#include "devices/training_cost.h"
+#include "devices/description/device.h"
+#include "devices/programs/networks.h"
+#include "devices/time/chop_sweep.h"
+#include "devices/time/program_time.h"
+#include "devices/time/training_cost.h"
 #include "inputs/device_answers.h"
 
 namespace tensorpress::fuzz {

@@ -1,9 +1,9 @@
 // Arbitrary bytes as an exported program: an error that says where, or a program that every shipped
 // device is asked about.
 #include "devices/check.h"
-#include "devices/device.h"
-#include "devices/graph_file.h"
-#include "devices/program_time.h"
+#include "devices/description/device.h"
+#include "devices/programs/graph_file.h"
+#include "devices/time/program_time.h"
 #include "inputs/device_answers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "chunk_coding.h"
-#include "files/hdf5_filter_settings.h"
+#include "files/conventions/hdf5_filter_settings.h"
 #include "filter.h"
 #include "inputs/byte_taker.h"
 #include "inputs/must.h"

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "inputs/must.h"
-#include "model/device_program.h"
-#include "model/elaborate.h"
-#include "model/emit.h"
-#include "model/operator.h"
-#include "model/profile.h"
-#include "model/workload.h"
+#include "model/device/device_program.h"
+#include "model/device/workload.h"
+#include "model/emit/emit.h"
+#include "model/graph/operator.h"
+#include "model/memory/profile.h"
+#include "model/text/elaborate.h"
 
 namespace tensorpress::fuzz {
 namespace {

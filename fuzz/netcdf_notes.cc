@@ -1,6 +1,6 @@
 // Arbitrary text as the attribute "netcdf" of a stream (docs/format.md): an error, or notes that
 // say the same after they have been written and read again.
-#include "files/netcdf_notes.h"
+#include "files/conventions/netcdf_notes.h"
 #include "inputs/must.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/aligned_buffer.h"
-#include "files/npy.h"
-#include "files/tensor_files.h"
+#include "files/tensor/npy.h"
+#include "files/tensor/tensor_files.h"
 #include "inputs/memory_file.h"
 #include "inputs/must.h"
 #include "inputs/pipe_like.h"

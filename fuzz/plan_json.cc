@@ -1,10 +1,10 @@
 // Arbitrary bytes as a plan and as statistics of activations: errors that say what is wrong, or
 // PyTorch for a small model, and a search that answers.
 #include "inputs/must.h"
-#include "model/elaborate.h"
-#include "model/emit.h"
-#include "model/plan_file.h"
-#include "model/planned_file.h"
+#include "model/emit/emit.h"
+#include "model/planner/planned_file.h"
+#include "model/policy/plan_file.h"
+#include "model/text/elaborate.h"
 
 namespace tensorpress::fuzz {
 namespace {

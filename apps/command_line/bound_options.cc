@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/errors.h"
-#include "files/bounds_file.h"
+#include "files/rewriting/bounds_file.h"
 #include "usage.h"
 
 namespace tensorpress::cli {

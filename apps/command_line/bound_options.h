@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "files/variable_bounds.h"
+#include "files/rewriting/variable_bounds.h"
 #include "stream/writer.h"
 #include "verb.h"
 

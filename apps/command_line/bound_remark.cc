@@ -7,8 +7,8 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "stream/chunk_work.h"
-#include "stream/survey.h"
+#include "stream/bounds/survey.h"
+#include "stream/chunks/chunk_work.h"
 
 namespace tensorpress::cli {
 namespace {

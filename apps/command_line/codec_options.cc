@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "files/codebook_file.h"
+#include "files/tensor/codebook_file.h"
 
 namespace tensorpress::cli {
 

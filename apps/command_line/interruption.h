@@ -3,7 +3,7 @@
 // it at once.
 #pragma once
 
-#include "stream/byte_io.h"
+#include "stream/container/byte_io.h"
 #include "stream/tensor_io.h"
 
 namespace tensorpress::cli {

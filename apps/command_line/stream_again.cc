@@ -4,8 +4,8 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/parameters.h"
-#include "files/byte_files.h"
-#include "stream/history.h"
+#include "files/bytes/byte_files.h"
+#include "stream/container/history.h"
 #include "stream/stream_tensor.h"
 
 namespace tensorpress::cli {
@@ -22,17 +22,6 @@ void add_attributes(const StreamInfo& info, const stream::History& history,
   attributes.push_back({std::string(stream::kHistoryAttribute), stream::to_text(history)});
 }
 
-Result<void> count_from_first_values(const stream::History& history, const files::EarlierLoss& loss,
-                                     stream::BoundOptions& bound) {
-  if (!bound.bound || loss.from_here) return {};
-  bound.earlier_error = stream::error_of(history);
-  if (bound.earlier_error) return {};
-  return bad_argument("its values were compressed before, by ", stream::to_text(history),
-                      ", and how much they have lost is not known, so no bound against the first ",
-                      "values can be kept; let the bound count from the values as they are now: ",
-                      loss.from_here_name);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::string& path,
@@ -42,7 +31,7 @@ Result<std::unique_ptr<stream::TensorSource>> open_stream_again(const std::strin
   TRY(auto tensor, stream::StreamTensor::open(std::move(bytes), write.threads));
   const StreamInfo& info = tensor->info();
   TRY(const stream::History history, stream::history_with(info));
-  RETURN_IF_ERROR(count_from_first_values(history, loss, write.bound));
+  RETURN_IF_ERROR(files::count_from_first_values("it", history, loss, write.bound));
   add_attributes(info, history, write.attributes);
   TRY(const auto kept, bounded::parse(info.codec.parameters()));
   for (const double fill : kept.fills) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "files/earlier_loss.h"
+#include "files/rewriting/earlier_loss.h"
 #include "stream/writer.h"
 
 namespace tensorpress::cli {

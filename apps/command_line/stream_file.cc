@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
-#include "files/netcdf_file.h"
-#include "files/npy.h"
+#include "files/bytes/byte_files.h"
+#include "files/netcdf/file.h"
+#include "files/tensor/npy.h"
 #include "paths.h"
-#include "stream/format.h"
+#include "stream/container/format.h"
 
 namespace tensorpress::cli {
 namespace {

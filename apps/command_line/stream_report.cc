@@ -4,9 +4,9 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
-#include "files/netcdf_notes.h"
+#include "files/conventions/netcdf_notes.h"
 #include "paths.h"
-#include "stream/history.h"
+#include "stream/container/history.h"
 
 namespace tensorpress::cli {
 namespace {

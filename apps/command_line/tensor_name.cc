@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/errors.h"
-#include "files/netcdf_file.h"
-#include "files/raw_format.h"
+#include "files/netcdf/file.h"
+#include "files/tensor/raw_format.h"
 #include "paths.h"
 
 namespace tensorpress::cli {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/errors.h"
-#include "files/raw_format.h"
+#include "files/tensor/raw_format.h"
 #include "paths.h"
 #include "stream_file.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "verb.h"
 
 namespace tensorpress::cli {
@@ -17,7 +17,7 @@ class RawFormatOptions {
   /// error.
   Result<std::optional<files::RawFormat>> format() const;
   /// Of the file at `path`: what was said, completed by what its name says
-  /// (files/raw_format.h). Absent when the file describes itself or nothing is known.
+  /// (files/tensor/raw_format.h). Absent when the file describes itself or nothing is known.
   Result<std::optional<files::RawFormat>> format_of(const std::string& path) const;
 
  private:

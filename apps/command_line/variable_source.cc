@@ -1,8 +1,8 @@
 #include "variable_source.h"
 
 #include "base/errors.h"
-#include "files/provenance.h"
-#include "stream/history.h"
+#include "files/rewriting/provenance.h"
+#include "stream/container/history.h"
 
 namespace tensorpress::cli {
 
@@ -18,7 +18,8 @@ Result<VariableSource> open_variable(files::NetcdfFile& file, const files::Netcd
         text("a .tpz keeps no coordinates that are text or have several dimensions: ", listed);
   }
   TRY(const auto history, files::history_of(file, variable, write.threads));
-  RETURN_IF_ERROR(files::count_from_first_values(variable, history, loss, write.bound));
+  RETURN_IF_ERROR(files::count_from_first_values(text("variable '", variable.path, "'"), history,
+                                                 loss, write.bound));
   // Our own attributes tell about the file; a stream has its own way to say it.
   files::erase_own_attributes(notes.attributes);
   for (Attribute& attribute : files::to_attributes(notes)) {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "files/earlier_loss.h"
-#include "files/netcdf_file.h"
+#include "files/netcdf/file.h"
+#include "files/rewriting/earlier_loss.h"
 #include "stream/writer.h"
 
 namespace tensorpress::cli {

@@ -1,6 +1,6 @@
 #include "crew_look.h"
 
-#include "stream/chunk_work.h"
+#include "stream/chunks/chunk_work.h"
 
 namespace tensorpress::mpi {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "crew.h"
-#include "stream/resolve.h"
+#include "stream/bounds/resolve.h"
 
 namespace tensorpress::mpi {
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "crew.h"
-#include "files/byte_files.h"
-#include "files/npy.h"
-#include "files/region_runs.h"
+#include "files/bytes/byte_files.h"
+#include "files/tensor/npy.h"
+#include "files/tensor/region_runs.h"
 #include "in_step.h"
 #include "messages.h"
 #include "paths.h"

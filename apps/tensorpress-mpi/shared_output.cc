@@ -9,8 +9,8 @@
 #include <cstring>
 #include <exception>
 
-#include "files/byte_files.h"
-#include "files/file_descriptor.h"
+#include "files/bytes/byte_files.h"
+#include "files/bytes/file_descriptor.h"
 
 namespace tensorpress::mpi {
 namespace {

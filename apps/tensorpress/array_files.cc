@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/errors.h"
-#include "files/hdf5_register.h"
+#include "files/conventions/hdf5_register.h"
 #include "filter.h"
 #include "paths.h"
 

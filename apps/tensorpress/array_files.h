@@ -7,7 +7,7 @@
 
 #include "bound_options.h"
 #include "codec_options.h"
-#include "files/netcdf_file.h"
+#include "files/netcdf/file.h"
 #include "stream/writer.h"
 #include "tensor_options.h"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/errors.h"
-#include "benchmark/pack_study.h"
+#include "benchmark/studies/pack_study.h"
 #include "json_output.h"
 
 namespace tensorpress::cli {

@@ -8,11 +8,11 @@
 #include "benchmark/own_contenders.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/peers/plugin_path.h"
-#include "files/raw_format.h"
-#include "files/text_files.h"
+#include "files/bytes/text_files.h"
+#include "files/tensor/raw_format.h"
 #include "json_output.h"
 #include "messages.h"
-#include "report/contest_page.h"
+#include "report/pages/contest_page.h"
 
 namespace tensorpress::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "tensorpress/bound.h"
 #include "verb.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "benchmark/speed.h"
-#include "files/raw_format.h"
+#include "files/tensor/raw_format.h"
 #include "json_output.h"
 #include "messages.h"
 

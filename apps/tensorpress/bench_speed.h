@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 #include "verb.h"

@@ -5,15 +5,15 @@
 #include <optional>
 
 #include "base/errors.h"
-#include "benchmark/codebook_study.h"
-#include "benchmark/dense_training.h"
-#include "files/codebook_file.h"
-#include "files/text_files.h"
+#include "benchmark/studies/codebook_study.h"
+#include "files/bytes/text_files.h"
+#include "files/tensor/codebook_file.h"
 #include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
-#include "report/codebook_page.h"
+#include "report/pages/codebook_page.h"
 #include "tensor_options.h"
+#include "training/dense_training.h"
 #include "usage.h"
 #include "verb.h"
 

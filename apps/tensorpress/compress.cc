@@ -11,15 +11,15 @@
 #include "bound_options.h"
 #include "bound_remark.h"
 #include "codec_options.h"
-#include "files/byte_files.h"
-#include "files/earlier_loss.h"
-#include "files/spooled_input.h"
+#include "files/bytes/byte_files.h"
+#include "files/bytes/spooled_input.h"
+#include "files/rewriting/earlier_loss.h"
 #include "force_option.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
 #include "progress_bar.h"
-#include "stream/resolve.h"
+#include "stream/bounds/resolve.h"
 #include "stream_again.h"
 #include "stream_file.h"
 #include "stream_options.h"
@@ -103,9 +103,8 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
   auto written = stream::write_stream(codec, *job.source, sink, job.write);
-  if (!written.ok() && written.error().code == ErrorCode::bad_argument &&
-      job.write.bound.earlier_error) {
-    return about(job.name, bad_argument(written.error().message, ": --from-here"));
+  if (!written.ok() && job.write.bound.earlier_error) {
+    return about(job.name, files::with_way_out(earlier_loss(options), written.error()));
   }
   TRY(StreamInfo info, about(job.name, std::move(written)));
   RETURN_IF_ERROR(file->finish());

@@ -1,7 +1,7 @@
 #include "device_files.h"
 
 #include "base/errors.h"
-#include "files/text_files.h"
+#include "files/bytes/text_files.h"
 
 namespace tensorpress::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/device.h"
+#include "devices/description/device.h"
 
 namespace tensorpress::cli {
 

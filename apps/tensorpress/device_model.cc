@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "model/device_program.h"
-#include "model/plan_file.h"
+#include "model/device/device_program.h"
+#include "model/policy/plan_file.h"
 
 namespace tensorpress::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "devices/check.h"
-#include "model/plan.h"
+#include "model/policy/plan.h"
 #include "model_options.h"
 
 namespace tensorpress::cli {

@@ -5,13 +5,13 @@
 #include "base/errors.h"
 #include "device_files.h"
 #include "devices/check.h"
-#include "devices/chop_sweep.h"
-#include "devices/chop_time.h"
-#include "devices/ported_codec.h"
-#include "files/text_files.h"
+#include "devices/programs/ported_codec.h"
+#include "devices/time/chop_sweep.h"
+#include "devices/time/chop_time.h"
+#include "files/bytes/text_files.h"
 #include "json_output.h"
 #include "paths.h"
-#include "report/device_page.h"
+#include "report/pages/device_page.h"
 #include "usage.h"
 
 namespace tensorpress::cli {

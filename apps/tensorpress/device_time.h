@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/chop_program.h"
+#include "devices/programs/chop_program.h"
 #include "force_option.h"
 #include "verb.h"
 

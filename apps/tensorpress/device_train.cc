@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "device_files.h"
-#include "devices/networks.h"
+#include "devices/programs/networks.h"
 #include "training_report.h"
 #include "usage.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "devices/training_cost.h"
+#include "devices/time/training_cost.h"
 #include "verb.h"
 
 namespace tensorpress::cli {

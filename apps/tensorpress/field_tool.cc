@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
-#include "files/temporary_file.h"
+#include "files/bytes/byte_files.h"
+#include "files/bytes/temporary_file.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"
+#include "stream/bounds/resolve.h"
 #include "stream/reader.h"
-#include "stream/resolve.h"
 #include "stream/writer.h"
 #include "stream_file.h"
 #include "stream_report.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "force_option.h"
 #include "tensorpress/bound.h"
 #include "verb.h"

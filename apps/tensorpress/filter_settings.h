@@ -6,7 +6,7 @@
 
 #include "bound_options.h"
 #include "codec_options.h"
-#include "files/hdf5_filter_settings.h"
+#include "files/conventions/hdf5_filter_settings.h"
 #include "json_output.h"
 
 namespace tensorpress::cli {

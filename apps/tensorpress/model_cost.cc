@@ -4,8 +4,8 @@
 
 #include "base/errors.h"
 #include "device_files.h"
-#include "model/plan_file.h"
-#include "model/workload.h"
+#include "model/device/workload.h"
+#include "model/policy/plan_file.h"
 #include "model_options.h"
 #include "training_report.h"
 

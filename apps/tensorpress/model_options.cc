@@ -8,7 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "model/elaborate.h"
+#include "model/text/elaborate.h"
 
 namespace tensorpress::cli {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/step_memory.h"
+#include "model/memory/step_memory.h"
 #include "verb.h"
 
 namespace tensorpress::cli {

@@ -6,10 +6,10 @@
 
 #include "base/errors.h"
 #include "device_files.h"
-#include "files/text_files.h"
+#include "files/bytes/text_files.h"
 #include "force_option.h"
 #include "json_output.h"
-#include "model/planned_file.h"
+#include "model/planner/planned_file.h"
 #include "model_options.h"
 #include "paths.h"
 

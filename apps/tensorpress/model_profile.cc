@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "files/text_files.h"
+#include "files/bytes/text_files.h"
 #include "force_option.h"
 #include "json_output.h"
-#include "model/plan_file.h"
-#include "model/planned_file.h"
-#include "model/profile.h"
+#include "model/memory/profile.h"
+#include "model/planner/planned_file.h"
+#include "model/policy/plan_file.h"
 #include "model_options.h"
 #include "paths.h"
 

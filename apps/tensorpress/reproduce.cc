@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "benchmark/table4.h"
+#include "benchmark/studies/table4.h"
 #include "device_files.h"
-#include "files/text_files.h"
+#include "files/bytes/text_files.h"
 #include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
-#include "report/reproduction.h"
-#include "report/reproduction_page.h"
+#include "reproduction/page.h"
+#include "reproduction/reproduction.h"
 #include "tensor_options.h"
 #include "usage.h"
 #include "verb.h"

@@ -2,7 +2,7 @@
 // speed-up over one device without compression.
 #pragma once
 
-#include "devices/training_cost.h"
+#include "devices/time/training_cost.h"
 #include "json_output.h"
 
 namespace tensorpress::cli {

@@ -6,7 +6,7 @@
 
 #include "array_files.h"
 #include "base/errors.h"
-#include "files/byte_files.h"
+#include "files/bytes/byte_files.h"
 #include "interruption.h"
 #include "messages.h"
 #include "metrics/stream_comparison.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "json_output.h"
 
 namespace tensorpress::cli {

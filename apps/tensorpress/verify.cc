@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "batch.h"
-#include "files/netcdf_file.h"
+#include "files/netcdf/file.h"
 #include "interruption.h"
 #include "messages.h"
 #include "paths.h"

@@ -3,7 +3,7 @@
 
 #include "base/errors.h"
 #include "json_output.h"
-#include "report/wafer_pictures.h"
+#include "report/pages/wafer_pictures.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {

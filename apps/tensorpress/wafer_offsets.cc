@@ -4,7 +4,7 @@
 #include "base/errors.h"
 #include "json_output.h"
 #include "tensor_options.h"
-#include "wafer/programs/offsets.h"
+#include "wafer/programs/offsets/offsets.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "base/errors.h"
-#include "files/byte_files.h"
-#include "files/text_files.h"
+#include "files/bytes/byte_files.h"
+#include "files/bytes/text_files.h"
 
 namespace tensorpress::cli {
 

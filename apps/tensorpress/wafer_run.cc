@@ -4,10 +4,10 @@
 
 #include "base/errors.h"
 #include "bound_options.h"
-#include "files/tensor_files.h"
+#include "files/tensor/tensor_files.h"
 #include "json_output.h"
 #include "messages.h"
-#include "report/wafer_text.h"
+#include "report/pages/wafer_text.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {

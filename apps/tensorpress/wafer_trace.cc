@@ -7,10 +7,10 @@
 #include "force_option.h"
 #include "json_output.h"
 #include "paths.h"
-#include "report/wafer_pictures.h"
+#include "report/pages/wafer_pictures.h"
 #include "usage.h"
-#include "wafer/programs/offsets.h"
-#include "wafer/programs/small_programs.h"
+#include "wafer/programs/collectives/small_programs.h"
+#include "wafer/programs/offsets/offsets.h"
 #include "wafer_field_options.h"
 
 namespace tensorpress::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "batch.h"
-#include "files/rewrite.h"
+#include "files/rewriting/rewrite.h"
 
 namespace tensorpress::cli {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "files/hdf5_filter_settings.h"
+#include "files/conventions/hdf5_filter_settings.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::hdf5 {

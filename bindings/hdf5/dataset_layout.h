@@ -2,7 +2,7 @@
 // HDF5 library that creates it.
 #pragma once
 
-#include "files/hdf5_filter_settings.h"
+#include "files/conventions/hdf5_filter_settings.h"
 #include "host.h"
 
 namespace tensorpress::hdf5 {

@@ -1,6 +1,6 @@
 // The part of HDF5's binary interface that a filter meets, in our own words: nothing of HDF5 is
 // needed to build the plugin, and nothing of it is linked. It has been the same since HDF5 1.10,
-// where identifiers became 64 bits wide. tests/unit/hdf5_abi_test.cc compares it with HDF5's
+// where identifiers became 64 bits wide. tests/unit/hdf5/abi_test.cc compares it with HDF5's
 // headers.
 #pragma once
 

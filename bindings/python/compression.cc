@@ -13,7 +13,7 @@
 #include "huge_pages.h"
 #include "interruption.h"
 #include "likely_fill_details.h"
-#include "stream/history.h"
+#include "stream/container/history.h"
 #include "tensorpress/stream.h"
 
 #ifdef Py_LIMITED_API

@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "errors.h"
-#include "files/hdf5_filter_settings.h"
+#include "files/conventions/hdf5_filter_settings.h"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;

@@ -6,10 +6,10 @@
 #include "base/errors.h"
 #include "errors.h"
 #include "interruption.h"
-#include "stream/likely_fill.h"
+#include "stream/bounds/likely_fill.h"
+#include "stream/bounds/resolve.h"
 #include "stream/memory_io.h"
 #include "stream/plan.h"
-#include "stream/resolve.h"
 
 namespace nb = nanobind;
 

@@ -12,7 +12,7 @@
 #include "base/errors.h"
 #include "errors.h"
 #include "huge_pages.h"
-#include "stream/chunk_work.h"
+#include "stream/chunks/chunk_work.h"
 #include "tensorpress/pack.h"
 
 namespace nb = nanobind;

@@ -9,11 +9,11 @@
 
 #include "arrays.h"
 #include "errors.h"
-#include "files/byte_files.h"
+#include "files/bytes/byte_files.h"
 #include "interruption.h"
 #include "metrics/stream_comparison.h"
 #include "metrics/verdict.h"
-#include "stream/history.h"
+#include "stream/container/history.h"
 #include "stream/memory_io.h"
 #include "stream/reader.h"
 

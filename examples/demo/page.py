@@ -1,7 +1,7 @@
 """The page: one HTML file with its style, plots and pictures inside, and nothing fetched from
 anywhere.
 
-It has the style sheet of the program's own pages (src/report/page.css). Functions that take `html`
+It has the style sheet of the program's own pages (src/report/drawing/page.css). Functions that take `html`
 take finished markup; everything else is text and is escaped.
 """
 
@@ -12,7 +12,7 @@ import pathlib
 import re
 from collections.abc import Iterable, Sequence
 
-STYLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "report" / "page.css"
+STYLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "report" / "drawing" / "page.css"
 
 
 def text(words: object) -> str:

@@ -1,6 +1,6 @@
 """Planes of numbers as PNG pictures inside the page.
 
-The colours are those of the program's pages (src/report/color_map.cc): one map from low to high,
+The colours are those of the program's pages (src/report/drawing/color_map.cc): one map from low to high,
 one with white in the middle for differences, grey for photographs. What is not a number is grey.
 """
 

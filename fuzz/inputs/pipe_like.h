@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "stream/byte_io.h"
+#include "stream/container/byte_io.h"
 
 namespace tensorpress::fuzz {
 

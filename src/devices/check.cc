@@ -7,7 +7,7 @@
 
 #include "base/errors.h"
 #include "base/near_names.h"
-#include "devices/operator_groups.h"
+#include "devices/description/operator_groups.h"
 
 namespace tensorpress::devices {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "devices/chop_program.h"
-#include "devices/device.h"
-#include "devices/gcn_program.h"
-#include "devices/program.h"
+#include "devices/description/device.h"
+#include "devices/programs/chop_program.h"
+#include "devices/programs/gcn_program.h"
+#include "devices/programs/program.h"
 
 namespace tensorpress::devices {
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "codecs/bounded/parameters.h"
-#include "stream/history.h"
+#include "stream/container/history.h"
 
 namespace tensorpress::metrics {
 namespace {

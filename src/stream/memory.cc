@@ -7,12 +7,12 @@
 
 #include "base/aligned_buffer.h"
 #include "base/errors.h"
-#include "stream/chunk_decoder.h"
-#include "stream/chunk_work.h"
+#include "stream/bounds/resolve.h"
+#include "stream/chunks/chunk_decoder.h"
+#include "stream/chunks/chunk_work.h"
 #include "stream/memory_io.h"
 #include "stream/plan.h"
 #include "stream/reader.h"
-#include "stream/resolve.h"
 #include "stream/writer.h"
 #include "tensorpress/stream.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "stream/byte_io.h"
+#include "stream/container/byte_io.h"
 #include "stream/tensor_io.h"
 
 namespace tensorpress::stream {

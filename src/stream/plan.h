@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "codecs/chunk_codec.h"
-#include "stream/chunk_grid.h"
-#include "stream/format.h"
+#include "stream/chunks/chunk_grid.h"
+#include "stream/container/format.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::stream {

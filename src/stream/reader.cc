@@ -6,10 +6,10 @@
 #include "base/errors.h"
 #include "base/region.h"
 #include "base/text.h"
-#include "stream/chunk_flow.h"
-#include "stream/chunk_work.h"
-#include "stream/find_chunks.h"
-#include "stream/section_reader.h"
+#include "stream/chunks/chunk_flow.h"
+#include "stream/chunks/chunk_work.h"
+#include "stream/chunks/section_reader.h"
+#include "stream/container/find_chunks.h"
 
 namespace tensorpress::stream {
 

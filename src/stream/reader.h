@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codecs/chunk_codec.h"
-#include "stream/byte_io.h"
-#include "stream/chunk_grid.h"
+#include "stream/chunks/chunk_grid.h"
+#include "stream/container/byte_io.h"
 #include "stream/tensor_io.h"
 #include "stream/writer.h"
 #include "tensorpress/stream.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "stream/chunk_flow.h"
+#include "stream/chunks/chunk_flow.h"
+#include "stream/chunks/section_reader.h"
 #include "stream/reader.h"
-#include "stream/section_reader.h"
 
 namespace tensorpress::stream {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "stream/byte_io.h"
+#include "stream/container/byte_io.h"
 #include "stream/reader.h"
 #include "stream/tensor_io.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "stream/chunk_decoder.h"
-#include "stream/chunk_work.h"
+#include "stream/bounds/resolve.h"
+#include "stream/chunks/chunk_decoder.h"
+#include "stream/chunks/chunk_work.h"
+#include "stream/chunks/section_compressor.h"
 #include "stream/plan.h"
-#include "stream/resolve.h"
-#include "stream/section_compressor.h"
 
 namespace tensorpress::stream {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "stream/byte_io.h"
+#include "stream/container/byte_io.h"
 #include "stream/tensor_io.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/parallel.h"

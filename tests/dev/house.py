@@ -49,7 +49,7 @@ class House:
         self.folder = folder
         self.log = folder / "calls"
         (folder / "tools").mkdir()
-        for name in ("dev", "CMakePresets.json", "requirements"):
+        for name in ("dev", "HACKING.md", "CMakePresets.json", "requirements"):
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
         self.tool("dpkg-query", DPKG_QUERY)

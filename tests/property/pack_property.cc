@@ -8,7 +8,7 @@
 #include "metrics/metrics.h"
 #include "property/with_isa.h"
 #include "tensorpress/stream.h"
-#include "unit/pack_samples.h"
+#include "unit/codecs/pack_samples.h"
 
 namespace tensorpress {
 namespace {

@@ -35,7 +35,7 @@ Gradients = Mapping[str, torch.Tensor]
 
 
 def _storing(codec: Quantize) -> str:
-    """What plans of the model compiler call it (src/model/plan.cc)."""
+    """What plans of the model compiler call it (src/model/policy/plan.cc)."""
     bits = f"{codec.bits} bit" + ("s" if codec.bits > 1 else "")
     return f"quantize {bits}" + (" stochastic" if codec.rounding == "stochastic" else "")
 

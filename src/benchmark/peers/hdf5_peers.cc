@@ -9,7 +9,7 @@
 #include "benchmark/peers/filter_options.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/stopwatch.h"
-#include "files/hdf5_library.h"
+#include "files/hdf5/library.h"
 
 namespace tensorpress::benchmark {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/errors.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/stopwatch.h"
-#include "files/shared_library.h"
+#include "files/bytes/shared_library.h"
 
 namespace tensorpress::benchmark {
 namespace {

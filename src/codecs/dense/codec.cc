@@ -6,9 +6,9 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
-#include "codecs/dense/interpolation.h"
-#include "codecs/dense/lorenzo.h"
-#include "codecs/dense/lorenzo_plan.h"
+#include "codecs/dense/interpolation/interpolation.h"
+#include "codecs/dense/lorenzo/lorenzo.h"
+#include "codecs/dense/lorenzo/plan.h"
 
 namespace tensorpress::dense {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

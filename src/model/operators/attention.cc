@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

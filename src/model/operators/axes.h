@@ -1,7 +1,7 @@
 // Axes that count from the front or from the end, and shapes that fit together by repeating.
 #pragma once
 
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 

@@ -11,8 +11,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/normalizing.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -1,7 +1,7 @@
 // cat([a, b], axis): tensors side by side. The gradients are parts of the gradient; nothing is
 // stored. For a convolution that runs over slices of the batch it is put together slice by slice.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

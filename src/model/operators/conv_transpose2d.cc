@@ -1,10 +1,10 @@
 // conv_transpose2d(x, channels, kernel, stride = 1, padding = 0, output_padding = 0, groups = 1,
 // dilation = 1, bias = true). Backward reads x for the weight's gradient; it may be lossy.
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/batch_slices.h"
 #include "model/operators/convolutions.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

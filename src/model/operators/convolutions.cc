@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "model/lowering/site.h"
 #include "model/operators/batch_slices.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

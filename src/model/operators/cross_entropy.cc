@@ -1,9 +1,9 @@
 // cross_entropy(logits, labels): the mean of -log softmax at the labels. Backward reads the
 // logarithms of the probabilities, which are small and kept exactly.
 #include "base/errors.h"
-#include "model/packing.h"
-#include "model/plan.h"
-#include "model/site.h"
+#include "model/lowering/packing.h"
+#include "model/lowering/site.h"
+#include "model/policy/plan.h"
 
 namespace tensorpress::model {
 namespace {

@@ -3,7 +3,7 @@
 //   dp = -g (2 t - I / U) / U,
 // reads the target and two numbers, nothing of p.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -3,7 +3,7 @@
 // others 2018). Backward reads the output and the numbers:
 //   dx = y (g - sum of g y over the rows with the same number).
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

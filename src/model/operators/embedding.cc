@@ -1,6 +1,6 @@
 // embedding(ids, count, features): rows of a table. Backward reads the ids.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

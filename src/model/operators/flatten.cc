@@ -1,6 +1,6 @@
 // flatten(x, from = 1): the dimensions from `from` on become one. A view: nothing is stored.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -3,7 +3,7 @@
 // stored input: where the bit is set it is that input, which is not cut again (that would make a
 // lossy copy biased); elsewhere it is the end of the range that is nearer.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

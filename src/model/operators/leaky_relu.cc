@@ -2,7 +2,7 @@
 // not negative the output has the signs of the input, so that backward reads one bit an element,
 // exactly, and the output is rebuilt from a stored input and these bits.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -2,8 +2,8 @@
 // Backward reads x for the weight's gradient; an error of x stays in that gradient, so it may be
 // lossy.
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

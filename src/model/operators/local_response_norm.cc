@@ -4,8 +4,8 @@
 //   dx = g / d^beta - 2 alpha beta / size * x * (sum over the neighbours whose window holds x of g
 //   x / d^(beta + 1)).
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

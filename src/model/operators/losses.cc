@@ -2,7 +2,7 @@
 // logarithms of probabilities and labels. All are means, and all keep their small arguments
 // exactly.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

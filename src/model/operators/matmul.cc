@@ -1,7 +1,7 @@
 // matmul(a, b) of matrices, or of batches of them; b may be transposed: matmul(a, b, transposed =
 // true). Backward reads both; each enters the other's gradient linearly.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

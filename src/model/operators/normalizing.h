@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/operator.h"
+#include "model/graph/operator.h"
 
 namespace tensorpress::model {
 

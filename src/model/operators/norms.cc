@@ -2,8 +2,8 @@
 // store its normalized values instead of x, and its output is rebuilt from them; the deviations are
 // kept.
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/normalizing.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

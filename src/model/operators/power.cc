@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/errors.h"
-#include "model/operator.h"
+#include "model/graph/operator.h"
 
 namespace tensorpress::model {
 

@@ -2,7 +2,7 @@
 // input where that bit is set, so it is rebuilt from a stored input without storing anything else.
 // The rebuilt values are not clamped at zero: clamping a lossy copy would make it biased.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -2,8 +2,8 @@
 // repeated, and the gradients are moved back or summed; nothing is stored. What is larger than x is
 // made again from x where backward reads it.
 #include "base/errors.h"
+#include "model/lowering/site.h"
 #include "model/operators/windows.h"
-#include "model/site.h"
 
 namespace tensorpress::model {
 namespace {

@@ -1,6 +1,6 @@
 // softmax(x, axis = -1) and log_softmax(x, axis = -1). Backward reads the output.
 #include "base/errors.h"
-#include "model/site.h"
+#include "model/lowering/site.h"
 
 namespace tensorpress::model {
 namespace {

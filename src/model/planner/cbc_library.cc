@@ -1,7 +1,7 @@
 #include "model/planner/cbc_library.h"
 
 #include "base/errors.h"
-#include "files/shared_library.h"
+#include "files/bytes/shared_library.h"
 
 namespace tensorpress::model::planner {
 

@@ -1,6 +1,6 @@
 // Words that come in over the edge or leave by it, moved at once where their links are theirs
 // alone. What a train does is written down here in closed form; that it is what the wavelets would
-// have done one by one is what tests/unit/wafer_sameness_test.cc shows.
+// have done one by one is what tests/unit/wafer/sameness_test.cc shows.
 #include <algorithm>
 
 #include "base/text.h"

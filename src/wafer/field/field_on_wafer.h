@@ -9,7 +9,7 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "stream/writer.h"
-#include "wafer/programs/mesh_codec.h"
+#include "wafer/programs/coding/mesh_codec.h"
 
 namespace tensorpress::wafer {
 

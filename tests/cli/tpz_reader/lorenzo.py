@@ -9,7 +9,7 @@ import numpy as np
 from .fields import CODECS, Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-TABLES = CODECS / "dense" / "lorenzo_tables.cc"
+TABLES = CODECS / "dense" / "lorenzo" / "tables.cc"
 CONTEXTS, CLASSES, NO_CONTEXT = 42, 101, 41
 
 

@@ -1,7 +1,7 @@
 """A module's real program as graph.json, for `tensorpress device check GRAPH.json`.
 
 torch.export says which operators run on which shapes; an accelerator's compiler sees the same.
-src/devices/graph_file.h has the form of the file.
+src/devices/programs/graph_file.h has the form of the file.
 """
 
 from __future__ import annotations

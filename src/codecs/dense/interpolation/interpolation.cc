@@ -1,0 +1,316 @@
+// A chunk:
+//   u8      axes z y x (bits 0-2), cubic (3), weights (4-5), average (6), tighten (7)
+//   u8      keep_zeros (0), feedback (1), outliers (2), raise (3), log2 of rANS vectors (4-5),
+//           limit of levels (6-7)
+//   u8      shrink (bits 0-6), zeros (7)
+//   u8      raise, if bit 3; 5 i8 feedback, if bit 1
+//   bits    table map (map.cc)
+//   varints coarsest level: zigzagged differences, in steps
+//   varint  count of outliers if bit 2, then for each the distance from the last (varint) and value
+//   varint  count of runs of zeros if bit 7, then for each the distance from the last one's end and
+//           the length (varints)
+//   bytes   rANS states and words (kernels/rans/rans.h), if there is anything but the coarsest
+//   level
+#include "codecs/dense/interpolation/interpolation.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "codecs/dense/interpolation/forward.h"
+
+namespace tensorpress::dense {
+namespace {
+
+std::size_t vectors_for(std::size_t groups) {
+  return groups < 512 ? 1 : groups < 4096 ? 2 : 4;
+}
+
+void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
+                std::vector<std::byte>& bytes) {
+  const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };
+  const bool feedback = mode.has_feedback();
+  bytes.push_back(static_cast<std::byte>(
+      bit(mode.along[0], 0) | bit(mode.along[1], 1) | bit(mode.along[2], 2) | bit(mode.cubic, 3) |
+      unsigned{mode.weights} << 4 | bit(mode.average, 6) | bit(mode.tighten, 7)));
+  bytes.push_back(static_cast<std::byte>(
+      bit(mode.keep_zeros, 0) | bit(feedback, 1) | bit(outliers, 2) | bit(mode.raise != 0, 3) |
+      static_cast<unsigned>(vectors / 2) << 4 | unsigned{mode.level_limit} << 6));
+  bytes.push_back(static_cast<std::byte>(mode.shrink | bit(zeros, 7)));
+  if (mode.raise != 0) bytes.push_back(static_cast<std::byte>(mode.raise));
+  if (feedback) {
+    for (const std::int8_t f : mode.feedback) bytes.push_back(static_cast<std::byte>(f));
+  }
+}
+
+struct ReadMode {
+  InterpolationMode mode;
+  bool outliers = false;
+  bool zeros = false;
+  std::size_t vectors = 1;
+};
+Result<ReadMode> read_mode(ByteReader& reader) {
+  ReadMode result;
+  InterpolationMode& mode = result.mode;
+  TRY(const auto first, reader.read<std::uint8_t>());
+  TRY(const auto second, reader.read<std::uint8_t>());
+  TRY(const auto third, reader.read<std::uint8_t>());
+  mode.shrink = third & 127;
+  result.zeros = third >= 128;
+  for (std::size_t axis = 0; axis < 3; ++axis) mode.along[axis] = ((first >> axis) & 1) != 0;
+  mode.cubic = (first & 8) != 0;
+  mode.weights = (first >> 4) & 3;
+  mode.average = (first & 64) != 0;
+  mode.tighten = (first & 128) != 0;
+  mode.keep_zeros = (second & 1) != 0;
+  result.outliers = (second & 4) != 0;
+  result.vectors = std::size_t{1} << ((second >> 4) & 3);
+  mode.level_limit = second >> 6;
+  if (result.vectors > kernels::kRansMaxVectors || mode.weights >= kWeightSets) {
+    return corrupt("an interpolated chunk has mode ", first, " ", second);
+  }
+  if ((second & 8) != 0) {
+    TRY(mode.raise, reader.read<std::uint8_t>());
+  }
+  if ((second & 2) != 0) {
+    for (std::int8_t& f : mode.feedback) {
+      TRY(const auto byte, reader.read<std::uint8_t>());
+      f = static_cast<std::int8_t>(byte);
+    }
+  }
+  return result;
+}
+
+// Axes of one element cannot be interpolated; of the others at least one must be.
+bool valid_axes(const std::array<bool, 3>& along, const Extents& extents) {
+  bool any = false, any_long = false;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (along[axis] && extents[axis] == 1) return false;
+    any = any || along[axis];
+    any_long = any_long || extents[axis] > 1;
+  }
+  return any == any_long;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
+                                                const InterpolationMode& mode,
+                                                std::span<std::byte> output,
+                                                ChunkWorkspace& workspace) {
+  const Folding folding = fold(field.shape);
+  if (!valid_axes(mode.along, folding.extents)) return std::nullopt;
+  const std::size_t count = field.values.size();
+  Forward<T> forward(workspace);
+  const auto values = prepare_values(field, folding, workspace);
+  if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
+
+  // Tables.
+  ResidualHistogram histogram;
+  std::array<std::size_t, kRowGroups> group_sizes{};
+  for (const RowSpan& span : forward.spans()) group_sizes[span.group] += span.count;
+  std::array<std::size_t, kRowGroups> period{};
+  for (std::size_t g = 0; g < kRowGroups; ++g) {
+    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
+    histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
+  }
+  std::size_t offset = 0;
+  for (const RowSpan& span : forward.spans()) {
+    // Pieces of 16, a different place in each row.
+    const std::size_t step = 16 * period[span.group];
+    offset = (offset + 48) % step;
+    for (std::size_t i = offset / 16 * 16; i < span.count; i += step) {
+      histogram.add(span.group, forward.classes().data() + span.start + i,
+                    forward.residuals().data() + span.start + i,
+                    std::min<std::size_t>(16, span.count - i));
+    }
+  }
+  const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
+  const std::size_t vectors = vectors_for(groups);
+  std::vector<std::byte> header;
+  const bool list_zeros = field.has_zeros && !mode.keep_zeros;
+  write_mode(mode, !forward.outliers().empty(), list_zeros, vectors, header);
+  const ResidualTables& tables = residual_tables();
+  const ChosenMap chosen = choose_map(histogram, tables, &header);
+  header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
+  if (!forward.outliers().empty()) {
+    std::sort(forward.outliers().begin(), forward.outliers().end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+    append_varint(header, forward.outliers().size());
+    std::uint64_t last = 0;
+    for (const auto& outlier : forward.outliers()) {
+      append_varint(header, outlier.position - last);
+      last = outlier.position;
+      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      header.resize(header.size() + sizeof(T));
+      store_le(header.data() + header.size() - sizeof(T), std::bit_cast<Bits>(outlier.value));
+    }
+  }
+  if (list_zeros) append_zeros(zero_runs(values), header);
+  if (header.size() > output.size()) return std::nullopt;
+  std::copy(header.begin(), header.end(), output.begin());
+  if (groups == 0) return header.size();
+
+  const auto& kernels = kernels::interpolation_kernels<T>(workspace.isa);
+  for (const RowSpan& span : forward.spans()) {
+    std::uint8_t* const classes = forward.classes().data() + span.start;
+    kernels.translate(chosen.map.ids[span.group].data(), classes, span.count);
+    std::fill(classes + span.count, classes + padded_count(span.count), std::uint8_t{0});
+  }
+  const std::span<std::byte> room = output.subspan(header.size());
+  const auto coded = workspace.buffers[buffer::kCoded].reserve(
+      room.size() + kernels::RansEncoder::kSlackBytes + 64);
+  kernels::RansEncoder encoder;
+  encoder.start(coded, vectors, groups);
+  kernels::rans_kernels(workspace.isa)
+      .encode_values(encoder, tables.rans(), forward.classes().data(), groups,
+                     forward.residuals().data());
+  const auto words = encoder.finish();
+  if (!words || words->size() > room.size()) return std::nullopt;
+  std::copy(words->begin(), words->end(), room.begin());
+  return header.size() + words->size();
+}
+
+namespace {
+
+template <class T>
+Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T* to) {
+  const Extents& extent = lattice.extent[lattice.levels];
+  const std::size_t count = lattice.count(lattice.levels);
+  if (reader.remaining() < count) {
+    return truncated("an interpolated chunk ends within its ", count, " coarsest values");
+  }
+  std::vector<std::int64_t> steps(count);
+  std::int64_t* at = steps.data();
+  for (std::size_t z = 0; z < extent[0]; ++z) {
+    for (std::size_t y = 0; y < extent[1]; ++y) {
+      for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++to) {
+        TRY(const auto zigzag, reader.read_varint());
+        const std::uint64_t delta = (zigzag >> 1) ^ (0 - (zigzag & 1));
+        *at = static_cast<std::int64_t>(
+            static_cast<std::uint64_t>(predict_anchor(at, extent, z, y, x)) + delta);
+        *to = anchor_value(*at, step);
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) {
+  TRY(const auto count, reader.read_varint());
+  if (count > reader.remaining() / 2) {
+    return truncated("an interpolated chunk ends within its ", count, " runs of zeros");
+  }
+  std::vector<ZeroRun> runs;
+  runs.reserve(count);
+  std::uint64_t end = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    TRY(const auto distance, reader.read_varint());
+    TRY(const auto length, reader.read_varint());
+    if (distance > values - end || length > values - end - distance) {
+      return corrupt("an interpolated chunk has zeros behind its end");
+    }
+    runs.push_back({end + distance, length});
+    end += distance + length;
+  }
+  return runs;
+}
+
+template <class T>
+Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t values) {
+  TRY(const auto count, reader.read_varint());
+  if (count > reader.remaining() / (1 + sizeof(T))) {
+    return truncated("an interpolated chunk ends within its ", count, " outliers");
+  }
+  std::vector<Outlier<T>> outliers;
+  outliers.reserve(count);
+  std::uint64_t position = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    TRY(const auto distance, reader.read_varint());
+    if (distance >= values - position) {
+      return corrupt("an interpolated chunk has an outlier behind its end");
+    }
+    position += distance;
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    TRY(const auto bits, reader.read<Bits>());
+    outliers.push_back({position, std::bit_cast<T>(bits)});
+  }
+  return outliers;
+}
+
+}  // namespace
+
+template <class T>
+Result<void> decode_interpolation(std::span<const std::byte> input, const Shape& shape,
+                                  double bound, std::span<T> output, ChunkWorkspace& workspace) {
+  const Folding folding = fold(shape);
+  ByteReader reader(input);
+  TRY(const auto read, read_mode(reader));
+  const InterpolationMode& mode = read.mode;
+  if (!valid_axes(mode.along, folding.extents)) {
+    return corrupt("an interpolated chunk names axes that ", shape.to_string(), " does not have");
+  }
+  TRY(const auto map, read_map(reader));
+  const Lattice lattice(folding.extents, mode);
+  const ModelSet<T> models(mode, bound, lattice);
+  auto& buffers = workspace.buffers;
+  PassBuffers<T> passes(
+      buffers[buffer::kPasses].reserve_as<T>(PassBuffers<T>::elements_needed(lattice)), lattice);
+  T* const target = folding.components == 1
+                        ? output.data()
+                        : buffers[buffer::kValues].reserve_as<T>(output.size()).data();
+  T* coarse = lattice.levels == 0 ? target : passes.level[lattice.levels];
+  RETURN_IF_ERROR(read_anchors(reader, lattice, models.anchor_step(lattice), coarse));
+  std::vector<Outlier<T>> outliers;
+  if (read.outliers) {
+    TRY(outliers, read_outliers<T>(reader, output.size()));
+  }
+  std::vector<ZeroRun> zeros;
+  if (read.zeros) {
+    TRY(zeros, read_zeros(reader, output.size()));
+  }
+  if (lattice.levels > 0) {
+    TRY(const auto words, reader.take(reader.remaining()));
+    kernels::RansDecoder rans;
+    if (!rans.start(words, read.vectors)) {
+      return truncated("an interpolated chunk ends within its coder's states");
+    }
+    const std::size_t row = folding.extents[2] + 4 * kernels::kRowSlack;
+    RowDecoder<T> decoder(models, kernels::interpolation_kernels<T>(workspace.isa), map, rans,
+                          kernels::rans_kernels(workspace.isa).decode_values,
+                          {buffers[buffer::kRow].reserve_as<T>(row),
+                           buffers[buffer::kClasses].reserve_as<std::uint8_t>(row),
+                           buffers[buffer::kResiduals].reserve_as<std::int32_t>(row)});
+    for (int level = lattice.levels; level >= 1; --level) {
+      T* const fine = level > 1 ? passes.level[level - 1] : target;
+      const T* const end = fine + lattice.count(level - 1) + (level > 1 ? 64 : 0);
+      LevelPasses<T, RowDecoder<T>> level_passes(lattice, level, mode, passes, fine, end, decoder);
+      if (!level_passes.run(coarse)) {
+        return truncated("an interpolated chunk ends within its residuals");
+      }
+      coarse = fine;
+    }
+    if (!rans.finished()) return corrupt("an interpolated chunk does not end where it should");
+  } else if (reader.remaining() != 0) {
+    return corrupt("an interpolated chunk has ", reader.remaining(), " bytes too many");
+  }
+  for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
+  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, static_cast<T>(0));
+  if (folding.components > 1) {
+    transpose(target, folding.components, output.size() / folding.components, output.data());
+  }
+  return {};
+}
+
+template std::optional<std::size_t> encode_interpolation(const bounded::Field<float>&, double,
+                                                         const InterpolationMode&,
+                                                         std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_interpolation(const bounded::Field<double>&, double,
+                                                         const InterpolationMode&,
+                                                         std::span<std::byte>, ChunkWorkspace&);
+template Result<void> decode_interpolation(std::span<const std::byte>, const Shape&, double,
+                                           std::span<float>, ChunkWorkspace&);
+template Result<void> decode_interpolation(std::span<const std::byte>, const Shape&, double,
+                                           std::span<double>, ChunkWorkspace&);
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,42 @@
+// Codec `dense`, second predictor: values are interpolated from reconstructed ones, coarse to fine,
+// and residuals coded with tables that the decoder picks itself (docs/adr/0006).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "codecs/bounded/field_coder.h"
+#include "codecs/dense/interpolation/mode.h"
+
+namespace tensorpress::dense {
+
+/// What a chunk would take, from samples, and how to interpolate it.
+struct InterpolationEstimate {
+  double bits_per_value = 0;
+  InterpolationMode mode;
+};
+template <class T>
+InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
+                                             ChunkWorkspace& workspace);
+
+/// As bounded::FieldCoder::encode and decode; nothing when `mode` names an axis that the folded
+/// shape does not have.
+template <class T>
+std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
+                                                const InterpolationMode& mode,
+                                                std::span<std::byte> output,
+                                                ChunkWorkspace& workspace);
+/// The same with the mode that estimate_interpolation chooses.
+template <class T>
+std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
+                                                std::span<std::byte> output,
+                                                ChunkWorkspace& workspace) {
+  const InterpolationMode mode = estimate_interpolation(field, bound, workspace).mode;
+  return encode_interpolation(field, bound, mode, output, workspace);
+}
+template <class T>
+Result<void> decode_interpolation(std::span<const std::byte> input, const Shape& shape,
+                                  double bound, std::span<T> output, ChunkWorkspace& workspace);
+
+}  // namespace tensorpress::dense

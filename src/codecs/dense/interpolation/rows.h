@@ -1,0 +1,190 @@
+// What the encoder and the decoder do with each row of the passes, and with the coarsest level.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "codecs/dense/interpolation/map.h"
+#include "codecs/dense/interpolation/passes.h"
+#include "kernels/rans/rans.h"
+
+namespace tensorpress::dense {
+
+/// The models of all levels and groups of a chunk.
+template <class T>
+class ModelSet {
+ public:
+  ModelSet(const InterpolationMode& mode, double bound, const Lattice& lattice) {
+    const bool planes = lattice.extent[0][0] > 1;
+    for (int level = 1; level <= Lattice::kMaxLevels + 1; ++level) {
+      for (std::size_t group = 0; group < kRowGroups; ++group) {
+        models_[level][group] = model_of<T>(mode, bound, level, group, planes);
+      }
+    }
+  }
+  const kernels::InterpolationModel<T>& of(int level, std::size_t group) const {
+    return models_[level][group];
+  }
+  /// Of the coarsest level.
+  T anchor_step(const Lattice& lattice) const { return models_[lattice.levels + 1][0].step; }
+  T bound() const { return models_[1][0].bound; }
+
+ private:
+  std::array<std::array<kernels::InterpolationModel<T>, kRowGroups>, Lattice::kMaxLevels + 2>
+      models_;
+};
+
+inline std::size_t padded_count(std::size_t count) {
+  return (count + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
+}
+
+/// Coarsest values are multiples of the step, predicted by the plane before or by 2-D Lorenzo.
+inline std::int64_t predict_anchor(const std::int64_t* at, const Extents& extent, std::size_t z,
+                                   std::size_t y, std::size_t x) {
+  const auto u = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  const auto row = static_cast<std::ptrdiff_t>(extent[2]);
+  if (z > 0) return at[-row * static_cast<std::ptrdiff_t>(extent[1])];
+  if (x > 0 && y > 0) return static_cast<std::int64_t>(u(at[-1]) + u(at[-row]) - u(at[-row - 1]));
+  return x > 0 ? at[-1] : y > 0 ? at[-row] : 0;
+}
+template <class T>
+T anchor_value(std::int64_t steps, T step) {
+  const T value = static_cast<T>(steps) * step;
+  return std::abs(value) <= kernels::InterpolationNumbers<T>::kLargest ? value : static_cast<T>(0);
+}
+
+template <class T>
+struct Outlier {
+  std::uint64_t position;
+  T value;
+};
+
+/// Where a row's residuals are.
+struct RowSpan {
+  std::size_t
+      start;  // of padded rows, so that chunks of fewer than 2^32 values may reach beyond it
+  std::uint32_t count;
+  std::uint32_t group;
+};
+
+/// Rows of the encoder: residuals and classes of the whole chunk, in the order of the passes.
+template <class T>
+class RowEncoder {
+ public:
+  using Span = RowSpan;
+  struct Memory {
+    std::span<T> predictions;           // a row
+    std::span<T> originals_row;         // twice a row
+    std::span<std::uint32_t> outliers;  // a row
+    std::span<std::int32_t> residuals;  // Lattice::padded_values
+    std::span<std::uint8_t> classes;    // as many
+  };
+
+  RowEncoder(const Lattice& lattice, const ModelSet<T>& models,
+             const kernels::InterpolationKernels<T>& kernels, const Memory& memory,
+             std::vector<Span>& spans, std::vector<Outlier<T>>& outliers, std::size_t most_outliers)
+      : lattice_(lattice),
+        models_(models),
+        kernels_(kernels),
+        memory_(memory),
+        spans_(spans),
+        outliers_(outliers),
+        most_outliers_(most_outliers) {}
+
+  /// The originals of a level; reads nothing at or behind `end`.
+  void set_originals(const T* values, const T* end) {
+    originals_ = values;
+    originals_end_ = end;
+  }
+
+  bool row(const RowJob<T>& job) {
+    const auto& model = models_.of(job.level, job.group);
+    const std::size_t count = job.row.count, padded = padded_count(count);
+    std::int32_t* const residuals = memory_.residuals.data() + used_;
+    std::uint8_t* const classes = memory_.classes.data() + used_;
+    kernels_.predict(job.row, model, memory_.predictions.data(), classes);
+    const Extents& n = lattice_.extent[job.level - 1];
+    const T* originals = originals_ + (job.z * n[1] + job.y) * n[2] + job.first_x;
+    if (originals_end_ - originals < static_cast<std::ptrdiff_t>(n[2] + 2 * kernels::kRowSlack)) {
+      std::memcpy(memory_.originals_row.data(), originals, (n[2] - job.first_x) * sizeof(T));
+      originals = memory_.originals_row.data();
+    }
+    const std::size_t found =
+        kernels_.quantize(originals, job.step_x, job.row, model, memory_.predictions.data(),
+                          residuals, job.output, memory_.outliers.data());
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::size_t at = memory_.outliers[i] * job.step_x;
+      outliers_.push_back(
+          {lattice_.position(job.level - 1, job.z, job.y, job.first_x + at), originals[at]});
+    }
+    std::fill(residuals + count, residuals + padded, 0);
+    spans_.push_back(
+        {used_, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(job.group)});
+    used_ += padded;
+    return outliers_.size() <= most_outliers_;
+  }
+
+  std::size_t used() const { return used_; }
+
+ private:
+  const Lattice& lattice_;
+  const ModelSet<T>& models_;
+  const kernels::InterpolationKernels<T>& kernels_;
+  Memory memory_;
+  std::vector<Span>& spans_;
+  std::vector<Outlier<T>>& outliers_;
+  std::size_t most_outliers_;
+  const T* originals_ = nullptr;
+  const T* originals_end_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+template <class T>
+class RowDecoder {
+ public:
+  struct Memory {
+    std::span<T> predictions;
+    std::span<std::uint8_t> classes;
+    std::span<std::int32_t> residuals;
+  };
+
+  RowDecoder(const ModelSet<T>& models, const kernels::InterpolationKernels<T>& kernels,
+             const TableMap& map, kernels::RansDecoder& rans, kernels::RansKernels::Decode decode,
+             const Memory& memory)
+      : models_(models),
+        kernels_(kernels),
+        map_(map),
+        tables_(residual_tables().rans()),
+        rans_(rans),
+        decode_(decode),
+        memory_(memory) {}
+
+  bool row(const RowJob<T>& job) {
+    const auto& model = models_.of(job.level, job.group);
+    const std::size_t count = job.row.count, padded = padded_count(count);
+    kernels_.predict(job.row, model, memory_.predictions.data(), memory_.classes.data());
+    kernels_.translate(map_.ids[job.group].data(), memory_.classes.data(), padded);
+    std::fill(memory_.classes.data() + count, memory_.classes.data() + padded, std::uint8_t{0});
+    if (!decode_(rans_, tables_, memory_.classes.data(), padded / kernels::kRansGroup,
+                 memory_.residuals.data())) {
+      return false;
+    }
+    kernels_.reconstruct(memory_.residuals.data(), job.row, model, memory_.predictions.data(),
+                         job.output);
+    return true;
+  }
+
+ private:
+  const ModelSet<T>& models_;
+  const kernels::InterpolationKernels<T>& kernels_;
+  const TableMap& map_;
+  const kernels::RansTables& tables_;
+  kernels::RansDecoder& rans_;
+  kernels::RansKernels::Decode decode_;
+  Memory memory_;
+};
+
+}  // namespace tensorpress::dense

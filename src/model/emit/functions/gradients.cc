@@ -1,0 +1,220 @@
+// What operators call besides ATen: normalizing in place, gradients from normalized values, dropout
+// from a seed.
+#include <array>
+
+#include "model/emit/functions/functions.h"
+
+namespace tensorpress::model {
+namespace {
+
+constexpr std::array kFunctions = std::to_array<EmittedFunction>({
+    {"tick",
+     R"(
+def tick(B, name):
+    if name in B:
+        B[name] += 1
+)",
+     {}},
+    {"normalize_", R"(
+def normalize_(x, running_mean, running_var, training, momentum, eps):
+    """Every channel to mean 0 and variance 1, in place where x has no gaps (ATen writes past them);
+    the means and the inverse deviations."""
+    if without_gaps(x) is not x:
+        return aten.native_batch_norm(
+            x, None, None, running_mean, running_var, training, momentum, eps
+        )
+    mean, rstd = x.new_empty(x.size(1)), x.new_empty(x.size(1))
+    aten.native_batch_norm.out(
+        x, None, None, running_mean, running_var, training, momentum, eps,
+        out=x, save_mean=mean, save_invstd=rstd,
+    )
+    return x, mean, rstd
+)",
+     R"(
+def normalize_(x, running_mean, running_var, training, momentum, eps):
+    """Every channel to mean 0 and variance 1; the means and the inverse deviations."""
+    return aten.native_batch_norm(
+        x, None, None, running_mean, running_var, training, momentum, eps
+    )
+)"},
+    {"without_gaps",
+     R"(
+def without_gaps(x):
+    """x itself, or a copy if it is a part of something or lies in another order."""
+    if x.is_contiguous() or x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        return x
+    return x.contiguous()
+)",
+     {}},
+    {"batch_norm_backward_packed",
+     R"(
+def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
+    """batch_norm_backward slice by slice of the batch, from packed normalized values."""
+    count, each = gradient.size(0), gradient[0].numel()
+    normal = unpack_slices(packed, bits, gradient.shape, gradient.dtype)
+    samples = max(1, (1 << 20) // each)
+    parts = [slice(i, min(i + samples, count)) for i in range(0, count, samples)]
+    over, column = [0, *range(2, gradient.dim())], (-1, *[1] * (gradient.dim() - 2))
+    d_weight, d_bias = torch.zeros_like(weight), torch.zeros_like(weight)
+    for part in parts:
+        d_bias += gradient[part].sum(over)
+        d_weight += normal[part].mul_(gradient[part]).sum(over)
+    scale = weight * rstd
+    mean = -scale / (gradient.numel() // weight.numel())
+    shift, slope, scale = (each.view(column) for each in (d_bias * mean, d_weight * mean, scale))
+    d_x = gradient if in_place else torch.empty_like(gradient)
+    for part in parts:
+        torch.addcmul(shift, gradient[part], scale, out=d_x[part]).addcmul_(normal[part], slope)
+    return d_x, d_weight, d_bias
+)",
+     {}},
+    {"batch_norm_backward",
+     R"(
+def batch_norm_backward(gradient, normal, weight, rstd, mask):
+    """From the normalized values: an input of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    return aten.native_batch_norm_backward(
+        gradient, normal, weight * rstd, None, None, zeros, ones, True, 0.0, mask
+    )
+)",
+     {}},
+    {"layer_norm_backward", R"(
+def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
+    """From the normalized values: rows of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    d_x, d_weight, d_bias = aten.native_layer_norm_backward(
+        gradient, normal, features, zeros, ones, weight, bias, mask
+    )
+    return d_x.mul_(rstd) if mask[0] else None, d_weight, d_bias
+)",
+     R"(
+def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
+    """From the normalized values: rows of mean 0 and deviation 1."""
+    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
+    d_x, d_weight, d_bias = aten.native_layer_norm_backward(
+        gradient, normal, features, zeros, ones, weight, bias, mask
+    )
+    return d_x * rstd if mask[0] else None, d_weight, d_bias
+)"},
+    {"cross_entropy_backward_",
+     R"(
+def cross_entropy_backward_(log, labels, scale):
+    """Probabilities less 1 at the label, times the scale, in the memory of their logarithms."""
+    counted = labels != -100
+    rows = torch.arange(log.size(0), device=log.device)
+    log.exp_()[rows, labels.clamp_min(0)] -= 1
+    return log.mul_((scale * counted).unsqueeze(1))
+)",
+     {}},
+    {"local_response_norm_backward",
+     R"(
+def local_response_norm_backward(gradient, x, size, alpha, beta, k):
+    def over_neighbours(t, left, right):
+        padded = F.pad(t.unsqueeze(1), (0, 0, 0, 0, left, right))
+        return F.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1)
+
+    half = size // 2
+    d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
+    back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
+    return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
+)",
+     {}},
+    {"sparse_max",
+     R"(
+def sparse_max(a, x):
+    """The largest product of each row and column, and its place, which PyTorch finds only for
+    autograd."""
+    with torch.enable_grad():
+        y, winner = aten._sparse_mm_reduce_impl(a, x.detach().requires_grad_(), "amax")
+    return y.detach(), winner
+)",
+     {}},
+    {"additive_mask",
+     R"(
+def additive_mask(counts, dtype):
+    """0 where a pair counts, minus infinity elsewhere."""
+    return torch.where(counts, 0.0, -math.inf).to(dtype)
+)",
+     {}},
+    {"attention_probabilities",
+     R"(
+def attention_probabilities(q, k, mask, scale):
+    """As PyTorch composes them: both factors are scaled before they meet."""
+    root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
+    pairs = torch.matmul(q * root, k.transpose(-2, -1) * root)
+    if mask is not None:
+        pairs += mask
+    return aten._safe_softmax(pairs, -1)
+)",
+     {}},
+    {"attention_backward",
+     R"(
+def attention_backward(gradient, q, k, v, probabilities, noise, scale):
+    """The gradients of q, k, v and of what the softmax was taken of."""
+    root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
+    noisy = probabilities if noise is None else probabilities * noise
+    d_v = torch.matmul(noisy.transpose(-2, -1), gradient)
+    del noisy
+    d_pairs = torch.matmul(gradient, v.transpose(-2, -1))
+    if noise is not None:
+        d_pairs = d_pairs * noise
+    d_pairs = aten._softmax_backward_data(d_pairs, probabilities, -1, q.dtype)
+    d_q = torch.matmul(d_pairs, k * root) * root
+    d_k = torch.matmul((q * root).transpose(-2, -1), d_pairs).transpose(-2, -1) * root
+    return d_q, d_k, d_v, d_pairs
+)",
+     {}},
+    {"edge_softmax",
+     R"(
+def edge_softmax(x, index, nodes):
+    """The softmax over rows with the same number; the largest of them is taken away first."""
+    rows = index.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
+    most = x.new_zeros((nodes, *x.shape[1:])).scatter_reduce_(
+        0, rows, x, "amax", include_self=False
+    )
+    y = torch.exp(x - most.index_select(0, index))
+    return y / torch.zeros_like(most).index_add_(0, index, y).index_select(0, index)
+)",
+     {}},
+    {"edge_softmax_backward",
+     R"(
+def edge_softmax_backward(gradient, y, index, nodes):
+    weighted = gradient * y
+    sums = y.new_zeros((nodes, *y.shape[1:])).index_add_(0, index, weighted)
+    return weighted - y * sums.index_select(0, index)
+)",
+     {}},
+    {"drop_", R"(
+def drop_(x, keep, seed):
+    """Dropout in place. The same elements for the same seed: nothing needs to be kept."""
+    return seeded_dropout.dropout_(x, keep, seed)
+)",
+     R"(
+def drop_(x, keep, seed):
+    """Dropout. The same elements for the same seed: nothing needs to be kept."""
+    chosen = torch.floor(seeded_noise(x.numel(), seed, x.device) + keep)
+    return x * (chosen / keep).to(x.dtype).view(x.shape)
+)"},
+    {"seeded_noise",
+     {},
+     R"(
+def seeded_noise(count, seed, device):
+    """Numbers from 0 to below 1 that a seed decides, by multiplication and floor only; the products
+    of two changing numbers keep the sequences of two seeds apart."""
+    number = torch.arange(count, device=device, dtype=torch.float64) * 0.6180339887498949
+    number = number - torch.floor(number)
+    for key in (seed % 65521, seed // 65521 % 65519, seed % 65497):
+        key = torch.as_tensor(key + 1, dtype=torch.float64, device=device)
+        number = (number + 1) * (number + key * 0.7548776662466927 % 1) * 99991.0
+        number = number - torch.floor(number)
+    return number
+)"},
+});
+
+}  // namespace
+
+std::span<const EmittedFunction> gradients_functions() {
+  return kFunctions;
+}
+
+}  // namespace tensorpress::model

@@ -1,0 +1,50 @@
+// Compression for its size and error alone: what a search for a bound looks at.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codecs/chunk_codec.h"
+#include "stream/chunks/chunk_grid.h"
+#include "stream/tensor_io.h"
+#include "tensorpress/parallel.h"
+
+namespace tensorpress::stream {
+
+/// Of one chunk or of many.
+struct Trial {
+  std::uint64_t elements = 0;  // without special values
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;  // with the frames of the chunks
+  double squared_error = 0;
+
+  /// In the order of the chunks, so that the sum is the same whoever tried them.
+  void add(const Trial& next) {
+    elements += next.elements;
+    bytes_in += next.bytes_in;
+    bytes_out += next.bytes_out;
+    squared_error += next.squared_error;
+  }
+
+  double ratio() const { return static_cast<double>(bytes_in) / static_cast<double>(bytes_out); }
+  double mean_squared_error() const {
+    return elements == 0 ? 0 : squared_error / static_cast<double>(elements);
+  }
+};
+
+/// What each of the chunks comes to, in their order.
+Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
+                                      const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
+                                      const Runner& runner, std::size_t threads, Isa isa);
+/// All of them together.
+Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
+                        std::span<const std::uint64_t> chunks, const Runner& runner,
+                        std::size_t threads, Isa isa);
+
+inline constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
+/// A few chunks spread over the tensor, of some `bytes` together; all of them if it is small.
+std::vector<std::uint64_t> sample_chunks(const ChunkGrid& grid, DType dtype,
+                                         std::uint64_t bytes = kSampleBytes);
+std::vector<std::uint64_t> all_chunks(const ChunkGrid& grid);
+
+}  // namespace tensorpress::stream

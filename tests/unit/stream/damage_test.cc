@@ -1,0 +1,290 @@
+// Damaged streams: every reader must say no, and say why, and what is whole is still read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "stream/memory_io.h"
+#include "unit/stream/refusals.h"
+
+namespace tensorpress {
+namespace {
+
+using samples::Bytes;
+using samples::chop;
+using samples::expect_refused;
+using samples::packed;
+using samples::ramp;
+using samples::read_all_ways;
+using samples::small_stream;
+using samples::take_apart;
+
+void fill_with_nan(std::span<std::byte> elements) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t at = 0; at < elements.size(); at += sizeof nan) {
+    std::memcpy(&elements[at], &nan, sizeof nan);
+  }
+}
+
+TEST(DamagedStream, EveryFlippedBitIsNoticed) {
+  const Bytes good = small_stream();
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    Bytes bad = good;
+    bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    for (const auto& result : read_all_ways(bad)) {
+      ASSERT_FALSE(result.ok()) << "bit " << bit % 8 << " of byte " << bit / 8;
+    }
+  }
+}
+
+// Every codec of the registry on three chunks.
+std::vector<Bytes> streams_of_all_codecs() {
+  std::vector<Bytes> streams;
+  for (const CodecInfo& info : codecs()) {
+    CompressOptions options{.chunk_shape = Shape{1, 40}};
+    if (info.error_bounded) options.bound = Bound::absolute(0.25);
+    streams.push_back(packed(ramp(DType::f32, {3, 40}), Codec::make(info.name).value(), options));
+  }
+  return streams;
+}
+
+TEST(DamagedStream, EveryFlippedByteOfEveryCodecIsNoticedAndTheOtherChunksAreStillRead) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    const Tensor whole = samples::read_in_memory(good).value();
+    const std::size_t chunk_bytes = whole.bytes.size() / 3;
+    const auto sections = take_apart(good);
+    const std::uint64_t chunks = samples::load(sections.back().payload, 8, 8);
+    const std::uint64_t foot = samples::load(good, good.size() - 16, 8);
+    for (std::size_t at = 0; at < good.size(); ++at) {
+      Bytes bad = good;
+      bad[at] ^= std::byte{0x41};
+      ASSERT_FALSE(samples::read_in_memory(bad).ok()) << "byte " << at;
+      ASSERT_FALSE(samples::read_as_pipe(bad).ok()) << "byte " << at;
+      std::vector<std::uint64_t> skipped;
+      stream::ReadOptions options;
+      options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
+      const auto rest = samples::read_as_file(bad, options);
+      ASSERT_EQ(rest.ok(), at >= chunks && at < foot) << "byte " << at;
+      if (!rest.ok()) continue;
+      ASSERT_EQ(skipped.size(), 1u) << "byte " << at;
+      Bytes expected = whole.bytes;
+      fill_with_nan(std::span(expected).subspan(skipped[0] * chunk_bytes, chunk_bytes));
+      ASSERT_EQ(rest->bytes, expected) << "byte " << at;
+    }
+  }
+}
+
+TEST(DamagedStream, EveryCutOfEveryCodecIsNoticed) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    for (std::size_t length = 0; length < good.size(); ++length) {
+      for (const auto& result : read_all_ways(std::span(good).first(length))) {
+        ASSERT_FALSE(result.ok()) << length << " of " << good.size() << " bytes";
+      }
+    }
+  }
+}
+
+TEST(DamagedStream, EveryCutIsNoticed) {
+  const Bytes good = small_stream();
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    for (const auto& result : read_all_ways(std::span(good).first(length))) {
+      ASSERT_FALSE(result.ok()) << length;
+    }
+  }
+}
+
+TEST(DamagedStream, BytesAfterTheEndAreNoticed) {
+  Bytes bytes = small_stream();
+  bytes.resize(bytes.size() + 8);
+  for (const auto& result : read_all_ways(bytes)) EXPECT_FALSE(result.ok());
+}
+
+TEST(DamagedStream, ChunksAreFoundWithoutTheFooter) {
+  for (const Bytes& good : streams_of_all_codecs()) {
+    const Tensor whole = samples::read_in_memory(good).value();
+    const std::size_t chunk_bytes = whole.bytes.size() / 3;
+    const auto sections = take_apart(good);
+    const auto end_of = [&](std::size_t number) {
+      return number == 2 ? samples::load(good, good.size() - 16, 8)
+                         : samples::load(sections.back().payload, 8 + 16 * (number + 1), 8);
+    };
+    for (std::size_t length = 0; length <= good.size() + 8; ++length) {
+      Bytes bytes(good.begin(),
+                  good.begin() + static_cast<std::ptrdiff_t>(std::min(length, good.size())));
+      bytes.resize(length, std::byte{'C'});  // something behind the end
+      const samples::FileLike file(bytes);
+      const auto reader = stream::StreamReader::open_without_footer(file);
+      if (!reader.ok()) {
+        ASSERT_LT(length, samples::load(sections.back().payload, 8, 8));
+        continue;
+      }
+      EXPECT_EQ(reader->info().shape, whole.shape);
+      std::vector<bool> found(3, true);
+      stream::ReadOptions options;
+      options.skip_corrupt = [&](const auto& chunk) { found[chunk.number] = false; };
+      Tensor read = whole;
+      std::ranges::fill(read.bytes, std::byte{0});
+      stream::ViewSink sink(read.mutable_view());
+      ASSERT_TRUE(reader->read_all(sink, options).ok());
+      for (std::size_t number = 0; number < 3; ++number) {
+        ASSERT_EQ(found[number], length >= end_of(number)) << length << ' ' << number;
+        const auto part = [&](const Tensor& tensor) {
+          return std::span(tensor.bytes).subspan(number * chunk_bytes, chunk_bytes);
+        };
+        ASSERT_TRUE(!found[number] || std::ranges::equal(part(read), part(whole)));
+      }
+    }
+  }
+}
+
+TEST(DamagedStream, ChunksBehindADamagedFrameAreFoundWithoutTheFooter) {
+  const Tensor tensor = ramp(DType::f32, {6, 16, 16});
+  Bytes bytes = packed(tensor, chop(8), {.chunk_shape = Shape{1, 16, 16}});
+  const Tensor good = samples::read_in_memory(bytes).value();
+  const auto sections = take_apart(bytes);
+  bytes[samples::load(sections.back().payload, 8 + 16 * 2, 8)] ^= std::byte{1};  // of chunk 2
+  bytes.resize(bytes.size() - 20);
+  const samples::FileLike file(bytes);
+  const auto reader = stream::StreamReader::open_without_footer(file);
+  ASSERT_TRUE(reader.ok());
+  std::vector<std::uint64_t> skipped;
+  stream::ReadOptions options;
+  options.skip_corrupt = [&](const auto& chunk) { skipped.push_back(chunk.number); };
+  Tensor read = good;
+  stream::ViewSink sink(read.mutable_view());
+  ASSERT_TRUE(reader->read_all(sink, options).ok());
+  EXPECT_EQ(skipped, std::vector<std::uint64_t>{2});
+}
+
+/// Counts what is read.
+class CountedFile : public samples::FileLike {
+ public:
+  using FileLike::FileLike;
+  Result<void> read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    bytes_read += into.size();
+    return FileLike::read_at(offset, into);
+  }
+  mutable std::uint64_t bytes_read = 0;
+};
+
+TEST(DamagedStream, LookingForChunksReadsEveryByteAFewTimesOnly) {
+  const Tensor tensor = ramp(DType::f32, {3000, 16});
+  Bytes cut = packed(tensor, chop(8), {.chunk_shape = Shape{1, 16}});
+  cut.resize(cut.size() - 16);
+  Bytes letters(std::size_t{1} << 18);  // behind the header: frames that are none
+  const Bytes opening = packed(ramp(DType::f32, {16}), chop(8));
+  for (std::size_t i = 0; i + 8 <= letters.size(); i += 8) std::memcpy(&letters[i], "CHNK", 4);
+  std::ranges::copy(
+      std::span(opening).first(samples::load(take_apart(opening).back().payload, 8, 8)),
+      letters.begin());
+  for (const Bytes& bytes : {cut, letters}) {
+    const CountedFile file(bytes);
+    ASSERT_TRUE(stream::StreamReader::open_without_footer(file).ok());
+    EXPECT_LE(file.bytes_read, 8 * bytes.size());
+  }
+}
+
+TEST(DamagedStream, OtherFilesAndVersionsAreNamed) {
+  const Bytes text(64, std::byte{'x'});
+  expect_refused(text, ErrorCode::corrupt, "not a .tpz stream");
+  Bytes newer = small_stream();
+  newer[8] = std::byte{2};
+  expect_refused(newer, ErrorCode::unsupported, "version 2");
+}
+
+TEST(DamagedStream, SaysWhichChunkIsCorrupt) {
+  Bytes bytes = packed(ramp(DType::f32, {20, 16, 16}), chop(4), {.chunk_shape = Shape{1, 16, 16}});
+  const auto sections = take_apart(bytes);
+  const std::uint64_t place = samples::load(sections.back().payload, 8 + 16 * 17, 8);
+  bytes[place + 32 + 5] ^= std::byte{4};
+  expect_refused(bytes, ErrorCode::corrupt, "chunk 17 is corrupt: checksum ");
+}
+
+TEST(DamagedStream, OtherChunksAreReadableWhenCorruptOnesAreSkipped) {
+  const Tensor tensor = ramp(DType::f32, {6, 16, 16});
+  Bytes bytes = packed(tensor, chop(8), {.chunk_shape = Shape{1, 16, 16}});
+  const Tensor good = samples::read_in_memory(bytes).value();
+  const auto sections = take_apart(bytes);
+  for (const std::size_t number : {0u, 4u}) {
+    const std::uint64_t place = samples::load(sections.back().payload, 8 + 16 * number, 8);
+    bytes[place + 32 + 100] ^= std::byte{1};
+  }
+  Bytes expected = good.bytes;
+  for (const std::size_t number : {0u, 4u})
+    fill_with_nan(std::span(expected).subspan(number * 1024, 1024));
+
+  for (const std::size_t threads : {1u, 3u}) {
+    std::vector<std::uint64_t> skipped;
+    stream::ReadOptions options;
+    options.threads = threads;
+    options.skip_corrupt = [&](const auto& chunk) {
+      EXPECT_EQ(chunk.error.code, ErrorCode::corrupt);
+      skipped.push_back(chunk.number);
+    };
+    const auto as_file = samples::read_as_file(bytes, options);
+    const auto as_pipe = samples::read_as_pipe(bytes, options);
+    ASSERT_TRUE(as_file.ok()) << as_file.error().message;
+    ASSERT_TRUE(as_pipe.ok()) << as_pipe.error().message;
+    EXPECT_EQ(as_file->bytes, expected);
+    EXPECT_EQ(as_pipe->bytes, expected);
+    EXPECT_EQ(skipped, (std::vector<std::uint64_t>{0, 4, 0, 4}));
+  }
+}
+
+TEST(DamagedStream, ADamagedFrameIsSkippedInAFileButEndsAPipe) {
+  Bytes bytes = packed(ramp(DType::f32, {3, 16, 16}), chop(8), {.chunk_shape = Shape{1, 16, 16}});
+  const auto sections = take_apart(bytes);
+  bytes[samples::load(sections.back().payload, 8, 8)] ^= std::byte{1};  // CHNK -> BHNK
+  stream::ReadOptions options;
+  std::size_t skipped = 0;
+  options.skip_corrupt = [&](const auto&) { ++skipped; };
+  EXPECT_TRUE(samples::read_as_file(bytes, options).ok());
+  EXPECT_EQ(skipped, 1u);
+  EXPECT_FALSE(samples::read_as_pipe(bytes, options).ok());
+}
+
+template <class T>
+struct Lost {
+  T element{};  // what stands in the place of chunk 1 of two, and what is said about it:
+  std::uint64_t number = 0;
+  Region region = {};
+  double value = 0;
+};
+
+template <class T>
+Lost<T> lose_a_chunk(const Codec& codec, CompressOptions options) {
+  options.chunk_shape = Shape{1, 16};
+  Bytes bytes = packed(ramp(kDTypeOf<T>, {2, 16}), codec, options);
+  bytes[samples::load(take_apart(bytes).back().payload, 8 + 16, 8) + 32] ^= std::byte{1};
+  Lost<T> lost;
+  stream::ReadOptions reading;
+  reading.skip_corrupt = [&](const stream::SkippedChunk& chunk) {
+    lost = {.number = chunk.number, .region = chunk.region, .value = chunk.value};
+  };
+  const Tensor read = samples::read_as_file(bytes, reading).value();
+  std::memcpy(&lost.element, &read.bytes[16 * sizeof(T)], sizeof(T));
+  for (std::size_t i = 17; i < 32; ++i) {
+    EXPECT_EQ(std::memcmp(&read.bytes[i * sizeof(T)], &lost.element, sizeof(T)), 0) << i;
+  }
+  return lost;
+}
+
+TEST(DamagedStream, LostElementsAreNanOrTheFillValueAndZeroOnlyAmongWholeNumbers) {
+  const Codec dense = Codec::make("dense").value();
+  const CompressOptions plain{.bound = Bound::absolute(0.25)};
+  const auto lost = lose_a_chunk<float>(dense, plain);
+  EXPECT_TRUE(std::isnan(lost.element) && std::isnan(lost.value));
+  EXPECT_EQ(lost.number, 1u);
+  EXPECT_EQ(lost.region.origin[0], 1u);
+  EXPECT_EQ(lost.region.extent, (Shape{1, 16}));
+  EXPECT_TRUE(std::isnan(lose_a_chunk<double>(dense, plain).element));
+  const CompressOptions filled{.bound = Bound::absolute(0.25), .fill_values = {-1e34, 7}};
+  EXPECT_EQ(lose_a_chunk<float>(dense, filled).element, -1e34F);
+  EXPECT_EQ(lose_a_chunk<double>(dense, filled).value, -1e34);
+  EXPECT_EQ(lose_a_chunk<std::uint8_t>(chop(8), {}).element, 0);
+}
+
+}  // namespace
+}  // namespace tensorpress
