@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 from conftest import ROOT
-from test_pages import blocks
+from page_blocks import blocks
 
 SITE = pathlib.Path(sysconfig.get_path("purelib"))
 ROUND_TRIP = """

@@ -1,18 +1,15 @@
 """write_graph: the real program of a module, judged by `tensorpress device check`."""
 
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
+from conftest import PROGRAM
 
 torch = pytest.importorskip("torch")
 
 from tensorpress.torch import ChopCompressor, write_graph
 
-PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "bin" / "tensorpress"
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", PROGRAM))
 ALL = {"a100", "cs2", "groqchip", "ipu", "sn30"}
 
 

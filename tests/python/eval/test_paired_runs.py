@@ -2,13 +2,13 @@
 
 import argparse
 import doctest
-import pathlib
 import sys
 
 import pytest
+from conftest import ROOT
 
 pytest.importorskip("torch")
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.append(str(ROOT / "bench"))
 
 import paired_runs
 

@@ -14,6 +14,7 @@ import sys
 
 import pytest
 from conftest import PROGRAM, ROOT
+from page_blocks import blocks
 
 # Of a clone: what pages name. The demo's data are in build.
 OF_A_CLONE = ("build", "examples", "models")
@@ -26,14 +27,6 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",  # threads that wait for each other are slow where others compute too
     "OMPI_MCA_rmaps_base_oversubscribe": "1",  # mpirun -n 2, also on one core
 }
-
-
-def blocks(page):
-    """(language, text) of each that can be run, in order."""
-    found = re.findall(
-        r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    return [block for block in found if block[0] in ("python", *RUNNERS)]
 
 
 def run(argv, folder):
