@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/runner.h"
 #include "codecs/chunk_codec.h"
-#include "tensorpress/parallel.h"
 
 namespace tensorpress::stream {
 
@@ -23,24 +22,7 @@ inline constexpr std::uint64_t kStreamStoresAbove = std::uint64_t{16} << 20;
 /// fits.
 inline constexpr std::uint64_t kWorkingSetBytes = std::uint64_t{160} << 20;
 
-/// What a task throws, as when memory runs out, would end the process on a thread that is not the
-/// caller's. It is caught there and thrown again on the calling thread when all tasks are done.
-inline Runner runner_or_threads(const Runner& runner, std::size_t threads) {
-  return [run = runner ? runner : thread_runner(threads)](
-             std::size_t count, const std::function<void(std::size_t)>& task) {
-    std::mutex mutex;
-    std::exception_ptr thrown;
-    run(count, [&](std::size_t i) {
-      try {
-        task(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!thrown) thrown = std::current_exception();
-      }
-    });
-    if (thrown) std::rethrow_exception(thrown);
-  };
-}
+using tensorpress::runner_or_threads;
 
 /// How many chunks to hold at once, when each thread has one.
 inline std::size_t chunks_in_flight(std::size_t threads, std::uint64_t chunk_count,
