@@ -131,7 +131,7 @@ def test_a_model_in_distributed_data_parallel_is_found_inside_it(tmp_path):
 
 
 def test_a_compiled_model_gives_its_own_gradients():
-    """Inside a compiled region nobody can tell who saves, so everything is kept as it is."""
+    """Inside a compiled region the hooks do not see which function saves, so everything is kept."""
     model, x = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 8)), torch.randn(64, 32)
     plain = plain_gradients(model, x)
     compiled = torch.compile(model, backend="aot_eager")
@@ -186,7 +186,7 @@ def test_an_exception_in_forward_leaves_no_hook_behind():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_a_copy_that_is_made_inside_is_not_watched(copied):
-    """Such as an average of the weights, which nobody takes the hooks off again."""
+    """Such as an average of the weights: leaving the run does not take the hooks off it."""
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3))
     x = torch.randn(4, 3, 32, 32)
     with compress_activations(model, "balanced") as run:

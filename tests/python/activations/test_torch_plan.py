@@ -81,7 +81,7 @@ def test_the_most_special_rule_wins():
     assert found["0:conv2d"] == "quantize bits=2"
     assert found["1:batch_norm"] == "cast to=bf16"
     assert found["2.0:conv2d"] == "quantize bits=4"
-    # The tanh saves its result and the last convolution the same value: the better wish wins.
+    # The tanh saves its result and the last convolution the same value: the better codec wins.
     assert found["2.1:tanh"] == "quantize bits=8"
 
 

@@ -1,4 +1,4 @@
-"""Steps of modules have the names of the modules, whoever calls the operators."""
+"""Steps of modules have the names of the modules, also where functions call the operators."""
 
 import pytest
 import torch
@@ -40,8 +40,8 @@ def test_layers_of_a_transformer_have_their_own_names(tmp_path, first):
 
 
 class Functional(nn.Module):
-    """Parameters of the model and of a module, used by functions; two that nobody reads; one that
-    has the name of an input."""
+    """Parameters of the model and of a module, used by functions; two that forward does not read;
+    one that has the name of an input."""
 
     def __init__(self):
         super().__init__()

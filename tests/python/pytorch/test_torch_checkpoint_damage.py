@@ -293,7 +293,7 @@ def test_what_a_newer_version_wrote_is_said_to_be_so(path):
 
 
 def test_nothing_of_a_checkpoint_is_run(path):
-    """Pickles in the archive are bytes that nobody looks at."""
+    """Pickles in the archive are bytes that loading does not read."""
     save({"n": 1}, path, "exact")
     buffer = io.BytesIO()
     torch.save({"n": 2}, buffer)

@@ -232,7 +232,7 @@ def test_the_report_counts_the_bytes_that_are_there(tmp_path):
     assert 3.5 < report["ratio"] < 4
     assert report["samples"] == 23 and report["batches"] == 6 and report["epochs"] == 1
     assert 0 < report["decompression_seconds"] <= report["wait_seconds"] + report["startup_seconds"]
-    assert not report["hidden"]  # nobody else decompressed while the loop worked
+    assert not report["hidden"]  # no worker decompressed while the loop worked
     assert "x / 255" not in str(loader.report()) and "ratio" in str(loader.report())
 
 

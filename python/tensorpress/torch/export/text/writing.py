@@ -121,7 +121,7 @@ UNBIND = "aten.unbind.int"
 
 
 def write(node: Node, writer: Writer) -> Call | Expression | str | None:
-    """The text of one operator; None if it makes nothing that anybody reads."""
+    """The text of one operator; None if it needs no line of its own."""
     if str(node.target) == BROADCAST:
         return None  # its parts are looked through
     if node.target is operator.getitem:
