@@ -30,6 +30,7 @@ from .. import _core
 from .._chop import transform_matrices
 from .packing.codecs import Quantize
 from .policy.levels import LADDER
+from .policy.levels import ONE_BIT as _ONE_BIT
 
 Gradients = Mapping[str, torch.Tensor]
 
@@ -40,7 +41,6 @@ def _storing(codec: Quantize) -> str:
     return f"quantize {bits}" + (" stochastic" if codec.rounding == "stochastic" else "")
 
 
-_ONE_BIT = Quantize(bits=1, rounding="stochastic")
 LEVELS = {_storing(codec): codec for codec in LADDER if isinstance(codec, Quantize)}
 # Measured only on request, as only a plan that names one bit has it.
 ONE_BIT = _storing(_ONE_BIT)

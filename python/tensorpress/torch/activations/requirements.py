@@ -11,7 +11,7 @@ import torch
 from ..packing.codecs import DctChop, Mask, TensorCodec
 from ..packing.pool_indices import Windows
 from ..policy import saved_by
-from ..policy.levels import EIGHT, KEEP
+from ..policy.levels import KEEP, SMALL_PLANES
 from ..policy.plan import Plan
 from ..policy.saved_by import Call, Need
 from .stored_value import Span
@@ -82,9 +82,8 @@ class Requirements:
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
     ) -> TensorCodec:
-        # Maps too small for it.
-        if isinstance(codec, DctChop) and EIGHT.takes(tensor):
-            return EIGHT
+        if isinstance(codec, DctChop) and SMALL_PLANES.takes(tensor):
+            return SMALL_PLANES
         what = f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}"
         advice = "convert the model with .float(), or use codec dense on the CPU, or keep"
         if rule is not None:

@@ -1,9 +1,16 @@
-"""The levels, from off to max, and the ladder of codecs from mild to strong."""
+"""The levels, from off to max, and the ladder of codecs from mild to strong.
+
+levels.toml says what they are. Its place in the tree is src/model/policy/, because the model
+compiler reads it too; the package has a copy beside this file.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import importlib.resources
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..packing.codecs import Keep, Quantize, TensorCodec
 
@@ -21,27 +28,25 @@ class Level:
     exponential: TensorCodec = KEEP
     exact_forms: bool = True
 
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> Level:
+        codecs = {
+            kind: Quantize(**fields[kind])
+            for kind in ("linear", "smooth", "exponential")
+            if kind in fields
+        }
+        return cls(fields["name"], **codecs, exact_forms=fields["exact_forms"])
 
-EIGHT = Quantize(bits=8)
-LEVELS = {
-    level.name: level
-    for level in (
-        Level("off", exact_forms=False),
-        Level("lossless"),
-        Level("safe", EIGHT, EIGHT, EIGHT),
-        Level("balanced", Quantize(bits=4), EIGHT, EIGHT),
-        Level(
-            "max",
-            Quantize(bits=2, rounding="stochastic"),
-            Quantize(bits=4, rounding="stochastic"),
-            EIGHT,
-        ),
-    )
-}
-# From mild to strong; budgets and adaptive.py choose from these, and scores are measured for them.
-LADDER: Sequence[TensorCodec] = (
-    KEEP,
-    Quantize(bits=8),
-    Quantize(bits=4),
-    Quantize(bits=2, rounding="stochastic"),
-)
+
+_FILE = importlib.resources.files(__package__) / "levels.toml"
+_TABLE = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+LEVELS = {fields["name"]: Level.read(fields) for fields in _TABLE["level"]}
+# Sizes that plans begin with; a plan may say others.
+MIN_BYTES: int = _TABLE["min_bytes"]
+EXACT_2D_BYTES: int = _TABLE["exact_2d_bytes"]
+# Instead of dct-chop, for planes that are too small for it.
+SMALL_PLANES = Quantize(**_TABLE["small_planes"])
+# Budgets and adaptive.py choose from these, and scores are measured for them.
+LADDER: Sequence[TensorCodec] = (KEEP, *(Quantize(**step) for step in _TABLE["ladder"]))
+ONE_BIT = Quantize(**_TABLE["one_bit"])

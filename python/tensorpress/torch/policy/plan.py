@@ -20,7 +20,7 @@ from ..._codec import BOUNDS
 from ..module_names import Running, without_wrapper
 from ..packing.codecs import CODECS, ErrorBounded, TensorCodec
 from . import saved_by
-from .levels import KEEP, LEVELS, Level
+from .levels import EXACT_2D_BYTES, KEEP, LEVELS, MIN_BYTES, Level
 
 # What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
 FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
@@ -40,10 +40,8 @@ class Plan:
     default: TensorCodec | None = None
     by_type: Mapping[str, TensorCodec] = dataclasses.field(default_factory=dict)
     by_name: Mapping[str, TensorCodec] = dataclasses.field(default_factory=dict)
-    min_bytes: int = 4096
-    # Features before the last layer: less than a hundredth of the bytes, and losing them cost
-    # others 15 points of accuracy.
-    exact_2d_bytes: int = 256 << 10
+    min_bytes: int = MIN_BYTES
+    exact_2d_bytes: int = EXACT_2D_BYTES  # of tensors of two dimensions
 
     @classmethod
     def read(cls, policy: str | os.PathLike[str] | Mapping[str, Any] | Plan) -> Plan:
