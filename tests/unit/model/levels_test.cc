@@ -37,14 +37,14 @@ TEST(Levels, AreThoseOfTheDocumentation) {
 }
 
 TEST(Levels, TheLadderGoesFromBf16DownToTheFewestBits) {
-  const auto texts = [](int fewest_bits) {
+  const auto steps_to = [](int fewest_bits) {
     std::vector<std::string> texts;
     for (const Storing& each : storing_levels(fewest_bits)) texts.push_back(to_text(each));
     return texts;
   };
-  EXPECT_EQ(texts(4),
+  EXPECT_EQ(steps_to(4),
             (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits"}));
-  EXPECT_EQ(texts(1),
+  EXPECT_EQ(steps_to(1),
             (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits",
                                       "quantize 2 bits stochastic", "quantize 1 bit stochastic"}));
 }
