@@ -130,9 +130,13 @@ def test_pip_installs_the_source_archive_into_a_clean_environment_without_networ
     assert ("cp312-abi3" if stable else f"cp3{sys.version_info.minor}-cp3") in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {"tensorpress/__init__.py", "tensorpress/py.typed", "tensorpress/_core.pyi"} <= set(
-        names
-    )
+    sources = ROOT / "python"
+    modules = {path.relative_to(sources).as_posix() for path in sources.rglob("*.py")}
+    assert modules | {
+        "tensorpress/py.typed",
+        "tensorpress/_core.pyi",
+        "tensorpress/torch/policy/levels.toml",
+    } <= set(names)
     assert not [name for name in names if not name.startswith("tensorpress")]
 
     subprocess.run(
