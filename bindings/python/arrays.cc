@@ -67,7 +67,7 @@ Array import_array(nb::handle object, const char* expectation) {
 }
 
 // Each axis steps over all that the axes with shorter strides reach. Strides whose elements lie
-// apart in another way exist, but nobody slices an array to them.
+// apart in another way exist, but slicing an array does not make them.
 bool elements_lie_apart(const MutableTensorView& view) {
   if (view.element_count() == 0) return true;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> axes;  // stride, extent

@@ -31,6 +31,7 @@ def inputs(build: pathlib.Path) -> list[pathlib.Path]:
         build / ".ninja_log",
         ROOT / "pyproject.toml",
         ROOT / "include/tensorpress/version.h",
+        ROOT / "src/model/policy/levels.toml",
         *(path for path in sources if "__pycache__" not in path.parts),
     ]
 

@@ -2,17 +2,13 @@
 
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
-#include <atomic>
-#include <numeric>
 #include <span>
-#include <vector>
 
 #include "arrays.h"
 #include "base/errors.h"
+#include "codecs/pack/parts.h"
 #include "errors.h"
 #include "huge_pages.h"
-#include "stream/chunks/execution.h"
 #include "tensorpress/pack.h"
 
 namespace nb = nanobind;
@@ -20,12 +16,6 @@ using nb::literals::operator""_a;
 
 namespace tensorpress::python {
 namespace {
-
-// A thread is started for so many bytes of values, not for fewer: starting one takes as long as
-// packing about a fifth of them.
-constexpr std::size_t kBytesPerThread = std::size_t{1} << 20;
-// Unpacked values get their signs while they are still in the cache.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 17;
 
 struct Values {
   explicit Values(nb::handle object) : array(import_input(object)), view(view_of(array, false)) {}
@@ -64,33 +54,6 @@ struct PackedOutput : WritableValues {
   }
 };
 
-/// Elements of one part when `count` of them are cut for at most `threads` threads.
-std::size_t part_of(std::size_t count, std::size_t element_bytes, std::size_t granularity,
-                    std::size_t threads) {
-  const std::size_t worthwhile = std::max<std::size_t>(1, count * element_bytes / kBytesPerThread);
-  const std::size_t parts = std::clamp<std::size_t>(threads, 1, worthwhile);
-  if (granularity == 0 || parts == 1) return count;
-  const std::size_t part = (count + parts - 1) / parts;
-  return (part + granularity - 1) / granularity * granularity;
-}
-
-/// Calls work(first, count) for parts of `count` elements on several threads and gives the first
-/// error. Without the GIL.
-template <class Work>
-Result<void> in_parts(std::size_t count, std::size_t part, const Work& work) {
-  if (part >= count) return work(std::size_t{0}, count);
-  const std::size_t parts = (count + part - 1) / part;
-  std::vector<Result<void>> results(parts);
-  stream::runner_or_threads({}, parts)(parts, [&](std::size_t number) {
-    const std::size_t first = number * part;
-    results[number] = work(first, std::min(part, count - first));
-  });
-  for (const Result<void>& result : results) {
-    if (!result.ok()) return result;
-  }
-  return {};
-}
-
 Rounding rounding_from(const std::string& name) {
   if (name == "nearest") return Rounding::nearest;
   if (name == "stochastic") return Rounding::stochastic;
@@ -103,22 +66,6 @@ CastType cast_type_from(const std::string& name) {
   if (name == "e4m3") return CastType::e4m3;
   if (name == "e5m2") return CastType::e5m2;
   raise(bad_argument("'", name, "' is not a type to cast to; use f16, bf16, e4m3 or e5m2"));
-}
-
-/// Where the packed bytes of the elements from `first` on begin; first is a multiple of the
-/// granularity.
-template <class Options>
-std::size_t packed_offset(std::size_t first, const Options& options) {
-  return first == 0 ? 0 : packed_size(first, options).value();
-}
-
-QuantizeOptions from_element(QuantizeOptions options, std::size_t first) {
-  options.first_element = first;
-  return options;
-}
-template <class Options>
-Options from_element(const Options& options, std::size_t /*first*/) {
-  return options;
 }
 
 template <class Options>
@@ -136,27 +83,13 @@ bool pack_tensor(const Values& values, const PackedOutput& packed, const Options
   const DType dtype = values.view.dtype;
   const auto from = values.bytes();
   const auto to = packed.bytes();
-  const std::size_t size = size_of(dtype);
-  const std::size_t count = from.size() / size;
-  check_packed_size(count, options, to.size());
+  check_packed_size(from.size() / size_of(dtype), options, to.size());
   refuse_overlap(values.view, to);
-  std::atomic<bool> representable{true};
-  const auto one_part = [&](std::size_t first, std::size_t part) -> Result<void> {
-    const std::size_t begin = packed_offset(first, options);
-    const std::size_t end =
-        first + part == count ? to.size() : packed_offset(first + part, options);
-    TRY(const PackOutcome outcome,
-        pack(dtype, from.subspan(first * size, part * size), from_element(options, first),
-             to.subspan(begin, end - begin)));
-    if (outcome == PackOutcome::not_representable) representable = false;
-    return {};
-  };
-  const auto done = [&] {
+  const auto outcome = [&] {
     const nb::gil_scoped_release released;
-    return in_parts(count, part_of(count, size, granularity(options), threads), one_part);
+    return pack_in_parts(dtype, from, options, to, threads);
   }();
-  check(done);
-  return representable;
+  return value_or_raise(outcome) == PackOutcome::packed;
 }
 
 /// With `signs` (empty: none) the values agree with them in the end.
@@ -166,36 +99,14 @@ void unpack_tensor(const PackedInput& packed, const WritableValues& values, cons
   const DType dtype = values.view.dtype;
   const auto from = packed.bytes();
   const auto to = values.bytes();
-  const std::size_t size = size_of(dtype);
-  const std::size_t count = to.size() / size;
+  const std::size_t count = to.size() / size_of(dtype);
   check_packed_size(count, options, from.size());
   refuse_overlap(values.view, from);
   if (!signs.empty()) check_packed_size(count, SignOptions{}, signs.size());
-  const auto unpack_piece = [&](std::size_t first, std::size_t part, Stores stores) {
-    const std::size_t begin = packed_offset(first, options);
-    const std::size_t end =
-        first + part == count ? from.size() : packed_offset(first + part, options);
-    return unpack(dtype, from.subspan(begin, end - begin), options,
-                  to.subspan(first * size, part * size), stores);
-  };
-  const std::size_t step = std::lcm(granularity(options), granularity(SignOptions{}));
-  const auto one_part = [&](std::size_t first, std::size_t part) -> Result<void> {
-    if (signs.empty()) return unpack_piece(first, part, Stores::automatic);
-    const std::size_t pieces = std::max<std::size_t>(1, kPieceBytes / size / step);
-    for (const std::size_t end = first + part; first < end;) {
-      const std::size_t piece = std::min(pieces * step, end - first);
-      RETURN_IF_ERROR(unpack_piece(first, piece, Stores::cached));
-      RETURN_IF_ERROR(restore_signs(dtype, signs.subspan(first / 8, (piece + 7) / 8),
-                                    to.subspan(first * size, piece * size)));
-      first += piece;
-    }
-    return {};
-  };
-  const std::size_t cut = granularity(options) == 0 ? 0 : step;
   const auto done = [&] {
     const nb::gil_scoped_release released;
     prefer_huge_pages(to);
-    return in_parts(count, part_of(count, size, cut, threads), one_part);
+    return unpack_in_parts(dtype, from, options, signs, to, threads);
   }();
   check(done);
 }
@@ -271,17 +182,11 @@ void restore_tensor_signs(nb::handle signs, nb::handle values, std::size_t threa
   const WritableValues to(values);
   const auto bits = held.bytes();
   const auto bytes = to.bytes();
-  const std::size_t size = size_of(to.view.dtype);
-  const std::size_t count = bytes.size() / size;
-  check_packed_size(count, SignOptions{}, bits.size());
+  check_packed_size(bytes.size() / size_of(to.view.dtype), SignOptions{}, bits.size());
   refuse_overlap(to.view, bits);
-  const auto one_part = [&](std::size_t first, std::size_t part) {
-    return restore_signs(to.view.dtype, bits.subspan(first / 8, (part + 7) / 8),
-                         bytes.subspan(first * size, part * size));
-  };
   const auto done = [&] {
     const nb::gil_scoped_release released;
-    return in_parts(count, part_of(count, size, granularity(SignOptions{}), threads), one_part);
+    return restore_signs_in_parts(to.view.dtype, bits, bytes, threads);
   }();
   check(done);
 }

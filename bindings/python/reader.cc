@@ -143,7 +143,7 @@ class Reader {
   }
 
   void close() {
-    // Destroyed after the lock is gone: giving a buffer back may run anybody's code.
+    // Destroyed after the lock is gone: giving a buffer back may run code of its owner.
     std::shared_ptr<const Opened> last;
     const std::lock_guard lock(mutex_);
     last.swap(opened_);

@@ -6,8 +6,8 @@
 A plane whose sides are no multiple of the block is padded by repeating its last row and column,
 and cropped afterwards (docs/format.md, codec dct-chop). Both are linear, so they are folded into
 the matrices: the columns of L that meet copies of one row are summed, the rows of P that would be
-cropped are left out. What remains is nothing but products. All values are float64, rounded once by
-whoever uses them.
+cropped are left out. What remains is nothing but products. All values are float64; torch and
+onnx round them once, to their own type.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# What bindings/python/ defines. tests/python/test_types.py compares this with the module.
+# What bindings/python/ defines. tests/python/package/test_types.py compares this with the module.
 from typing import Any
 
 __version__: str

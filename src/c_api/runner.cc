@@ -29,7 +29,7 @@ struct Tasks {
 }  // namespace tensorpress::c_api
 
 extern "C" {
-// The library catches what its tasks throw (stream::runner_or_threads), so nothing reaches C.
+// The library catches what its tasks throw (base/runner.h), so nothing reaches C.
 static void tensorpress_run_task(void* tasks, std::size_t index) {
   static_cast<tensorpress::c_api::Tasks*>(tasks)->run(index);
 }

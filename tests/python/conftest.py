@@ -1,4 +1,8 @@
-"""The package as it is installed where the tests run; ./dev build puts it into .venv."""
+"""The package as it is installed where the tests run; ./dev build puts it into .venv.
+
+Tests lie in a folder for each subject. What tests of several folders share lies beside this file,
+where all of them can import it; names of test files differ over all folders.
+"""
 
 import os
 import pathlib

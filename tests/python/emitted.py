@@ -3,14 +3,12 @@ autograd."""
 
 import importlib.util
 import itertools
-import os
 import pathlib
 import subprocess
 
 import torch
+from conftest import PROGRAM, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TENSORPRESS", ROOT / "build" / "bin" / "tensorpress"))
 _numbers = itertools.count()
 
 

@@ -9,15 +9,18 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 """
 
 from . import ops  # registers torch.ops.tensorpress
-from .activations import CompressedActivations, compress_activations
-from .adaptive import Adaptive, AdaptiveStep
+from .activations import Adaptive, AdaptiveStep, CompressedActivations, compress_activations
 from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
+from .export import to_text, write_graph
 from .gradients import GradientCompression, GradientReport, compress_gradients
-from .graph import write_graph
-from .model_text import to_text
-from .plan import Plan
+
+# Files that `tensorpress model emit --native` writes import these by these names.
+from .packing import codecs as tensor_codecs  # noqa: F401
+from .packing import native as native_packing  # noqa: F401
+from .packing import pool_indices, seeded_dropout  # noqa: F401
+from .policy.plan import Plan
 from .scores import measure_activations
 
 __all__ = [

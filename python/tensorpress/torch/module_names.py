@@ -30,8 +30,8 @@ def without_wrapper(model: torch.nn.Module) -> torch.nn.Module:
 
 
 class Watch:
-    """The hooks of one module. Hooks are copied and pickled with their module, and nobody would
-    take them off the copy (an average of the weights, say): those do nothing."""
+    """The hooks of one module. Hooks are copied and pickled with their module, and `detach` does
+    not reach the copy (an average of the weights, say): hooks of a copy do nothing."""
 
     def __init__(self, names: ModuleNames | None = None, name: str = "") -> None:
         self._names = names

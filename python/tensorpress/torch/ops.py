@@ -14,7 +14,10 @@ from collections.abc import Sequence
 
 import torch
 
-from .tensor_codecs import Cast, packing_for
+from .packing.backend import NATIVE
+from .packing.codecs import Cast
+
+packing_for = NATIVE.packing_for
 
 
 @torch.library.custom_op("tensorpress::quantize_pack", mutates_args=())

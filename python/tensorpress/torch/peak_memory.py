@@ -7,6 +7,7 @@ gradients, the optimizer's state) is counted by its storages.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import itertools
 import resource
@@ -17,7 +18,14 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from .activation_report import Peak
+
+@dataclasses.dataclass
+class Peak:
+    """Of one step, measured: what PyTorch counted as allocated, and what the system gave."""
+
+    allocated: int  # with weights, gradients and the optimizer's state
+    activations_and_gradients: int  # of these, what the step allocated on top of what there was
+    resident: int | None
 
 
 def bytes_of_training(model: torch.nn.Module) -> int:

@@ -28,8 +28,9 @@ import torch
 
 from .. import _core
 from .._chop import transform_matrices
-from .budget import LADDER
-from .tensor_codecs import Quantize
+from .packing.codecs import Quantize
+from .policy.levels import LADDER
+from .policy.levels import ONE_BIT as _ONE_BIT
 
 Gradients = Mapping[str, torch.Tensor]
 
@@ -40,9 +41,8 @@ def _storing(codec: Quantize) -> str:
     return f"quantize {bits}" + (" stochastic" if codec.rounding == "stochastic" else "")
 
 
-_ONE_BIT = Quantize(bits=1, rounding="stochastic")
 LEVELS = {_storing(codec): codec for codec in LADDER if isinstance(codec, Quantize)}
-# Measured only where somebody asks for it, as plans have one bit only then.
+# Measured only on request, as only a plan that names one bit has it.
 ONE_BIT = _storing(_ONE_BIT)
 _ALL_LEVELS = LEVELS | {ONE_BIT: _ONE_BIT}
 

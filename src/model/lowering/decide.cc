@@ -6,6 +6,7 @@
 #include "base/near_names.h"
 #include "model/graph/operator.h"
 #include "model/lowering/lower.h"
+#include "model/policy/levels.h"
 #include "model/text/source.h"
 
 namespace tensorpress::model {
@@ -51,11 +52,8 @@ class Decision {
     if (value.role == Role::input || value.role == Role::target) return {};
     const Storing& how =
         stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
-    if (how.kind != Storing::Kind::chop || has_planes(value.type)) return how;
-    Storing quantized;
-    quantized.kind = Storing::Kind::quantize;
-    quantized.bits = 8;
-    return quantized;
+    const bool too_small = how.kind == Storing::Kind::chop && !has_planes(value.type);
+    return too_small ? levels().small_planes : how;
   }
 
   bool splits(const Node& node) const {

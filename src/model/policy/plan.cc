@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "model/policy/levels.h"
+#include "tensorpress/pack.h"
 
 namespace tensorpress::model {
 namespace {
-
-constexpr std::int64_t kGroup = 256;
 
 /// An estimate in whole bytes: at most those of the values as they are, however small the bound.
 std::int64_t at_most(std::int64_t plain, double estimate) {
@@ -57,14 +57,10 @@ std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const 
   switch (storing.kind) {
     case Storing::Kind::keep:
       return count * bytes_of(type.element);
-    case Storing::Kind::quantize: {
-      // A record is 4 bytes and whole blocks of 32; the last group is cut at a block.
-      const std::int64_t whole = count / kGroup;
-      const std::int64_t rest = count % kGroup;
-      const std::int64_t group_bytes = 4 + kGroup * storing.bits / 8;
-      const std::int64_t rest_bytes = rest == 0 ? 0 : 4 + (rest * storing.bits + 255) / 256 * 32;
-      return whole * group_bytes + rest_bytes;
-    }
+    case Storing::Kind::quantize:
+      return static_cast<std::int64_t>(
+          packed_size(static_cast<std::size_t>(count), QuantizeOptions{.bits = storing.bits})
+              .value());
     case Storing::Kind::cast:
       return count * (storing.type == "bf16" || storing.type == "f16" ? 2 : 1);
     case Storing::Kind::chop: {
@@ -102,32 +98,13 @@ bool has_planes(const TensorType& type) {
 }
 
 Plan plan_off() {
-  return {};
+  return named_plan("off").value();
 }
 
 Result<Plan> named_plan(const std::string& name) {
-  const auto quantized = [&](int bits, bool stochastic) {
-    Plan plan;
-    plan.name = name;
-    plan.compact = true;
-    plan.fallback.kind = Storing::Kind::quantize;
-    plan.fallback.bits = bits;
-    plan.fallback.stochastic = stochastic;
-    plan.smooth = plan.fallback;
-    plan.smooth.bits = std::max(bits, bits == 2 ? 4 : 8);
-    plan.waiting_bits = bits < 8 ? 8 : 0;
-    return plan;
-  };
-  if (name == "off") return plan_off();
-  if (name == "lossless") {
-    Plan plan;
-    plan.name = name;
-    plan.compact = true;
-    return plan;
+  for (const Plan& plan : levels().plans) {
+    if (plan.name == name) return plan;
   }
-  if (name == "safe") return quantized(8, false);
-  if (name == "balanced") return quantized(4, false);
-  if (name == "max") return quantized(2, true);
   return bad_argument(
       "there is no plan '", name,
       "'; there are off, lossless, safe, balanced and max, and files ending in .json");

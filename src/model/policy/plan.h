@@ -1,6 +1,6 @@
 // A plan says, for every activation that the backward pass reads, how it waits: as it is, packed by
 // a codec, as signs only, or rebuilt from something that is stored anyway. docs/plan.md has the
-// file format. Plans also have names: off, lossless, safe, balanced, max.
+// file format. Plans also have names: off, lossless, safe, balanced, max (levels.toml).
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct Plan {
   Storing smooth;
   /// Smaller tensors are kept as they are, and tensors of two dimensions up to the second size: the
   /// last features and the logits.
-  std::int64_t min_bytes = 4096;
-  std::int64_t exact_2d_bytes = std::int64_t{256} << 10;
+  std::int64_t min_bytes = 0;
+  std::int64_t exact_2d_bytes = 0;
   /// Bits a value of gradients that wait for another branch of the graph (skip connections) while
   /// the nodes between run; 0: as they are.
   int waiting_bits = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/policy/levels.h"
+
 namespace tensorpress::model {
 namespace {
 
@@ -82,21 +84,20 @@ double score_of_half_the_bits(double score) {
 }
 
 Storing quantize_level(int bits) {
-  Storing quantized;
-  quantized.kind = Storing::Kind::quantize;
-  quantized.bits = bits;
-  quantized.stochastic = bits <= 2;
-  return quantized;
+  for (const Storing& step : levels().ladder) {
+    if (step.bits == bits) return step;
+  }
+  if (levels().one_bit.bits == bits) return levels().one_bit;
+  return {.kind = Storing::Kind::quantize, .bits = bits};
 }
 
 std::vector<Storing> storing_levels(int fewest_bits) {
-  std::vector<Storing> levels;
-  Storing half;
-  half.kind = Storing::Kind::cast;
-  half.type = "bf16";
-  levels.push_back(half);
-  for (int bits = 8; bits >= fewest_bits; bits /= 2) levels.push_back(quantize_level(bits));
-  return levels;
+  std::vector<Storing> steps = {{.kind = Storing::Kind::cast, .type = "bf16"}};
+  for (const Storing& step : levels().ladder) {
+    if (step.bits >= fewest_bits) steps.push_back(step);
+  }
+  if (levels().one_bit.bits >= fewest_bits) steps.push_back(levels().one_bit);
+  return steps;
 }
 
 }  // namespace tensorpress::model

@@ -31,7 +31,7 @@ double scaled_score(double score, const Storing& measured, const Storing& wanted
 /// values become four times as wide or more; a gradient's squared error at least doubles.
 double score_of_half_the_bits(double score);
 
-/// `bits` a value; 2 and less are rounded stochastically, because to the nearest they are biased.
+/// `bits` a value, rounded as levels.toml says.
 Storing quantize_level(int bits);
 /// What a plan may choose from besides keeping, rebuilding and offloading, largest first.
 std::vector<Storing> storing_levels(int fewest_bits = 2);

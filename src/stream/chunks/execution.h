@@ -5,15 +5,10 @@
 #include <cstddef>
 
 #include "base/cpu.h"
-#include "tensorpress/parallel.h"
+#include "base/runner.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::stream {
-
-/// The runner, or own threads where there is none. What a task throws, as when memory runs out,
-/// would end the process on a thread that is not the caller's: it is caught there and thrown again
-/// on the calling thread when all tasks are done.
-Runner runner_or_threads(const Runner& runner, std::size_t threads);
 
 struct Execution {
   Runner runner;            // from runner_or_threads

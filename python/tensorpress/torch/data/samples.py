@@ -1,7 +1,7 @@
 """What may be a sample: a tensor of numbers that a network takes, on the CPU, of one shape.
 
 Samples of uint8 (pictures) become float32 from 0 to 1, because that is what is trained on; other
-whole numbers are refused, because nobody has said what they mean.
+whole numbers are refused, because their meaning is not given.
 """
 
 from __future__ import annotations

@@ -1,0 +1,148 @@
+"""What autograd calls when it saves a tensor and when it wants it back."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from ..module_names import ModuleNames
+from ..policy import saved_by
+from ..policy.saved_by import Need
+from .budget import Budget
+from .ledger import Ledger
+from .requirements import EXACTLY, Requirement, Requirements
+from .stored_value import StoredValue, VersionCounter
+from .value_coder import ValueCoder
+
+
+class Handle:
+    """What autograd holds instead of a tensor. A weight, and what has no plain memory, is held
+    itself."""
+
+    __slots__ = ("requirement", "shape", "start", "strides", "value", "version", "weight")
+
+    def __init__(
+        self,
+        tensor: torch.Tensor,
+        requirement: Requirement,
+        value: StoredValue | None,
+        weight: bool = False,
+    ) -> None:
+        self.requirement = requirement
+        self.value = value
+        self.weight = tensor.detach() if weight else None
+        self.version = VersionCounter(tensor)
+        if not weight:
+            self.shape = tensor.shape
+            self.strides = tensor.stride()
+            self.start = tensor.storage_offset()
+
+    def check_version(self) -> None:
+        """Raises what autograd raises for a tensor that was changed after it was saved."""
+        version = self.version
+        if version.now != version.saved:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an "
+                f"inplace operation: {self._describe()} is at version {version.now}; expected "
+                f"version {version.saved} instead. Hint: enable anomaly detection to find the "
+                "operation that failed to compute its gradient, with "
+                "torch.autograd.set_detect_anomaly(True)."
+            )
+
+    def _describe(self) -> str:
+        if self.weight is not None:
+            return f"[{self.weight.type()} {list(self.weight.shape)}]"
+        assert self.value is not None
+        return f"[{self.value.dtype} {list(self.shape)}]"
+
+
+class SavedTensorHooks:
+    """The pair of torch.autograd.graph.saved_tensors_hooks for a run. With `measuring` errors and
+    sparsities are taken of all values."""
+
+    def __init__(
+        self,
+        modules: ModuleNames,
+        requirements: Requirements,
+        coder: ValueCoder,
+        ledger: Ledger,
+        budget: Budget | None,
+    ) -> None:
+        self.functions = saved_by.WatchedFunctions()
+        self.measuring = False
+        self._modules = modules
+        self._requirements = requirements
+        self._coder = coder
+        self._ledger = ledger
+        self._budget = budget
+        self._weights: set[int] = set()
+
+    def note_weights(self) -> None:
+        model = self._modules.model
+        tensors = (*model.parameters(), *model.buffers())
+        self._weights = {
+            tensor.untyped_storage()._cdata for tensor in tensors if tensor.layout is torch.strided
+        }
+
+    def pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
+        if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
+            return tensor
+        if _is_unusual(tensor) or self._is_weight(tensor):
+            return Handle(tensor, EXACTLY, None, weight=True)
+        call, running = self.functions.call, self._modules.running
+        name = self._modules.name_for(call.name or "value")
+        value = self._ledger.value_of(tensor, name)
+        record = self._ledger.record_of(value, name)
+        record.saves += 1
+        rule = self._requirements.plan.rule_for(name, running)
+        requirement = self._requirements.requirement_of(tensor, value.plain_bytes, call, name, rule)
+        if self._budget is not None and rule is None:
+            requirement = self._budget.requirement_within(value, requirement)
+        began = time.perf_counter()
+        requirement = self._coder.store(value, tensor, requirement, record)
+        record.encode_seconds += time.perf_counter() - began
+        self._ledger.update(value, record)
+        if value.stored is not None and (record.error is None or self.measuring):
+            self._coder.measure(value, tensor, record, self.measuring)
+            self._ledger.remember_quality(record)
+        return Handle(tensor, requirement, value)
+
+    def unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
+        if isinstance(handle, torch.Tensor):
+            return handle
+        handle.check_version()
+        if handle.weight is not None:
+            return handle.weight
+        value = handle.value
+        assert value is not None
+        if value.kept is not None:
+            return value.view_of_kept(handle.shape, handle.strides, handle.start)
+        if handle.requirement.need is Need.SHAPE:
+            one = torch.zeros((), dtype=value.dtype, device=value.device)
+            return one.expand(handle.shape)
+        began = time.perf_counter()
+        copy = self._coder.copy_of(value, handle.requirement)
+        record = self._ledger.records.get(value.name)
+        if record is not None:
+            record.decode_seconds += time.perf_counter() - began
+        return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
+
+    def _is_weight(self, tensor: torch.Tensor) -> bool:
+        """A parameter or buffer, or one in another shape or type."""
+        if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
+            return True
+        if tensor.untyped_storage()._cdata in self._weights:
+            return True
+        return any(
+            node.name() == "torch::autograd::AccumulateGrad"
+            and isinstance(node.variable, torch.nn.Parameter)
+            for node in saved_by.origins(tensor)
+        )
+
+
+def _is_unusual(tensor: torch.Tensor) -> bool:
+    """Whether memory alone does not say the values: sparse and nested tensors, those without any,
+    and those that are to be read as conjugates or with the other sign."""
+    strided = tensor.layout is torch.strided and not tensor.is_nested
+    return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()

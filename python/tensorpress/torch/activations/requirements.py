@@ -1,0 +1,111 @@
+"""What a function's backward requires of a value that it saves: from the function, the plan and the
+tensor."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import torch
+
+from ..packing.codecs import DctChop, Mask, TensorCodec
+from ..packing.pool_indices import Windows
+from ..policy import saved_by
+from ..policy.levels import KEEP, SMALL_PLANES
+from ..policy.plan import Plan
+from ..policy.saved_by import Call, Need
+from .stored_value import Span
+
+MASK = Mask()
+
+
+class Requirement(NamedTuple):
+    """What one function's backward needs of a value, and the codec for it."""
+
+    need: Need
+    codec: TensorCodec = KEEP
+    limits: tuple[float, float] | None = None
+    windows: Windows | None = None
+    sign: bool = False  # beside the values
+    mask: bool = False  # if it is one; else the codec
+
+
+EXACTLY = Requirement(Need.VALUES)
+
+
+class Requirements:
+    """Decides by a plan. `notes` are what users should know, and the value that was first."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.notes: dict[str, str] = {}
+        self._inputs: list[weakref.ref[torch.Tensor]] = []
+
+    def inputs_are(self, args: Any, kwargs: Any) -> None:
+        """What the model is called with, which the loop holds anyway."""
+        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    def requirement_of(
+        self, tensor: torch.Tensor, size: int, call: Call, name: str, rule: TensorCodec | None
+    ) -> Requirement:
+        """`size` is what the tensor takes as it is."""
+        exact_forms = self.plan.level.exact_forms or rule is not None
+        if size < self.plan.min_bytes or rule == KEEP or not exact_forms:
+            return EXACTLY
+        if not tensor.is_floating_point():
+            return _requirement_of_whole_numbers(tensor, call)
+        if saved_by.is_log_sum(call, tensor):
+            return EXACTLY
+        need = saved_by.need_of(call, tensor)
+        if need is not Need.VALUES:
+            return Requirement(need, limits=saved_by.limits_of(call))
+        codec = rule or self._codec_of_level(tensor, size, call)
+        if not codec.takes(tensor):
+            codec = self._instead_of(codec, tensor, name, rule)
+        sign = call.name in saved_by.SMOOTH_BESIDE_ZERO
+        return Requirement(Need.VALUES, codec, sign=sign, mask=_may_be_mask(tensor, call))
+
+    def _codec_of_level(self, tensor: torch.Tensor, size: int, call: Call) -> TensorCodec:
+        # A linear layer flattens (batch, token, feature), which are no last features.
+        base = tensor._base if tensor._is_view() else tensor
+        flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
+        if flat and size <= self.plan.exact_2d_bytes:
+            return KEEP
+        if saved_by.is_weight(call, tensor):
+            return KEEP
+        # A copy of the batch would be on top of it.
+        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
+            return KEEP
+        return KEEP if saved_by.is_singular(call) else self.plan.codec_for(call.name)
+
+    def _instead_of(
+        self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
+    ) -> TensorCodec:
+        if isinstance(codec, DctChop) and SMALL_PLANES.takes(tensor):
+            return SMALL_PLANES
+        what = f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}"
+        advice = "convert the model with .float(), or use codec dense on the CPU, or keep"
+        if rule is not None:
+            raise TypeError(f"{name} is {what}, which codec {codec.name} does not take; {advice}")
+        self.notes.setdefault(f"values of {what} are kept as they are: {advice}", name)
+        return KEEP
+
+
+def _requirement_of_whole_numbers(tensor: torch.Tensor, call: Call) -> Requirement:
+    if tensor.dtype == torch.bool:
+        return Requirement(Need.VALUES, mask=True)
+    windows = saved_by.windows_of(call) if tensor.dtype == torch.int64 else None
+    on_cpu = tensor.device.type == "cpu" and tensor.is_contiguous()
+    return Requirement(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
+
+
+def _may_be_mask(tensor: torch.Tensor, call: Call) -> bool:
+    """Whether some of the values are 0 or one other: dropout's noise, an attention mask."""
+    if tensor.grad_fn is not None or not MASK.takes(tensor):
+        return False
+    if "dropout" in call.name:
+        return True
+    span = Span.of(tensor)
+    some = tensor.detach().as_strided((min(64, span.stop - span.start),), (1,))
+    return some.unique().numel() == 2 and bool((some == 0).any())

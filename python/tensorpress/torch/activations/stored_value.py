@@ -1,0 +1,173 @@
+"""One stored copy of every value that autograd saves, however often and through whatever views.
+
+A value is a span of a storage at a version. `ValueTable` finds the copy that is already there by
+weak references: to the storage, which keeps its identity (not its memory) from being reused as long
+as the copy lives, and to the copy, which lives as long as autograd holds a handle. Addresses would
+be wrong: once a saved tensor is freed, its address is given to another in the same forward.
+
+`VersionCounter` keeps what PyTorch checks: that no saved tensor was changed in place.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ..packing.codecs import Stored
+
+
+class Span(NamedTuple):
+    """The elements of a storage that a tensor reaches, from the first to the last."""
+
+    start: int
+    stop: int
+    gaps: bool  # the span holds more elements than the tensor
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> Span:
+        start = tensor.storage_offset()
+        if tensor.numel() == 0:
+            return cls(start, start, False)
+        reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+        return cls(start, start + reach + 1, reach + 1 > tensor.numel())
+
+
+class VersionCounter:
+    """The version of a tensor, also after the tensor is gone: an empty alias shares its counter."""
+
+    __slots__ = ("_alias", "saved")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._alias = tensor.detach()
+        # Sparse and nested tensors have no empty alias; they are held anyway.
+        if tensor.layout is torch.strided and not tensor.is_nested:
+            self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        self.saved = self._alias._version
+
+    @property
+    def now(self) -> int:
+        return self._alias._version
+
+
+class StoredValue:
+    """What is held of one value: itself (`kept`), or packed (`stored`), or only what is exact, or
+    nothing.
+
+    `held` are the bytes of that. `freed` is called with them when the last handle is gone.
+    """
+
+    def __init__(self, tensor: torch.Tensor, freed: Callable[[int], None]) -> None:
+        self.storage = StorageWeakRef(tensor.untyped_storage())
+        self.version = tensor._version
+        self.span = Span.of(tensor)
+        self.name = ""
+        self.dtype = tensor.dtype
+        self.device = tensor.device
+        self.strides = tensor.stride()
+        self.shape = tuple(tensor.shape)
+        self.dense_shape = self._dense_shape(tensor)
+        self.kept: torch.Tensor | None = None
+        self.stored: Stored | None = None
+        self.exact: dict[object, torch.Tensor] = {}  # what is packed without error, by what it is
+        self.held = 0
+        self.counted = 0  # of what autograd would hold; storages that several values share once
+        self._freed = freed
+
+    def __del__(self) -> None:
+        self._freed(self.held)
+
+    def _dense_shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """In the order of memory, which for channels_last is (N, H, W, C)."""
+        if self.span.gaps or tensor.is_contiguous():
+            return tuple(tensor.shape)
+        if self.elements != tensor.numel():  # an expanded tensor
+            return (self.elements,)
+        axes = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride(axis))
+        ordered = tensor.permute(axes)
+        return tuple(ordered.shape) if ordered.is_contiguous() else (self.elements,)
+
+    @property
+    def elements(self) -> int:
+        """From the first to the last."""
+        return self.span.stop - self.span.start
+
+    @property
+    def plain_bytes(self) -> int:
+        """What the value takes as it is: gaps not counted, repeated elements once."""
+        count = math.prod(self.shape) if self.span.gaps else self.elements
+        return count * self.dtype.itemsize
+
+    def covers(self, tensor: torch.Tensor, span: Span) -> bool:
+        if self.version != tensor._version or self.dtype != tensor.dtype or self.storage.expired():
+            return False
+        if self.span.gaps or span.gaps:
+            same_shape = self.shape == tuple(tensor.shape) and self.strides == tensor.stride()
+            return self.span == span and same_shape
+        return self.span.start <= span.start and span.stop <= self.span.stop
+
+    def dense(self, tensor: torch.Tensor) -> torch.Tensor:
+        """All elements of the value in the order of memory, seen through a tensor that it covers.
+        A copy only if there are gaps."""
+        tensor = tensor.detach()
+        if self.span.gaps:
+            return tensor.contiguous()
+        flat = tensor.as_strided((self.elements,), (1,), self.span.start)
+        return flat.view(self.dense_shape)
+
+    def view_of_copy(
+        self, copy: torch.Tensor, shape: torch.Size, strides: tuple[int, ...], start: int
+    ) -> torch.Tensor:
+        """A covered tensor's elements in a copy of dense()."""
+        if self.span.gaps:
+            return copy.view(shape)
+        return copy.as_strided(shape, strides, start - self.span.start)
+
+    def keep(self, tensor: torch.Tensor) -> None:
+        self.kept = tensor.detach()
+        self.stored = None
+        self.exact.clear()
+
+    def view_of_kept(self, shape: torch.Size, strides: tuple[int, ...], start: int) -> torch.Tensor:
+        assert self.kept is not None
+        return self.kept.as_strided(shape, strides, start)
+
+    def bytes_now(self) -> int:
+        if self.kept is not None:
+            return self.plain_bytes
+        exact = sum(part.untyped_storage().nbytes() for part in self.exact.values())
+        return exact if self.stored is None else exact + self.stored.held_bytes
+
+
+class ValueTable:
+    """The stored values of storages that are still there."""
+
+    def __init__(self) -> None:
+        self._of_storage: dict[int, list[weakref.ref[StoredValue]]] = {}
+
+    def of_storage(self, tensor: torch.Tensor) -> list[StoredValue]:
+        """All values of the tensor's storage, of whatever version and span."""
+        references = self._of_storage.get(tensor.untyped_storage()._cdata, ())
+        values = (reference() for reference in references)
+        return [value for value in values if value is not None and not value.storage.expired()]
+
+    def find(self, tensor: torch.Tensor) -> StoredValue | None:
+        span = Span.of(tensor)
+        covering = (value for value in self.of_storage(tensor) if value.covers(tensor, span))
+        return next(covering, None)
+
+    def add(self, tensor: torch.Tensor, value: StoredValue) -> None:
+        key = tensor.untyped_storage()._cdata
+
+        def forget(reference: weakref.ref[StoredValue]) -> None:
+            others = [other for other in self._of_storage.get(key, ()) if other is not reference]
+            if others:
+                self._of_storage[key] = others
+            else:
+                self._of_storage.pop(key, None)
+
+        self._of_storage.setdefault(key, []).append(weakref.ref(value, forget))

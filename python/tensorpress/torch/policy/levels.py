@@ -1,0 +1,52 @@
+"""The levels, from off to max, and the ladder of codecs from mild to strong.
+
+levels.toml says what they are. Its place in the tree is src/model/policy/, because the model
+compiler reads it too; the package has a copy beside this file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..packing.codecs import Keep, Quantize, TensorCodec
+
+KEEP = Keep()
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """The codecs for values of functions whose backward is linear in them, smooth, or exponential;
+    and whether masks, signs and indices are stored as what they are."""
+
+    name: str
+    linear: TensorCodec = KEEP
+    smooth: TensorCodec = KEEP
+    exponential: TensorCodec = KEEP
+    exact_forms: bool = True
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> Level:
+        codecs = {
+            kind: Quantize(**fields[kind])
+            for kind in ("linear", "smooth", "exponential")
+            if kind in fields
+        }
+        return cls(fields["name"], **codecs, exact_forms=fields["exact_forms"])
+
+
+_FILE = importlib.resources.files(__package__) / "levels.toml"
+_TABLE = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+LEVELS = {fields["name"]: Level.read(fields) for fields in _TABLE["level"]}
+# Sizes that plans begin with; a plan may say others.
+MIN_BYTES: int = _TABLE["min_bytes"]
+EXACT_2D_BYTES: int = _TABLE["exact_2d_bytes"]
+# Instead of dct-chop, for planes that are too small for it.
+SMALL_PLANES = Quantize(**_TABLE["small_planes"])
+# Budgets and adaptive.py choose from these, and scores are measured for them.
+LADDER: Sequence[TensorCodec] = (KEEP, *(Quantize(**step) for step in _TABLE["ladder"]))
+ONE_BIT = Quantize(**_TABLE["one_bit"])

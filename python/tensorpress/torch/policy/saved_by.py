@@ -1,0 +1,208 @@
+"""Which function saves a tensor for backward, and how much of the tensor its backward looks at.
+
+Saved-tensor hooks see a tensor but not who saves it. `WatchedFunctions` is a torch function mode
+that knows which of PyTorch's functions is running. The tables below then say what is enough for
+backward: 1 bit for a ReLU, the shape for a pooling. A function that no table names keeps its
+tensors exactly: some (abs, amax, maximum, sort) compare them, some (log, sqrt, a division) divide
+by them in backward, where an error beside zero has no bound. Values that are nearly the same would
+give a wrong gradient, not one that is nearly right.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..packing.pool_indices import Pair, Windows
+
+
+class Need(enum.Enum):
+    VALUES = "values"
+    SIGN = "sign"  # above 0 or not
+    INSIDE = "inside"  # between two limits or not
+    SHAPE = "shape"
+    ZEROS = "zeros"  # where values are exactly 0, beside values of both signs
+    WINDOW = "window"  # which place of a pooling's window
+
+
+# Backward is linear in the saved values (or, for batch_norm, nearly): an unbiased error stays one.
+LINEAR = frozenset(
+    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
+    matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
+)
+# Where these take what they multiply with, which may be computed from parameters.
+WEIGHT_AT = {
+    **dict.fromkeys("conv1d conv2d conv3d linear".split(), 1),
+    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), 1),
+    "bilinear": 2,
+}
+# What only gives a tensor another shape or type, such as autocast does to parameters.
+RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
+# Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
+SMOOTH = frozenset(
+    """layer_norm group_norm instance_norm rms_norm local_response_norm
+    gelu silu mish sigmoid logsigmoid tanh softplus glu
+    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square pow pow_ __pow__ addcmul lerp
+    mse_loss binary_cross_entropy_with_logits""".split()
+)
+POWERS = frozenset("pow pow_ __pow__".split())
+# Backward takes the exponential of the saved values, or they are exponentials.
+EXPONENTIAL = frozenset(
+    """softmax log_softmax softmin cross_entropy nll_loss logsumexp
+    scaled_dot_product_attention multi_head_attention_forward""".split()
+)
+# Smooth on either side of zero: the sign is kept beside the values.
+SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
+SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
+SHAPE_ONLY = frozenset(
+    """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
+    avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
+)
+POOL_2D = ("max_pool2d", "max_pool2d_with_indices")
+POOL_1D = ("max_pool1d", "max_pool1d_with_indices")
+
+
+class Call(NamedTuple):
+    """One of PyTorch's functions at work, with what it was called with."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def argument(self, position: int, name: str, default: Any) -> Any:
+        if len(self.args) > position:
+            return self.args[position]
+        return self.kwargs.get(name, default)
+
+
+NO_CALL = Call("", (), {})
+
+
+def limits_of(call: Call) -> tuple[float, float] | None:
+    """Between what the gradient passes hardtanh and relu6, whose backward asks only that."""
+    if call.name == "relu6":
+        return 0.0, 6.0
+    if call.name in ("hardtanh", "hardtanh_"):
+        low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
+        return (float(low), float(high)) if low < high else None
+    return None
+
+
+def windows_of(call: Call) -> Windows | None:
+    """Of a pooling that is at work, or None if this is not one, or one of too large windows."""
+    if call.name not in POOL_2D + POOL_1D:
+        return None
+    tensor = call.argument(0, "input", None)
+    kernel = call.argument(1, "kernel_size", None)
+    stride = call.argument(2, "stride", None)
+    padding = call.argument(3, "padding", 0)
+    dilation = call.argument(4, "dilation", 1)
+    axes = 2 if call.name in POOL_2D else 1
+    if not isinstance(tensor, torch.Tensor) or kernel is None or tensor.dim() < axes:
+        return None
+    extent = tuple(tensor.shape[-axes:])
+    kernel = _pair(kernel, axes, 1)
+    windows = Windows(
+        _pair(extent, axes, 1),
+        kernel,
+        _pair(stride, axes, 1) if stride not in (None, [], ()) else kernel,
+        _pair(padding, axes, 0),
+        _pair(dilation, axes, 1),
+    )
+    return windows if kernel[0] * kernel[1] <= 256 else None
+
+
+def is_singular(call: Call) -> bool:
+    """Powers that are no polynomial: their slope grows without bound beside zero."""
+    if call.name not in POWERS:
+        return False
+    exponent = call.argument(1, "exponent", None)
+    return not isinstance(exponent, int | float) or exponent < 1 or exponent != int(exponent)
+
+
+def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
+    """What fused attention keeps of each row of pairs: the logarithm that probabilities are made
+    with in backward, so that an error of it is a factor of all of them."""
+    if call.name == "scaled_dot_product_attention":
+        query = call.argument(0, "query", None)
+        return query is not None and tensor.dim() == query.dim() - 1
+    if call.name == "multi_head_attention_forward":
+        return tensor.dim() == 3 and tensor.shape[1] == call.argument(4, "num_heads", None)
+    return False
+
+
+def origins(tensor: torch.Tensor) -> Iterator[Any]:
+    """The node that made a tensor, and as long as these only reshape, the node before it."""
+    node = tensor.grad_fn
+    while node is not None:
+        yield node
+        if node.name().removesuffix("Backward0") not in RESHAPING:
+            return
+        node = node.next_functions[0][0]
+
+
+def is_weight(call: Call, tensor: torch.Tensor) -> bool:
+    """The weight of a layer, also where it is no parameter itself: normalized, or with an adapter.
+    Its error would be the same for all of a batch, so it would not average out."""
+    if call.name not in WEIGHT_AT:
+        return False
+    weight = call.argument(WEIGHT_AT[call.name], "weight", None)
+    if not isinstance(weight, torch.Tensor):
+        return False
+    made_by = weight.grad_fn
+    same = weight.untyped_storage()._cdata == tensor.untyped_storage()._cdata
+    return same or (made_by is not None and any(node is made_by for node in origins(tensor)))
+
+
+def need_of(call: Call, tensor: torch.Tensor) -> Need:
+    if not tensor.is_floating_point():
+        return Need.VALUES
+    if call.name in SIGN_ONLY:
+        # A negative slope turns signs around in the result, which is what the in-place form saves.
+        slope = call.argument(1, "negative_slope", 0.01) if "leaky" in call.name else 0.0
+        return Need.SIGN if slope >= 0 else Need.VALUES
+    if call.name in SHAPE_ONLY:
+        return Need.SHAPE
+    if limits_of(call) is not None:
+        return Need.INSIDE
+    return Need.VALUES
+
+
+class WatchedFunctions(TorchFunctionMode):
+    """Knows the function of PyTorch that is running: `watched.call`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.call = NO_CALL
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
+        try:
+            return function(*args, **(kwargs or {}))
+        finally:
+            self.call = outer
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Empty for functions that are not PyTorch's own, which may be called anything."""
+    module = getattr(function, "__module__", None)
+    if module is not None and not module.startswith("torch"):
+        return ""
+    return getattr(function, "__name__", "")
+
+
+def _pair(value: Any, axes: int, missing: int) -> Pair:
+    numbers = tuple(value) if isinstance(value, (tuple, list, torch.Size)) else (value,)
+    if len(numbers) < axes:
+        numbers = numbers * axes
+    return (missing, numbers[0]) if axes == 1 else (numbers[0], numbers[1])

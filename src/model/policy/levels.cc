@@ -1,0 +1,81 @@
+#include "model/policy/levels.h"
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <cstdint>
+
+#include "base/errors.h"
+
+namespace tensorpress::model {
+namespace {
+
+template <class T>
+Result<T> entry(const toml::table& table, const char* key) {
+  if (const auto value = table[key].value<T>()) return *value;
+  return bad_argument("levels.toml:", table.source().begin.line, ": '", key,
+                      "' is missing or of another type");
+}
+
+Result<Storing> storing_in(const toml::node_view<const toml::node>& node, const char* what) {
+  const toml::table* const table = node.as_table();
+  if (table == nullptr) return bad_argument("levels.toml: '", what, "' is missing or no table");
+  TRY(const auto bits, entry<std::int64_t>(*table, "bits"));
+  TRY(const auto rounding, entry<std::string>(*table, "rounding"));
+  return Storing{.kind = Storing::Kind::quantize,
+                 .bits = static_cast<int>(bits),
+                 .stochastic = rounding == "stochastic"};
+}
+
+Result<Plan> plan_in(const toml::table& root, const toml::table& level) {
+  Plan plan;
+  TRY(plan.name, entry<std::string>(level, "name"));
+  TRY(plan.compact, entry<bool>(level, "exact_forms"));
+  if (level.contains("linear")) {
+    TRY(plan.fallback, storing_in(level["linear"], "linear"));
+  }
+  if (level.contains("smooth")) {
+    TRY(plan.smooth, storing_in(level["smooth"], "smooth"));
+  }
+  TRY(const auto waiting, entry<std::int64_t>(level, "waiting_gradients"));
+  plan.waiting_bits = static_cast<int>(waiting);
+  TRY(plan.min_bytes, entry<std::int64_t>(root, "min_bytes"));
+  TRY(plan.exact_2d_bytes, entry<std::int64_t>(root, "exact_2d_bytes"));
+  return plan;
+}
+
+}  // namespace
+
+Result<Levels> parse_levels(std::string_view text) {
+  const toml::parse_result parsed = toml::parse(text, std::string_view("levels.toml"));
+  if (!parsed) {
+    return bad_argument("levels.toml:", parsed.error().source().begin.line, ": ",
+                        parsed.error().description());
+  }
+  const toml::table& root = parsed.table();
+  Levels levels;
+  TRY(levels.small_planes, storing_in(root["small_planes"], "small_planes"));
+  TRY(levels.one_bit, storing_in(root["one_bit"], "one_bit"));
+  const toml::array* const ladder = root["ladder"].as_array();
+  const toml::array* const named = root["level"].as_array();
+  if (ladder == nullptr || named == nullptr) {
+    return bad_argument("levels.toml: 'ladder' or 'level' is missing");
+  }
+  for (const toml::node& step : *ladder) {
+    TRY(Storing storing, storing_in(toml::node_view<const toml::node>(step), "ladder"));
+    levels.ladder.push_back(std::move(storing));
+  }
+  for (const toml::node& level : *named) {
+    if (!level.is_table()) return bad_argument("levels.toml: 'level' is no table");
+    TRY(Plan plan, plan_in(root, *level.as_table()));
+    levels.plans.push_back(std::move(plan));
+  }
+  return levels;
+}
+
+const Levels& levels() {
+  static const Levels parsed = parse_levels(kLevelsText).value();
+  return parsed;
+}
+
+}  // namespace tensorpress::model

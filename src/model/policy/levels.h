@@ -1,0 +1,26 @@
+// levels.toml: what the levels mean, which the build puts into the program (src/CMakeLists.txt).
+// tensorpress.torch reads the same file.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "model/policy/plan.h"
+
+namespace tensorpress::model {
+
+/// The text of levels.toml.
+extern const std::string_view kLevelsText;
+
+struct Levels {
+  std::vector<Plan> plans;      // one a level, in the order of the file
+  Storing small_planes;         // instead of dct-chop
+  std::vector<Storing> ladder;  // from mild to strong
+  Storing one_bit;              // only on request
+};
+
+Result<Levels> parse_levels(std::string_view text);
+/// Those of kLevelsText.
+const Levels& levels();
+
+}  // namespace tensorpress::model

@@ -1,0 +1,58 @@
+// levels.toml as it is built into the program; docs/plan.md has the same table for users.
+#include "model/policy/levels.h"
+
+#include <gtest/gtest.h>
+
+#include "model/policy/storing_cost.h"
+
+namespace tensorpress::model {
+namespace {
+
+TEST(Levels, AreThoseOfTheDocumentation) {
+  struct Expected {
+    const char* name;
+    const char* linear;
+    const char* smooth;
+    bool compact;
+    int waiting_bits;
+  };
+  constexpr Expected kExpected[] = {
+      {"off", "keep", "keep", false, 0},
+      {"lossless", "keep", "keep", true, 0},
+      {"safe", "quantize 8 bits", "quantize 8 bits", true, 0},
+      {"balanced", "quantize 4 bits", "quantize 8 bits", true, 8},
+      {"max", "quantize 2 bits stochastic", "quantize 4 bits stochastic", true, 8},
+  };
+  ASSERT_EQ(levels().plans.size(), std::size(kExpected));
+  for (std::size_t i = 0; i < std::size(kExpected); ++i) {
+    const Plan& plan = levels().plans[i];
+    EXPECT_EQ(plan.name, kExpected[i].name);
+    EXPECT_EQ(to_text(plan.fallback), kExpected[i].linear);
+    EXPECT_EQ(to_text(plan.smooth), kExpected[i].smooth);
+    EXPECT_EQ(plan.compact, kExpected[i].compact);
+    EXPECT_EQ(plan.waiting_bits, kExpected[i].waiting_bits);
+    EXPECT_EQ(plan.min_bytes, 4096);
+    EXPECT_EQ(plan.exact_2d_bytes, 256 << 10);
+  }
+}
+
+TEST(Levels, TheLadderGoesFromBf16DownToTheFewestBits) {
+  const auto steps_to = [](int fewest_bits) {
+    std::vector<std::string> texts;
+    for (const Storing& each : storing_levels(fewest_bits)) texts.push_back(to_text(each));
+    return texts;
+  };
+  EXPECT_EQ(steps_to(4),
+            (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits"}));
+  EXPECT_EQ(steps_to(1),
+            (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits",
+                                      "quantize 2 bits stochastic", "quantize 1 bit stochastic"}));
+}
+
+TEST(Levels, AMissingEntryIsNamed) {
+  EXPECT_NE(parse_levels("ladder = []").error().message.find("small_planes"), std::string::npos);
+  EXPECT_NE(parse_levels("ladder = [").error().message.find("levels.toml:1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tensorpress::model
