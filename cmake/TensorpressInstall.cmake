@@ -50,13 +50,9 @@ install(FILES ${PROJECT_BINARY_DIR}/tensorpress-config.cmake ${PROJECT_BINARY_DI
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
-if(BUILD_SHARED_LIBS)
-  set(pc_private_libs "")
-else()
-  list(TRANSFORM cxx_runtime PREPEND -l OUTPUT_VARIABLE pc_private_libs)
-  # Always: CMake leaves it out where the C library of this machine needs no flag, and others may.
-  list(APPEND pc_private_libs -pthread)
-  list(JOIN pc_private_libs " " pc_private_libs)
-endif()
+list(TRANSFORM cxx_runtime PREPEND -l OUTPUT_VARIABLE pc_private_libs)
+# Always: CMake leaves it out where the C library of this machine needs no flag, and others may.
+list(APPEND pc_private_libs -pthread)
+list(JOIN pc_private_libs " " pc_private_libs)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tensorpress.pc.in ${PROJECT_BINARY_DIR}/tensorpress.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tensorpress.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

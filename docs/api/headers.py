@@ -77,6 +77,7 @@ def cpp_reference(header: pathlib.Path, folder: pathlib.Path) -> str:
     body = re.sub(r"^#(?:if|endif|else).*\n", "", body, flags=re.MULTILINE)
     body = re.sub(r"^ *// NOLINT\w+\(.*\n", "", body, flags=re.MULTILINE)
     body = re.sub(r" +// NOLINT.*", "", body)
+    body = body.replace("TENSORPRESS_API ", "")
     return out + "".join(_shown(each, "cpp") for each in _declarations(body) if each.code)
 
 

@@ -22,6 +22,7 @@ MADE = "Made by `docs/api/make_reference.py` from {source}; edit those.\n"
 # In the order of a reader's interest; what is not named follows in the order of the alphabet.
 CPP_FIRST = (
     "stream.h",
+    "streaming.h",
     "codec.h",
     "bound.h",
     "tensor_view.h",
@@ -30,6 +31,8 @@ CPP_FIRST = (
     "parallel.h",
     "pack.h",
 )
+# The C interface has a page of its own; a macro is not worth one.
+NOT_CPP = ("tensorpress.h", "api.h")
 MODULES = ("", "torch", "hdf5", "zarr", "numcodecs", "xarray", "onnx")
 
 
@@ -50,7 +53,7 @@ def cpp_page() -> str:
         "[a guide](../guide/framework.md) says what to expect. "
     )
     folder = ROOT / "include" / "tensorpress"
-    found = [path for path in folder.rglob("*.h") if path.name != "tensorpress.h"]
+    found = [path for path in folder.rglob("*.h") if path.name not in NOT_CPP]
 
     def place(path: pathlib.Path) -> tuple[int, str]:
         name = path.relative_to(folder).as_posix()

@@ -16,6 +16,10 @@
 #include "tensorpress/tensor_view.h"
 
 namespace tensorpress {
+class ChunkCodec;
+}
+
+namespace tensorpress {
 
 struct Parameter {
   std::string name;
@@ -47,8 +51,6 @@ struct DctChopOptions {
   std::string_view form = "block";        // or "matmul": the paper's two dense products
   int serialize = 1;  // matmul on s x s parts of each plane, with 1/s^2 of the matrix memory
 };
-
-class ChunkCodec;
 
 /// What an error-bounded codec keeps in a stream: found from what was asked for and, for most kinds
 /// of bound, from the data.

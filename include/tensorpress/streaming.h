@@ -160,9 +160,8 @@ TENSORPRESS_API Result<StreamInfo> write_stream(const Codec& codec, TensorSource
 /// set. Rows along the first axis are appended in order, as many at a time as there are; the writer
 /// keeps those that do not fill a chunk yet.
 ///
-///   TRY: auto writer = StreamWriter::begin(codec, DType::f32, {1000, 180, 360}, sink,
-///                                          {.bound = Bound::absolute(1e-3)});
-///   for each step: writer->append(view of {1, 180, 360});
+///   auto writer = StreamWriter::begin(codec, DType::f32, {steps, 180, 360}, sink, options);
+///   ... for each step ...  writer->append(*view_of(field, {1, 180, 360}));
 ///   writer->finish();
 class TENSORPRESS_API StreamWriter {
  public:

@@ -1,12 +1,12 @@
-// What somebody else's program does with Tensorpress, through the public headers only: compresses a
-// small tensor with dct-chop, decompresses it, and ends with status 1 if it did not come back.
-#include <tensorpress/stream.h>
+// What another program does with Tensorpress, through the public headers only: compresses a small
+// tensor with dct-chop, decompresses it, writes and reads it again row by row, and ends with status
+// 1 if it did not come back.
+#include <tensorpress/streaming.h>
 #include <tensorpress/version.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 namespace {
@@ -24,13 +24,29 @@ std::vector<float> wave(std::size_t count) {
 
 // Largest difference between values and what the stream's tensor holds.
 float largest_difference(const std::vector<float>& values, const tensorpress::Tensor& tensor) {
-  std::vector<float> copy(values.size());
-  std::memcpy(copy.data(), tensor.bytes.data(), copy.size() * sizeof(float));
+  const auto copy = tensor.values<float>().value();
   float largest = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     largest = std::max(largest, std::abs(values[i] - copy[i]));
   }
   return largest;
+}
+
+// The stream of the same values, appended plane by plane.
+tensorpress::Result<std::vector<std::byte>> by_rows(const std::vector<float>& values,
+                                                    const tensorpress::Codec& codec) {
+  tensorpress::VectorSink sink;
+  auto writer = tensorpress::StreamWriter::begin(codec, tensorpress::DType::f32, {3, 16, 16}, sink);
+  if (!writer.ok()) return writer.error();
+  for (std::size_t plane = 0; plane < 3; ++plane) {
+    const auto rows =
+        tensorpress::view_of(std::span(values).subspan(plane * 256, 256), {1, 16, 16});
+    if (!rows.ok()) return rows.error();
+    if (const auto done = writer->append(*rows); !done.ok()) return done.error();
+  }
+  const auto info = writer->finish();
+  if (!info.ok()) return info.error();
+  return std::move(sink.bytes);
 }
 
 }  // namespace
@@ -56,6 +72,12 @@ int main() {
   const float difference = largest_difference(values, *tensor);
   if (!(difference < 1e-5F)) {
     std::fprintf(stderr, "a value is off by %g\n", static_cast<double>(difference));
+    return 1;
+  }
+  const auto again = by_rows(values, *codec);
+  if (!again.ok()) return fail("StreamWriter", again.error());
+  if (*again != *stream) {
+    std::fprintf(stderr, "rows give another stream than the whole tensor\n");
     return 1;
   }
   std::printf("tensorpress %s: %zu bytes in a stream of %zu\n", TENSORPRESS_VERSION_STRING,
