@@ -1,8 +1,8 @@
 """The page: one HTML file with its style, plots and pictures inside, and nothing fetched from
 anywhere.
 
-It has the style sheet of the program's own pages (src/report/drawing/page.css). Functions that take `html`
-take finished markup; everything else is text and is escaped.
+It has the style sheet of the program's own pages (src/report/drawing/page.css). Functions that
+take `html` take finished markup; everything else is text and is escaped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Planes of numbers as PNG pictures inside the page.
 
-The colours are those of the program's pages (src/report/drawing/color_map.cc): one map from low to high,
-one with white in the middle for differences, grey for photographs. What is not a number is grey.
+The colours are those of the program's pages (src/report/drawing/color_map.cc): one map from low to
+high, one with white in the middle for differences, grey for photographs. What is not a number is
+grey.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ Result<std::string> way_out_of(const Device& device, const ChopTask& task,
     serialized.serialize = parts;
     if (parts <= task.serialize) continue;
     TRY(const CheckOutcome outcome, check(device, chop_program(serialized), stack));
-    if (outcome.fits()) return words(outcome, text("--serialize ", parts));
+    if (outcome.fits()) return words(outcome, text("`serialize` ", parts));
   }
   if (task.shape.rank() < 3) return std::string();
   // The more samples, the more of everything: halve the gap.

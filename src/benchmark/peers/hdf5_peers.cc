@@ -150,7 +150,7 @@ Peers find_hdf5_peers(const std::vector<std::string>& names, const std::string& 
     peers.missing.push_back(text(
         "HDF5 finds no filter for ", absent, " in ",
         plugin_path.empty() ? "its plugin path" : plugin_path,
-        ": pip install hdf5plugin, and name its folder with --plugin-path or HDF5_PLUGIN_PATH"));
+        ": pip install hdf5plugin, and name its folder with `plugin_path` or HDF5_PLUGIN_PATH"));
   }
   if (wanted("hdf5-uncompressed")) {
     peers.contenders.push_back(std::make_unique<Hdf5Contender>(*library, std::nullopt));

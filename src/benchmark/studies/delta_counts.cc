@@ -49,7 +49,7 @@ Result<void> count_file(const std::string& path, TensorSource& source, const Del
   const double bound =
       options.relative ? options.bound * (survey.range.high - survey.range.low) : options.bound;
   if (!(bound >= static_cast<double>(std::numeric_limits<T>::min()))) {
-    return bad_argument(path, " is constant, so a relative bound is nothing; use --abs");
+    return bad_argument(path, " is constant, so a relative bound is nothing; use `absolute`");
   }
   RETURN_IF_ERROR(for_each_chunk<T>(source, [&](std::span<T> values) {
     T before = 0;

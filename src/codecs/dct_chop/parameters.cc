@@ -24,13 +24,13 @@ Result<Parameters> parse_parameters(std::span<const Parameter> parameters) {
   const auto chop_factor = whole_number("the chop factor (cf)", parameters[0].value, 1, points);
   if (!chop_factor.ok() && points == 4) {
     return bad_argument(chop_factor.error().message,
-                        " because --transform zfp works on 4 x 4 blocks");
+                        " because `transform` zfp works on 4 x 4 blocks");
   }
   TRY(result.chop_factor, chop_factor);
   TRY(result.serialize, whole_number("serialize", parameters[5].value, 1, 64));
   if (result.serialize > 1 && !result.matmul) {
     return bad_argument("serialize ", result.serialize,
-                        " only makes sense with form matmul; add --form matmul");
+                        " only makes sense with form matmul; add `form` matmul");
   }
   return result;
 }

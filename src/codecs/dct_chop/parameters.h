@@ -23,13 +23,13 @@ struct Parameters {
 
 inline constexpr std::array<ParameterInfo, 6> kParameters = {{
     {"cf", "4", "1..8",
-     "chop factor: keep CF of 8 frequencies per axis (of 4 with --transform zfp)"},
+     "chop factor: keep CF of 8 frequencies per axis (of 4 with `transform` zfp)"},
     {"layout", "square", "square|triangle", "keep the CF x CF square, or the triangle u + v < CF"},
     {"transform", "dct", "dct|zfp", "DCT-II on 8 x 8 blocks, or ZFP's transform on 4 x 4"},
     {"coefficients", "f32", "f32|bf16|f16", "how coefficients are stored"},
     {"form", "block", "block|matmul", "the fast block kernel, or the paper's two dense products"},
     {"serialize", "1", "1..64",
-     "with --form matmul: s x s parts of a plane, 1/s^2 of the matrix memory"},
+     "with `form` matmul: s x s parts of a plane, 1/s^2 of the matrix memory"},
 }};
 
 /// Complete and in the order of kParameters.

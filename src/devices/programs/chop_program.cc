@@ -207,21 +207,21 @@ class Builder {
 
 Result<void> check_task(const ChopTask& task) {
   if (task.shape.rank() < 2) {
-    return bad_argument("--shape ", task.shape.to_string(),
+    return bad_argument("`shape` ", task.shape.to_string(),
                         " has no planes; it needs two axes or more, for example 100x3x256x256");
   }
   if (task.shape.element_count() == 0) {
-    return bad_argument("--shape ", task.shape.to_string(), " has no elements");
+    return bad_argument("`shape` ", task.shape.to_string(), " has no elements");
   }
   constexpr std::uint64_t kMostElements = std::uint64_t{1} << 48;
   if (task.shape.element_count() > kMostElements) {
-    return too_large("--shape ", task.shape.to_string(), " has more than 2^48 elements");
+    return too_large("`shape` ", task.shape.to_string(), " has more than 2^48 elements");
   }
   if (task.cf < 1 || task.cf > kPoints) {
     return bad_argument("CF ", task.cf, " is not in 1..8");
   }
   if (task.serialize < 1 || task.serialize > kMostParts) {
-    return bad_argument("--serialize ", task.serialize, " is not in 1..", kMostParts);
+    return bad_argument("`serialize` ", task.serialize, " is not in 1..", kMostParts);
   }
   return {};
 }

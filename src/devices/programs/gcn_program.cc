@@ -7,9 +7,9 @@ namespace tensorpress::devices {
 Result<void> check_task(const GcnTask& task) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   for (const auto& [name, value] :
-       {std::pair("--nodes", task.nodes), std::pair("--edges-per-node", task.edges_per_node),
-        std::pair("--features", task.features), std::pair("--hidden", task.hidden),
-        std::pair("--classes", task.classes)}) {
+       {std::pair("`nodes`", task.nodes), std::pair("`edges_per_node`", task.edges_per_node),
+        std::pair("`features`", task.features), std::pair("`hidden`", task.hidden),
+        std::pair("`classes`", task.classes)}) {
     if (value < 1 || value > kMost) return bad_argument(name, " ", value, " is not in 1..2^40");
   }
   return {};

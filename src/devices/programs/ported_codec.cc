@@ -18,10 +18,10 @@ Result<PortedTime> ceresz2_time(const Device& device, double units, double ratio
     return bad_argument("the file of ", device.name,
                         " has no compute.clock_hz or no compute.instructions_per_cycle");
   }
-  if (!(ratio >= 1)) return bad_argument("--ratio ", ratio, " is below 1");
-  if (!(units >= 0)) return bad_argument("--units ", units, " is below 0");
+  if (!(ratio >= 1)) return bad_argument("`ratio` ", ratio, " is below 1");
+  if (!(units >= 0)) return bad_argument("`units` ", units, " is below 0");
   if (units > device.units->value) {
-    return bad_argument("--units ", units, ": ", device.name, " has ", device.units->value);
+    return bad_argument("`units` ", units, ": ", device.name, " has ", device.units->value);
   }
   PortedTime time;
   time.units = units > 0 ? units : device.units->value;

@@ -104,7 +104,7 @@ Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis,
   RETURN_IF_ERROR(check_task(task));
   const std::size_t rank = task.shape.rank();
   if (rank < 3 && axis == SweepAxis::batch) {
-    return bad_argument("--shape ", task.shape.to_string(),
+    return bad_argument("`shape` ", task.shape.to_string(),
                         " has no batch to sweep over; it needs three axes or more");
   }
   const std::string devices = count > 1 ? text(count, " x ") : "";

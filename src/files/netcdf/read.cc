@@ -371,7 +371,7 @@ Result<std::unique_ptr<TensorSource>> open_netcdf_tensor(const std::string& path
   }
   if (chosen == nullptr) return bad_argument("the file has no variable that can be compressed");
   if (listed != chosen->path) {
-    return bad_argument("the file has several variables; name one with --var: ", listed);
+    return bad_argument("the file has several variables; name one with `variable`: ", listed);
   }
   return file->source(*chosen);
 }

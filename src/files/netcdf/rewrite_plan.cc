@@ -29,8 +29,8 @@ Result<Bound> bound_for(const CompressOptions& options, TensorSource& source) {
   }
   if (bound.kind() == Bound::Kind::ratio) {
     return unsupported(
-        "--ratio cannot be kept by a filter, which sees one chunk at a time; give "
-        "--abs, --rel or --pw-rel");
+        "`ratio` cannot be kept by a filter, which sees one chunk at a time; give `absolute`, "
+        "`relative` or `pointwise_relative`");
   }
   if (bound.kind() != Bound::Kind::relative && !options.earlier_error) return bound;
   const auto boxes = boxes_for({source.shape().extents().begin(), source.shape().extents().end()},
@@ -110,8 +110,9 @@ Result<PlannedVariable> plan_variable(NetcdfFile& file, const NetcdfVariable& va
     }
   }
   if (bound.fill_values.size() > kMaxHdf5FillValues) {
-    return too_large("variable '", variable.path, "' and --fill have ", bound.fill_values.size(),
-                     " fill values; the HDF5 filter takes at most ", kMaxHdf5FillValues);
+    return too_large("variable '", variable.path, "' and `fill_values` have ",
+                     bound.fill_values.size(), " fill values; the HDF5 filter takes at most ",
+                     kMaxHdf5FillValues);
   }
   if (variable.extents.empty()) return copied(Treatment::as_it_was);
   TRY(stream::History history, history_of(file, variable, bound.threads));

@@ -122,7 +122,7 @@ Result<bool> has_npy_header(const std::string& path) {
   const std::string extension = extension_of(path);
   if (extension == ".npz" || extension == ".tpz") {
     return bad_argument("decompressed data cannot go to '", path, "' as a ", extension,
-                        " file; use a .npy name, or --raw to write raw data under this one");
+                        " file; use a .npy name, or `raw` to write raw data under this one");
   }
   return path == "-" || extension == ".npy";
 }

@@ -226,7 +226,7 @@ Error not_npy(std::span<const std::byte> start) {
     return unsupported("it is a NetCDF or HDF5 file, which is not read from a pipe; name the file");
   }
   return corrupt(
-      "it is not a .npy file; for raw numbers give their shape and type (--shape, --dtype)");
+      "it is not a .npy file; for raw numbers give their shape and type (`shape`, `dtype`)");
 }
 
 }  // namespace

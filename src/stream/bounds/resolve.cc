@@ -39,8 +39,8 @@ Result<void> check_request(const Codec& codec, const TensorSource& source,
                            const CompressOptions& options) {
   if (!options.bound) {
     return bad_argument("codec ", codec.name(),
-                        " keeps an error bound and none is given: --abs E, --rel E, --pw-rel E, "
-                        "--psnr P or --ratio R (in C++ CompressOptions::bound)");
+                        " keeps an error bound and none is given: `absolute`, `relative`, "
+                        "`pointwise_relative`, `psnr` or `ratio`");
   }
   RETURN_IF_ERROR(options.bound->check());
   RETURN_IF_ERROR(bounded::check_dtype(codec.name(), source.dtype()));

@@ -98,7 +98,7 @@ Result<Mapping> mapping_named(std::string_view name) {
     if (name == each.name) return each.mapping;
     names += text(names.empty() ? "" : ", ", each.name);
   }
-  return bad_argument("no program for --codec ", name, " on the wafer; there is ", names);
+  return bad_argument("no program for `codec` ", name, " on the wafer; there is ", names);
 }
 
 const char* codec_of(Mapping mapping) {
@@ -117,7 +117,7 @@ Result<FieldOnWafer> run_field(TensorSource& source, const Calibration& calibrat
   if (options.compress.bound && options.compress.bound->kind() != Bound::Kind::absolute &&
       options.compress.bound->kind() != Bound::Kind::relative) {
     return unsupported("bound ", options.compress.bound->to_string(),
-                       "; programs on the wafer keep --abs or --rel");
+                       "; programs on the wafer keep `absolute` or `relative`");
   }
   if (source.shape().element_count() == 0) {
     return bad_argument("a field without elements needs no wafer");
