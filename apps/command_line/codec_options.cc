@@ -1,4 +1,5 @@
 #include "codec_options.h"
+#include "messages.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -25,7 +26,7 @@ void CodecOptions::declare(CLI::App& app) {
       const std::string name(parameter.name);
       app.add_option_function<std::string>(
              flag, [this, name](const std::string& value) { values_[name] = value; },
-             std::string(parameter.help))
+             with_flags(parameter.help))
           ->option_text(text(parameter.choices, " (", parameter.default_value, ")"))
           ->group(text("Codec ", info.name));
     }

@@ -14,6 +14,10 @@ std::string printable(std::string_view words);
 /// Printable, behind the program's name.
 void print_message(std::string_view sentence);
 
+/// The library names fields, as `relative` or `edges_per_node`; here they have flags, as --rel and
+/// --edges-per-node.
+std::string with_flags(std::string_view words);
+
 /// What the library says about an error, with the flags that are its way out.
 std::string sentence_of(const Error& error);
 

@@ -13,6 +13,7 @@
 #include "devices/programs/graph_file.h"
 #include "files/bytes/text_files.h"
 #include "json_output.h"
+#include "messages.h"
 #include "usage.h"
 #include "verb.h"
 
@@ -137,7 +138,7 @@ Json outcome_to_json(const CheckOutcome& outcome) {
   }
   return {{"device", outcome.device},          {"stack", outcome.stack},
           {"program", outcome.program},        {"fits", outcome.fits()},
-          {"reasons", outcome.reasons},        {"way_out", outcome.way_out},
+          {"reasons", outcome.reasons},        {"way_out", with_flags(outcome.way_out)},
           {"operators", std::move(operators)}, {"requirements", std::move(requirements)}};
 }
 
@@ -160,7 +161,7 @@ void print_outcome(const CheckOutcome& outcome) {
     std::printf("  no  operators of %s:%s\n", outcome.stack.c_str(), unknown.c_str());
   }
   for (const std::string& reason : outcome.reasons) std::printf("  because %s\n", reason.c_str());
-  if (!outcome.way_out.empty()) std::printf("  %s\n", outcome.way_out.c_str());
+  if (!outcome.way_out.empty()) std::printf("  %s\n", with_flags(outcome.way_out).c_str());
 }
 
 Result<devices::GcnTask> gcn_task(const CheckOptions& options) {

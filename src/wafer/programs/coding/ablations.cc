@@ -20,7 +20,7 @@ std::vector<Ablation> ablations_of(const MeshRun& run, const MeshOptions& option
   const std::uint32_t lines = columns ? run.width : run.height;
   const std::uint32_t length = columns ? run.height : run.width;
   if (options.mapping != Mapping::ceresz2) return all;
-  all.push_back({"look_back", "with offsets by look-back (closed form of `offsets` look-back)",
+  all.push_back({"look_back", "with offsets by look-back (closed form)",
                  run.coding_cycles + look_back_cycles(lines, length, machine)});
   all.push_back(
       {"offsets_on_host",
@@ -28,7 +28,7 @@ std::vector<Ablation> ablations_of(const MeshRun& run, const MeshOptions& option
        run.coding_cycles + host_offset_cycles(std::uint64_t{run.width} * run.height, calibration)});
   if (!options.transpose) {
     const double more = calibration["transpose"] * static_cast<double>(run.coding_cycles);
-    all.push_back({"transposed", "with bit transposition (the paper's factor; `transpose`)",
+    all.push_back({"transposed", "with bit transposition (the paper's factor)",
                    run.kernel_cycles + static_cast<std::uint64_t>(more)});
   }
   return all;
