@@ -65,6 +65,19 @@ Result<std::unique_ptr<Learner>> learner_of(const Codec& codec) {
   return registered->learn(codec.parameters());
 }
 
+// "dense, ceresz2 and ceresz"
+std::string bounded_codecs() {
+  std::vector<std::string_view> names;
+  for (const auto* codec : registered_codecs()) {
+    if (codec->info.error_bounded) names.push_back(codec->info.name);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    list += text(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  }
+  return list;
+}
+
 // This process alone.
 class OwnLook : public DataLook {
  public:
@@ -292,7 +305,8 @@ Result<Resolution> Resolution::begin(const Codec& codec, const TensorSource& sou
   } else if (options.bound) {
     return bad_argument("codec ", codec.name(),
                         " has a fixed rate and takes no bound; its error is measured and stored. "
-                        "Codecs dense, ceresz and ceresz2 keep bounds");
+                        "Codecs ",
+                        bounded_codecs(), " keep bounds");
   }
   return Resolution(std::move(state));
 }

@@ -331,7 +331,7 @@ TEST(DctChop, BadParametersSayWhatIsAllowed) {
   EXPECT_NE(std::string::npos, message({.chop_factor = 5, .transform = "zfp"}).find("from 1 to 4"));
   EXPECT_NE(std::string::npos, message({.layout = "round"}).find("square|triangle"));
   EXPECT_NE(std::string::npos, message({.coefficients = "f64"}).find("f32|bf16|f16"));
-  EXPECT_NE(std::string::npos, message({.form = "block", .serialize = 2}).find("--form matmul"));
+  EXPECT_NE(std::string::npos, message({.form = "block", .serialize = 2}).find("`form` matmul"));
   const Parameter unknown[] = {{"speed", "9"}};
   EXPECT_NE(std::string::npos,
             Codec::make("dct-chop", unknown).error().message.find("no parameter 'speed'"));

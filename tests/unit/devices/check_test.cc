@@ -103,7 +103,7 @@ TEST(Check, TheWayOutOfSn30IsTwoParts) {
   const auto device = builtin_device("sn30");
   ASSERT_TRUE(device.ok());
   const auto outcome = check(*device, ChopTask{.shape = {100, 3, 512, 512}});
-  EXPECT_EQ(outcome->way_out, "--serialize 2 fits: 256 KiB of 512 KiB a PMU");
+  EXPECT_EQ(outcome->way_out, "`serialize` 2 fits: 256 KiB of 512 KiB a PMU");
   ASSERT_EQ(outcome->reasons.size(), 1U);
   EXPECT_EQ(outcome->reasons[0],
             "a plane of input in a product: 1 MiB do not fit in the 512 KiB of a PMU");
