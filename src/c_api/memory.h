@@ -34,7 +34,7 @@ inline void release(const tensorpress_allocator& allocator, void* memory) {
 }
 // NOLINTEND(cppcoreguidelines-no-malloc)
 
-/// Bytes from an allocator, given back unless somebody takes them over.
+/// Bytes from an allocator, given back unless take() hands them over.
 class OwnedBytes {
  public:
   OwnedBytes(const tensorpress_allocator& allocator, std::size_t bytes)

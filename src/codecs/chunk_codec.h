@@ -43,7 +43,7 @@ struct ChunkWorkspace {
   const ChunkHint* hint = nullptr;
   /// Where the chunk lies in the tensor, for messages.
   std::array<std::uint64_t, kMaxRank> origin{};
-  /// Fed with the chunk's payload bytes, in order, by whoever writes or reads them. The caller
+  /// Fed with the chunk's payload bytes, in order, by the codec. The caller
   /// resets it.
   Checksum checksum;
   /// The named buffers of the codecs that worked here.

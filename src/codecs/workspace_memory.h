@@ -4,7 +4,7 @@
 //   struct Buffers { AlignedBuffer quanta, outliers; };
 //   const auto quanta = workspace.memory.of<Buffers>().quanta.reserve_as<std::int32_t>(count);
 //
-// Nobody can reach the buffers of another struct by accident.
+// The buffers of another struct cannot be reached by accident.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How far a decompressed tensor is from its original. Names as everywhere in Tensorpress (DESIGN:
-// one statistic, one name). Sums are taken in double, in a fixed order.
+// How far a decompressed tensor is from its original. A statistic has the same name in every
+// report. Sums are taken in double, in a fixed order.
 #pragma once
 
 #include <cstdint>

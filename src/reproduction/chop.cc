@@ -148,38 +148,39 @@ ReproductionTable slowdowns(const Machines& all) {
   struct Range {
     double from, to;
   };
-  const auto add = [&](const std::string& what, const char* unit, const Device& device,
-                       const ChopTask& slow, const ChopTask& fast, Range published, RowLabel label,
+  enum class As { times, percent_slower };
+  const auto add = [&](const std::string& what, As as, const Device& device, const ChopTask& slow,
+                       const ChopTask& fast, Range published, RowLabel label,
                        const std::string& note = {}) {
     const double ratio = slowdown(device, slow, fast);
     table.rows.push_back({.what = what,
-                          .unit = unit,
+                          .unit = as == As::percent_slower ? "% slower" : "times",
                           .published = published.from,
                           .published_to = published.to,
-                          .ours = unit[0] == '%' ? 100 * (ratio - 1) : ratio,
+                          .ours = as == As::percent_slower ? 100 * (ratio - 1) : ratio,
                           .label = label,
                           .command = time_command(device, slow),
                           .note = note});
   };
   for (const std::uint64_t cf : kFactors) {
-    add(text("SN30, 512 in 2 x 2 parts over 256, CF ", cf), "times", all.sn30,
+    add(text("SN30, 512 in 2 x 2 parts over 256, CF ", cf), As::times, all.sn30,
         images(512, cf, true, 2), images(256, cf, true), {2.5, 3.8}, predicted);
   }
   for (const std::uint64_t cf : kFactors) {
-    add(text("IPU, 512 in 2 x 2 parts over 256, CF ", cf), "times", all.ipu,
+    add(text("IPU, 512 in 2 x 2 parts over 256, CF ", cf), As::times, all.ipu,
         images(512, cf, true, 2), images(256, cf, true), {2.6, 3.7},
         cf == 2 ? calibrated : predicted,
         cf == 2 ? "the launch of a call is fitted on 2.6 here" : "");
   }
   for (const std::uint64_t cf : kFactors) {
-    add(text("IPU, 2 x 2 parts over whole planes of 512, CF ", cf), "% slower", all.ipu,
+    add(text("IPU, 2 x 2 parts over whole planes of 512, CF ", cf), As::percent_slower, all.ipu,
         images(512, cf, true, 2), images(512, cf, true), {1, 8}, cf == 2 ? calibrated : predicted,
         cf == 2 ? "the additional step of a program is fitted on 8 % here" : "");
   }
   for (const std::uint64_t cf : kFactors) {
     ChopTask triangle = images(32, cf, true);
     triangle.triangle = true;
-    add(text("IPU, triangle over square at 32, CF ", cf), "times", all.ipu, triangle,
+    add(text("IPU, triangle over square at 32, CF ", cf), As::times, all.ipu, triangle,
         images(32, cf, true), {1.5, 2.7}, predicted);
   }
   double most_units = 0;

@@ -30,7 +30,7 @@ constexpr double kRoundingShare = 36 * 0x1p-24;
 // measured instead.
 constexpr double kSmallestMeanSquare = 1e-30;
 
-// A sum of squares in another order may come out a little larger; whoever checks must not fail on
+// A sum of squares in another order may come out a little larger; a later check must not fail on
 // that.
 constexpr double kSummationShare = 1e-9;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPiece = 1024;
 
-// A sum of squares in another order may come out a little larger; whoever checks must not fail on
+// A sum of squares in another order may come out a little larger; a later check must not fail on
 // that.
 constexpr double kSummationShare = 1e-9;
 

@@ -50,7 +50,8 @@ std::string output_name(const std::string& path);
 
 /// open(2), interrupted calls repeated.
 Result<FileDescriptor> open_file(const std::string& path, int flags);
-/// A second descriptor for standard input (0) or output (1), so that closing it harms nobody.
+/// A second descriptor for standard input (0) or output (1), so that closing it leaves the first
+/// one open.
 Result<FileDescriptor> duplicate(int number);
 
 /// Fewer bytes than asked for means the end of the file or pipe.

@@ -31,7 +31,7 @@ void add_coordinates_of_group(const std::vector<NetcdfAttribute>& attributes,
                               std::set<std::string>& names);
 
 /// `_FillValue`, `missing_value`, the fill value that the file itself has for the variable (of the
-/// variable's type; 0 is an ordinary number), and what NetCDF writes where nobody did.
+/// variable's type; 0 is an ordinary number), and what NetCDF writes where no value was written.
 struct FillValues {
   const std::vector<NetcdfAttribute>& attributes;
   NetcdfType type;

@@ -178,7 +178,7 @@ std::vector<std::uint64_t> boxes_for(std::vector<std::uint64_t> extents,
                                      std::uint64_t element_bytes) {
   for (auto& extent : extents) extent = std::max<std::uint64_t>(extent, 1);
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    // Nobody needs to know more than that it is too much, and the product of all could wrap.
+    // It is enough to know that it is too much, and the product of all could wrap.
     constexpr std::uint64_t kTooMuch = kChunkBytes + 1;
     std::uint64_t bytes = std::min(element_bytes, kTooMuch);
     for (std::size_t i = axis + 1; i < extents.size(); ++i) {

@@ -69,7 +69,7 @@ std::size_t Quantize(const T* x, std::size_t count, const LorenzoQuantizer<T>& q
   const auto limit = hn::Set(d, quantizer.limit);
   const auto rounder = hn::Set(d, lorenzo::kRounder<T>);
   std::size_t found = 0;
-  const auto mend = [&](std::size_t from, std::size_t to) {
+  const auto requantize_scalar = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       if (lorenzo::quantize_value(x[i], quantizer, q[i])) continue;
       q[i] = *(q + i - 1);
@@ -88,10 +88,10 @@ std::size_t Quantize(const T* x, std::size_t count, const LorenzoQuantizer<T>& q
     StoreQuanta(d, shifted_a, q + i);
     StoreQuanta(d, shifted_b, q + i + N);
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(hn::Max(error_a, error_b), limit)))) {
-      mend(i, i + 2 * N);
+      requantize_scalar(i, i + 2 * N);
     }
   }
-  mend(i, count);
+  requantize_scalar(i, count);
   return found;
 }
 

@@ -18,7 +18,7 @@ struct Trial {
   std::uint64_t bytes_out = 0;  // with the frames of the chunks
   double squared_error = 0;
 
-  /// In the order of the chunks, so that the sum is the same whoever tried them.
+  /// In the order of the chunks, so that the sum does not depend on who tried them.
   void add(const Trial& next) {
     elements += next.elements;
     bytes_in += next.bytes_in;

@@ -20,7 +20,7 @@ namespace tensorpress::stream {
 /// ends it. One task of the runner is one chunk, so a runner gets its turn between any two of them
 /// and may end the work there by leaving the rest out and throwing. Works with any Runner: a number
 /// is taken only by a task that runs and has a slot, and needs no other to be finished but those
-/// taken before it. What the functions throw (memory ran out, somebody else's callback) also ends
+/// taken before it. What the functions throw (memory ran out, a callback of the user's) also ends
 /// it and is thrown again on the calling thread: no task waits for a chunk that will not come.
 template <class Slots, class Read, class Work, class Commit>
 Result<void> in_order(std::uint64_t count, Slots& slots, const Runner& runner, const Read& read,

@@ -32,6 +32,14 @@ struct Trip {
   std::vector<std::byte> bytes;
   std::vector<T> back;
 };
+/// In the mode that the codec would choose.
+template <class T>
+std::optional<std::size_t> encode_chosen(const bounded::Field<T>& field, double bound,
+                                         std::span<std::byte> output, ChunkWorkspace& workspace) {
+  const InterpolationMode mode = estimate_interpolation(field, bound, workspace).mode;
+  return encode_interpolation(field, bound, mode, output, workspace);
+}
+
 template <class T>
 std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
                             const std::optional<InterpolationMode>& mode = {},
@@ -40,7 +48,7 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   Trip<T> result;
   result.bytes.resize(field.values.size() * sizeof(T) + 400);
   const auto size = mode ? encode_interpolation(field, bound, *mode, result.bytes, workspace)
-                         : encode_interpolation(field, bound, result.bytes, workspace);
+                         : encode_chosen<T>(field, bound, result.bytes, workspace);
   if (!size) return std::nullopt;
   result.bytes.resize(*size);
   result.back.resize(field.values.size());
@@ -224,13 +232,13 @@ TEST(DenseInterpolation, AFullOutputIsNoError) {
   const bounded::Field<float> field{values, Shape{50, 50}};
   ChunkWorkspace workspace(detected_isa());
   std::vector<std::byte> output(20000);
-  const auto size = encode_interpolation(field, 1e-3, output, workspace);
+  const auto size = encode_chosen<float>(field, 1e-3, output, workspace);
   ASSERT_TRUE(size.has_value());
   for (const std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{70}, *size - 1}) {
     EXPECT_FALSE(
-        encode_interpolation(field, 1e-3, std::span(output).first(room), workspace).has_value());
+        encode_chosen<float>(field, 1e-3, std::span(output).first(room), workspace).has_value());
   }
-  EXPECT_EQ(encode_interpolation(field, 1e-3, std::span(output).first(*size), workspace), size);
+  EXPECT_EQ(encode_chosen<float>(field, 1e-3, std::span(output).first(*size), workspace), size);
 }
 
 TEST(DenseInterpolation, HostileBytesAreErrorsOrValues) {

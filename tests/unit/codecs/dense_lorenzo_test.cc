@@ -18,13 +18,21 @@ namespace tensorpress::dense {
 namespace {
 
 template <class T>
+std::optional<std::size_t> encode_planned(const bounded::Field<T>& field, double bound,
+                                          std::span<std::byte> output, ChunkWorkspace& workspace) {
+  const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
+  if (!plan) return std::nullopt;
+  return encode_lorenzo(field, bound, *plan, output, workspace);
+}
+
+template <class T>
 std::optional<std::vector<std::byte>> encode(const std::vector<T>& values, const Shape& shape,
                                              double bound, Isa isa,
                                              std::span<const bounded::Hole> holes = {}) {
   ChunkWorkspace workspace(isa);
   std::vector<std::byte> output(values.size() * sizeof(T) + 4096);
   const auto size =
-      encode_lorenzo(bounded::Field<T>{values, shape, holes}, bound, output, workspace);
+      encode_planned(bounded::Field<T>{values, shape, holes}, bound, output, workspace);
   if (!size) return std::nullopt;
   output.resize(*size);
   return output;
@@ -188,7 +196,7 @@ TEST(DenseLorenzo, TooSmallAnOutputIsReported) {
   ChunkWorkspace workspace(usable_isas().back());
   for (std::size_t size = 0; size < bytes->size(); size += 5) {
     std::vector<std::byte> output(size);
-    EXPECT_FALSE(encode_lorenzo(bounded::Field<float>{values, shape}, 1e-3, output, workspace));
+    EXPECT_FALSE(encode_planned(bounded::Field<float>{values, shape}, 1e-3, output, workspace));
   }
 }
 
@@ -211,8 +219,10 @@ TEST(DenseLorenzo, EstimateIsNearWhatIsWritten) {
   ChunkWorkspace workspace(usable_isas().back());
   for (const double noise : {0.001, 0.01, 0.1}) {
     const auto values = waves<float>(shape, noise, 9);
-    const double estimate =
-        estimate_lorenzo_bits(bounded::Field<float>{values, shape}, 1e-3, workspace);
+    const auto plan = plan_lorenzo(bounded::Field<float>{values, shape}, 1e-3,
+                                   LorenzoModel::standard(), workspace.isa);
+    ASSERT_TRUE(plan.has_value());
+    const double estimate = expected_bits(*plan, values.size());
     const double written = static_cast<double>(check(values, shape, 1e-3)) * 8 / 120000;
     EXPECT_NEAR(estimate, written, 0.15 * written);
   }

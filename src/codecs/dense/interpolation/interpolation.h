@@ -27,14 +27,6 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
                                                 const InterpolationMode& mode,
                                                 std::span<std::byte> output,
                                                 ChunkWorkspace& workspace);
-/// The same with the mode that estimate_interpolation chooses.
-template <class T>
-std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
-                                                std::span<std::byte> output,
-                                                ChunkWorkspace& workspace) {
-  const InterpolationMode mode = estimate_interpolation(field, bound, workspace).mode;
-  return encode_interpolation(field, bound, mode, output, workspace);
-}
 template <class T>
 Result<void> decode_interpolation(std::span<const std::byte> input, const Shape& shape,
                                   double bound, std::span<T> output, ChunkWorkspace& workspace);

@@ -99,14 +99,6 @@ int vector_code(double expected_bytes) {
 
 template <class T>
 std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
-                                          std::span<std::byte> output, ChunkWorkspace& workspace) {
-  const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-  if (!plan) return std::nullopt;
-  return encode_lorenzo(field, bound, *plan, output, workspace);
-}
-
-template <class T>
-std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
                                           const LorenzoPlan& plan, std::span<std::byte> output,
                                           ChunkWorkspace& workspace) {
   const LorenzoModel& model = LorenzoModel::standard();
@@ -154,24 +146,11 @@ double expected_bits(const LorenzoPlan& plan, std::size_t count) {
   return plan.bits + (64 * vectors + 8) * 8 / values;
 }
 
-template <class T>
-double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
-                             ChunkWorkspace& workspace) {
-  const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-  return plan ? expected_bits(*plan, field.values.size()) : 8.0 * sizeof(T);
-}
-
-template std::optional<std::size_t> encode_lorenzo(const bounded::Field<float>&, double,
-                                                   std::span<std::byte>, ChunkWorkspace&);
-template std::optional<std::size_t> encode_lorenzo(const bounded::Field<double>&, double,
-                                                   std::span<std::byte>, ChunkWorkspace&);
 template std::optional<std::size_t> encode_lorenzo(const bounded::Field<float>&, double,
                                                    const LorenzoPlan&, std::span<std::byte>,
                                                    ChunkWorkspace&);
 template std::optional<std::size_t> encode_lorenzo(const bounded::Field<double>&, double,
                                                    const LorenzoPlan&, std::span<std::byte>,
                                                    ChunkWorkspace&);
-template double estimate_lorenzo_bits(const bounded::Field<float>&, double, ChunkWorkspace&);
-template double estimate_lorenzo_bits(const bounded::Field<double>&, double, ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

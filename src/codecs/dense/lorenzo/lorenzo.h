@@ -20,12 +20,8 @@
 
 namespace tensorpress::dense {
 
-/// Returns the bytes written, or nothing when they do not fit or too many values would be outliers.
-template <class T>
-std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
-                                          std::span<std::byte> output, ChunkWorkspace& workspace);
-
-/// The same with a plan made before (plan.h), for those who compared it with other coders.
+/// With the plan that was made for the field (plan.h). Returns the bytes written, or nothing when
+/// they do not fit or too many values would be outliers.
 template <class T>
 std::optional<std::size_t> encode_lorenzo(const bounded::Field<T>& field, double bound,
                                           const LorenzoPlan& plan, std::span<std::byte> output,
@@ -38,10 +34,6 @@ Result<void> decode_lorenzo(std::span<const std::byte> input, const Shape& shape
 
 /// Bits a value that a chunk of `count` values will take by its plan, states and header included.
 double expected_bits(const LorenzoPlan& plan, std::size_t count);
-/// Those of the plan that encode_lorenzo would make.
-template <class T>
-double estimate_lorenzo_bits(const bounded::Field<T>& field, double bound,
-                             ChunkWorkspace& workspace);
 
 /// Whole rows or planes in nearly equal parts of at most so many values.
 Shape chunk_shape_of(const Shape& shape, std::uint64_t most_values);

@@ -204,8 +204,8 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
   TRY(const CodedChunk chunk, two ? cut_ceresz2(payload, count) : cut_ceresz(payload, count));
   MeshRun run;
   run.blocks = chunk.blocks.size();
-  const MeshSize2 mesh = options.shrink ? mesh_for(run.blocks, options.width, options.height)
-                                        : MeshSize2{options.width, options.height};
+  const MeshExtent mesh = options.shrink ? mesh_for(run.blocks, options.width, options.height)
+                                         : MeshExtent{options.width, options.height};
   run.width = mesh.width;
   run.height = mesh.height;
   run.order = options.order.value_or(choose_order(run.width, run.height));

@@ -48,9 +48,9 @@ Result<CodingPlan> make_plan(std::span<const float> values, double bound,
     return bad_argument("a pipeline of three PEs does not fit a mesh of ", options.width, "x",
                         options.height);
   }
-  const MeshSize2 mesh = options.shrink
-                             ? mesh_for(plan.blocks, options.width / each, options.height)
-                             : MeshSize2{options.width / each, options.height};
+  const MeshExtent mesh = options.shrink
+                              ? mesh_for(plan.blocks, options.width / each, options.height)
+                              : MeshExtent{options.width / each, options.height};
   run.width = mesh.width * each;
   run.height = mesh.height;
   const std::uint64_t places = std::uint64_t{mesh.width} * mesh.height;
@@ -105,7 +105,7 @@ Result<MeshRun> compress_once(std::span<const float> values, double bound,
 
 }  // namespace
 
-MeshSize2 mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height) {
+MeshExtent mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height) {
   if (blocks >= std::uint64_t{width} * height) return {width, height};
   auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(blocks)));
   side = std::clamp<std::uint64_t>(side, 1, height);

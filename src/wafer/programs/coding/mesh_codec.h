@@ -47,13 +47,13 @@ struct MeshOptions {
   Inspect inspect = {};
 };
 
-struct MeshSize2 {
+struct MeshExtent {
   std::uint32_t width = 1;
   std::uint32_t height = 1;
 };
 /// The mesh for so many blocks: all of it, or, if they are fewer, at least as wide as high and as
 /// small as can be (the paper pads small data sets to a column-major mesh).
-MeshSize2 mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height);
+MeshExtent mesh_for(std::uint64_t blocks, std::uint32_t width, std::uint32_t height);
 
 struct MeshRun {
   std::uint32_t width = 0, height = 0;
