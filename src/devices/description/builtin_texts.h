@@ -2,14 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "base/embedded.h"
 
 namespace tensorpress::devices {
 
-struct BuiltinText {
-  std::string_view name;
-  std::string_view text;
-};
-extern const std::span<const BuiltinText> kBuiltinTexts;
+extern const std::span<const EmbeddedFile> kDeviceFiles;
 
 }  // namespace tensorpress::devices

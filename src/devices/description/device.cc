@@ -93,12 +93,12 @@ std::vector<Described> describe(const Device& device) {
 
 std::vector<std::string> builtin_names() {
   std::vector<std::string> names;
-  for (const auto& each : kBuiltinTexts) names.emplace_back(each.name);
+  for (const auto& each : kDeviceFiles) names.emplace_back(each.name);
   return names;
 }
 
 Result<std::string> builtin_text(std::string_view name) {
-  for (const auto& each : kBuiltinTexts) {
+  for (const auto& each : kDeviceFiles) {
     if (each.name == name) return std::string(each.text);
   }
   const auto names = builtin_names();

@@ -1,59 +1,18 @@
 #include "model/device/device_program.h"
 
 #include <algorithm>
-#include <cctype>
+#include <set>
 #include <utility>
 
 #include "base/errors.h"
-#include "model/emit/functions/functions.h"
+#include "model/emit/python/functions.h"
+#include "model/program/callees.h"
 
 namespace tensorpress::model {
 namespace {
 
 using devices::ProgramTensor;
 using devices::TensorRole;
-
-bool is_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-/// Python's name -> ATen's; "" for what is no operator on tensors.
-std::string aten_name(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"pop", ""},
-                                                                       {"get", ""},
-                                                                       {"size", ""},
-                                                                       {"numel", ""},
-                                                                       {"dim", ""},
-                                                                       {"append", ""},
-                                                                       {"prod", ""},
-                                                                       {"is_contiguous", ""},
-                                                                       {"float", "to"},
-                                                                       {"long", "to"},
-                                                                       {"tensor", "to"},
-                                                                       {"as_tensor", "to"},
-                                                                       {"interpolate", "upsample"}};
-  for (const auto& [python, aten] : kOthers) {
-    if (name == python) return std::string(aten);
-  }
-  return std::string(name);
-}
-
-/// The call whose name ends before `open`, if a dot stands before it.
-std::string call_before(std::string_view code, std::size_t open) {
-  std::size_t first = open;
-  while (first > 0 && is_name(code[first - 1])) --first;
-  if (first == open || first == 0 || code[first - 1] != '.') return {};
-  std::string name = aten_name(code.substr(first, open - first));
-  constexpr std::string_view kSparse = "sparse.";
-  if (first >= kSparse.size() && code.substr(first - kSparse.size(), kSparse.size()) == kSparse) {
-    name = text("sparse_", name);
-  }
-  if (name == "upsample") {
-    const bool smooth = code.find("mode=\"bilinear\"", open) != std::string_view::npos;
-    name = smooth ? "upsample_bilinear2d" : "upsample_nearest2d";
-  }
-  return name;
-}
 
 std::vector<std::uint64_t> extents(const Shape& shape, const Sizes& sizes) {
   std::vector<std::uint64_t> numbers;
@@ -109,29 +68,43 @@ devices::StepBytes step_bytes(const Graph& graph, const Program& program,
   return bytes;
 }
 
-}  // namespace
-
-std::vector<std::string> operators_in(std::string_view code) {
-  constexpr std::pair<std::string_view, const char*> kInfix[] = {
-      {" + ", "add"}, {" - ", "sub"}, {" * ", "mul"}, {" / ", "div"}, {" > ", "gt"}, {" < ", "lt"}};
-  std::vector<std::string> found;
-  int depth = 0;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const char c = code[i];
-    if (c == '(') {
-      std::string name = call_before(code, i);
-      if (!name.empty()) found.push_back(std::move(name));
-    }
-    if (c == '(' || c == '[') ++depth;
-    if (c == ')' || c == ']') --depth;
-    if (code.substr(i, 3) == " @ ") found.emplace_back("matmul");
-    if (depth != 0) continue;
-    for (const auto& [sign, name] : kInfix) {
-      if (code.substr(i, 3) == sign) found.emplace_back(name);
+void add_lines(devices::Program& program, const Graph& graph, const std::vector<Line>& lines) {
+  for (const Line& line : lines) {
+    for (const Expression& each : read_by(line)) {
+      for (std::string& name : operators_of(each)) {
+        devices::ProgramOperator made{.name = std::move(name)};
+        if (line.node != kNone) {
+          made.inputs = graph.nodes[line.node].inputs;
+          made.outputs = graph.nodes[line.node].outputs;
+        }
+        program.operators.push_back(std::move(made));
+      }
     }
   }
-  return found;
 }
+
+/// What the lines call of the file's own functions: each function counts once, and their types
+/// stand behind those of the values.
+void add_functions(devices::Program& program, const Program& lowered) {
+  Mentions mentions = mentions_of(lowered.forward);
+  const Mentions later = mentions_of(lowered.backward);
+  mentions.functions.insert(later.functions.begin(), later.functions.end());
+  mentions.elements.insert(later.elements.begin(), later.elements.end());
+  std::set<std::string> types;
+  for (const Element each : mentions.elements) types.insert(type_name(each));
+  for (const PythonFunction* each : functions_for(mentions.functions, false)) {
+    for (const auto& [name, count] : each->operators) {
+      for (int i = 0; i < count; ++i) program.operators.push_back({.name = std::string(name)});
+    }
+    types.insert(each->types.begin(), each->types.end());
+  }
+  for (const char* type : {"uint8", "float16", "bfloat16", "float64"}) {
+    if (!types.contains(type)) continue;
+    program.add({.name = "of the packing functions", .shape = {}, .type = type});
+  }
+}
+
+}  // namespace
 
 Result<devices::Program> device_program(const Graph& graph, const Plan& plan, StepOptions options,
                                         std::int64_t batch) {
@@ -146,30 +119,9 @@ Result<devices::Program> device_program(const Graph& graph, const Plan& plan, St
                  .type = type_name(value.type.element),
                  .role = role_of(value)});
   }
-  std::string all;
-  for (const auto* const pass : {&lowered.forward, &lowered.backward}) {
-    for (const Line& line : *pass) {
-      all += text(line.code, "\n");
-      for (std::string& name : operators_in(line.code)) {
-        devices::ProgramOperator made{.name = std::move(name)};
-        if (line.node != kNone) {
-          const Node& node = graph.nodes[line.node];
-          made.inputs = node.inputs;
-          made.outputs = node.outputs;
-        }
-        program.operators.push_back(std::move(made));
-      }
-    }
-  }
-  // What the lines call of the file's own functions: each function counts once.
-  const std::string functions = emitted_functions(all, false);
-  for (std::string& name : operators_in(functions)) {
-    program.operators.push_back({.name = std::move(name)});
-  }
-  for (const char* type : {"uint8", "float16", "bfloat16", "float64"}) {
-    if ((all + functions).find(text("torch.", type)) == std::string::npos) continue;
-    program.add({.name = "of the packing functions", .shape = {}, .type = type});
-  }
+  add_lines(program, graph, lowered.forward);
+  add_lines(program, graph, lowered.backward);
+  add_functions(program, lowered);
   program.step = step_bytes(graph, lowered, options, batch);
   return program;
 }

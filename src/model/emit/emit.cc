@@ -5,10 +5,11 @@
 
 #include "base/columns.h"
 #include "base/errors.h"
-#include "model/emit/functions/functions.h"
-#include "model/emit/functions/step_class.h"
+#include "model/emit/python/functions.h"
+#include "model/emit/step_class.h"
 #include "model/graph/operator.h"
 #include "model/graph/python_names.h"
+#include "model/program/print.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::model {
@@ -28,9 +29,9 @@ std::string sizes_text(const Sizes& sizes) {
 }
 
 /// A remark for what waits elsewhere than on the device, or is there anyway.
-std::string_view where_of(const Line& line, const Memory& memory) {
+std::string_view where_of(const Memory& memory) {
   if (memory.kind == Memory::Kind::input) return " (the caller's)";
-  return line.code.find(" = to_host(") != std::string::npos ? " (on the host)" : "";
+  return memory.on_host ? " (on the host)" : "";
 }
 
 /// The bytes of everything that waits, in the order of the text. What several names keep counts for
@@ -45,9 +46,9 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
   for (const auto& [name, bytes] : program.stored) width = std::max(width, name.size());
   for (const Line& line : program.forward) {
     for (const std::size_t id : line.defines) {
-      const std::string& variable = program.variables[id].name;
-      if (!is_stored(variable)) continue;
-      const std::string name = variable.substr(3, variable.size() - 5);
+      const auto* stored = std::get_if<Stored>(&program.variables[id].name);
+      if (stored == nullptr) continue;
+      const std::string& name = stored->key;
       const std::size_t place = program.variables[id].memory;
       const Memory& memory = program.memories[place];
       const bool again = counted[place] || memory.kind == Memory::Kind::input;
@@ -56,7 +57,7 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
       const auto value = values.find(name);
       const std::string type = value == values.end() ? "" : to_text(value->second->type);
       table += text("#   ", at_left(name, width), "  ", at_left(type, 24), " ",
-                    at_right(text(bytes), 12), where_of(line, memory), "\n");
+                    at_right(text(bytes), 12), where_of(memory), "\n");
       total += bytes;
     }
   }
@@ -64,8 +65,25 @@ std::string byte_table(const Graph& graph, const Program& program, const Sizes& 
               at_right(text(total), 12), "\n");
 }
 
-void append_lines(std::string& out, const Program& program, const std::vector<Line>& lines,
-                  const std::vector<std::string>& kept, const Graph& graph) {
+/// What is deleted after a line: not what is taken out of S or named anew by the line itself.
+std::string deleted_after(const Line& line, const Program& program, const std::set<Name>& kept) {
+  std::string gone;
+  for (const std::size_t id : line.last) {
+    const Name& name = program.variables[id].name;
+    const auto* stored = std::get_if<Stored>(&name);
+    const bool defined_again = std::any_of(
+        line.defines.begin(), line.defines.end(),
+        [&](std::size_t made) { return made != id && program.variables[made].name == name; });
+    const bool stays =
+        stored != nullptr ? line.pops(*stored) : defined_again || kept.contains(name);
+    if (!stays) gone += text(gone.empty() ? "" : ", ", to_python(name));
+  }
+  return gone;
+}
+
+std::string python_of(const Program& program, const std::vector<Line>& lines,
+                      const std::set<Name>& kept, const Graph& graph) {
+  std::string out;
   NodeId node = kNone;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Line& line = lines[i];
@@ -74,24 +92,11 @@ void append_lines(std::string& out, const Program& program, const std::vector<Li
                   graph.nodes[line.node].op->signature().name, "\n");
       node = line.node;
     }
-    out += text("        ", line.code, "\n");
-    std::string gone;
-    for (const std::size_t id : line.last) {
-      const std::string& name = program.variables[id].name;
-      const bool defined_again = std::any_of(
-          line.defines.begin(), line.defines.end(),
-          [&](std::size_t made) { return made != id && program.variables[made].name == name; });
-      if (is_stored(name)) {
-        if (line.code.find("S.pop(" + name.substr(2, name.size() - 3)) == std::string::npos) {
-          gone += text(gone.empty() ? "" : ", ", name);
-        }
-        continue;
-      }
-      if (defined_again || std::find(kept.begin(), kept.end(), name) != kept.end()) continue;
-      gone += text(gone.empty() ? "" : ", ", name);
-    }
+    out += text("        ", to_python(line), "\n");
+    const std::string gone = deleted_after(line, program, kept);
     if (!gone.empty() && i + 1 < lines.size()) out += text("        del ", gone, "\n");
   }
+  return out;
 }
 
 std::string argument_names(const Program& program) {
@@ -131,7 +136,7 @@ std::string constructor(const Graph& graph, const Program& program, const Gradie
 struct Peak {
   std::int64_t parameters = 0;
   std::int64_t bytes = 0;  // of everything but the parameters
-  std::string code;        // of that line
+  const Line* line = nullptr;
 };
 
 Peak predict_peak(const Graph& graph, const Program& program) {
@@ -141,9 +146,8 @@ Peak predict_peak(const Graph& graph, const Program& program) {
   for (std::size_t i = 0; i < moments.size(); ++i) {
     if (moments[i].total > prediction.bytes) {
       prediction.bytes = moments[i].total;
-      prediction.code = i < program.forward.size()
-                            ? program.forward[i].code
-                            : program.backward[i - program.forward.size()].code;
+      prediction.line = i < program.forward.size() ? &program.forward[i]
+                                                   : &program.backward[i - program.forward.size()];
     }
   }
   return prediction;
@@ -179,20 +183,24 @@ std::string header(const Graph& graph, const Program& program, const Plan& plan,
               "Written by: ", escaped_for_python(options.command), "\n\"\"\"\n",
               byte_table(graph, program, options.lowering.sizes), "# Parameters ", peak.parameters,
               " bytes. Predicted peak of everything else: ", peak.bytes, " bytes, at\n#   ",
-              peak.code, "\n# Plan: ", escaped_for_python(plan.name), ". Written by tensorpress ",
+              peak.line == nullptr ? std::string() : to_python(*peak.line),
+              "\n# Plan: ", escaped_for_python(plan.name), ". Written by tensorpress ",
               TENSORPRESS_VERSION_STRING, ".\n");
 }
 
-std::string imports(const std::string& functions, bool native) {
+std::string imports(const std::vector<const PythonFunction*>& functions) {
+  std::set<std::string_view> modules;
+  for (const PythonFunction* each : functions) {
+    modules.insert(each->modules.begin(), each->modules.end());
+  }
   std::string out =
       "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch.nn import init\n";
-  if (native && functions.find("packing.") != std::string::npos) {
+  if (modules.contains("packing")) {
     out += "\nfrom tensorpress.torch import native_packing as packing\n";
+    modules.erase("packing");
   }
-  for (const char* module : {"pool_indices", "seeded_dropout", "tensor_codecs"}) {
-    if (native && functions.find(text(module, ".")) != std::string::npos) {
-      out += text("from tensorpress.torch import ", module, "\n");
-    }
+  for (const std::string_view module : modules) {
+    out += text("from tensorpress.torch import ", module, "\n");
   }
   return out + "\naten = torch.ops.aten\n";
 }
@@ -207,7 +215,7 @@ std::string symbol_line(const Graph& graph, const Program& program, const std::s
     });
     if (found == shape.end()) continue;
     return text("        ", symbol, " = ",
-                kept ? text(stored_name(key_of_step(symbol)), " = ") : "", program.inputs[i],
+                kept ? text(to_python(Name(stored_of_step(symbol))), " = ") : "", program.inputs[i],
                 ".size(", found - shape.begin(), ")\n");
   }
   return {};
@@ -233,8 +241,8 @@ std::string forward_method(const Graph& graph, const Program& program, const std
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) out += expected_shape(graph, program, i);
   if (program.streams > 0) out += "        seed = S[\":seed\"] = self.draw_seed()\n";
   if (!program.adaptive_bits.empty()) out += "        bits = S[\":bits\"] = dict(self.bits)\n";
-  const std::set<std::string> here = names_read_by(program.forward);
-  const std::set<std::string> later = names_read_by(program.backward);
+  const std::set<std::string> here = mentions_of(program.forward).symbols;
+  const std::set<std::string> later = mentions_of(program.backward).symbols;
   for (const std::string& symbol : graph.symbols) {
     const bool kept = later.contains(symbol);
     if (kept || here.contains(symbol)) out += symbol_line(graph, program, symbol, kept);
@@ -254,10 +262,10 @@ std::string backward_method(const Graph& graph, const Program& program, const st
   if (!program.adaptive_bits.empty()) out += "        bits = S[\":bits\"]\n";
   out +=
       "        if gradient is None:\n            gradient = next(iter(P.values())).new_ones(())\n";
-  const std::set<std::string> here = names_read_by(program.backward);
+  const std::set<std::string> here = mentions_of(program.backward).symbols;
   for (const std::string& symbol : graph.symbols) {
     if (!here.contains(symbol)) continue;
-    out += text("        ", symbol, " = ", stored_name(key_of_step(symbol)), "\n");
+    out += text("        ", symbol, " = ", to_python(Name(stored_of_step(symbol))), "\n");
   }
   return out + lines;
 }
@@ -280,23 +288,23 @@ Result<std::string> emit(const Graph& model, const Plan& plan, const EmitOptions
   }
   RETURN_IF_ERROR(check_member_names(graph, *giving));
   TRY(const Program program, lower(graph, plan, options.lowering));
-  std::vector<std::string> kept = program.inputs;
-  kept.push_back(program.loss);
-  std::string forward;
-  std::string backward;
-  append_lines(forward, program, program.forward, kept, graph);
-  append_lines(backward, program, program.backward, {}, graph);
-  const std::string functions = emitted_functions(forward + backward, native);
+  std::set<Name> kept = {Local{program.loss}};
+  for (const std::string& name : program.inputs) kept.insert(Local{name});
+  const std::string forward = python_of(program, program.forward, kept, graph);
+  const std::string backward = python_of(program, program.backward, {}, graph);
+  std::set<std::string> called = mentions_of(program.forward).functions;
+  called.merge(mentions_of(program.backward).functions);
+  const std::vector<const PythonFunction*> functions = functions_for(called, native);
 
   std::string out = header(graph, program, plan, options);
-  out += imports(functions, native);
-  out += functions;
-  out += registration_functions();
+  out += imports(functions);
+  for (const PythonFunction* each : functions) out += text("\n\n", each->text);
+  out += text("\n\n", registration_functions());
   out +=
       "\n\nclass Step(torch.nn.Module):\n    \"\"\"Parameters with the names of the model; "
       "forward gives the loss, backward the gradients.\"\"\"\n\n";
   out += constructor(graph, program, *giving);
-  out += tensors_method();
+  out += text(tensors_method(), "\n");
   out += draw_seed_method(program.streams);
   out += giving->method;
   out += forward_method(graph, program, forward);

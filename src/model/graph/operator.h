@@ -4,8 +4,8 @@
 //   signature   how it is called in the text: name, number of tensors, attributes with defaults
 //   infer       the types of its outputs and the parameters it owns, or what is wrong
 //   needs       what its backward pass reads of inputs and outputs, and which error that may have
-//   forward     lines of PyTorch that compute the outputs (through site.h)
-//   backward    lines of PyTorch that compute the gradients
+//   forward     lines that compute the outputs (through site.h)
+//   backward    lines that compute the gradients
 //   rebuild     optionally: lines that make an output again from what backward needs anyway
 //   flops       operations of one forward pass (a multiplication and an addition are two)
 //
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/graph/graph.h"
+#include "model/program/expression.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::model {
@@ -118,16 +119,16 @@ class Operator {
   virtual void rebuild(Site& site) const;
   /// An expression that packs what backward needs of an output whose signs it needs: one bit an
   /// element, whether it is above zero unless the operator says otherwise.
-  virtual std::string packed_signs(const NodeView& node, const std::string& output) const;
+  virtual Expression packed_signs(const NodeView& node, const Expression& output) const;
   /// `rebuild` for a slice of the batch at a time, if the operator keeps samples apart: an
   /// expression of in_slices() or out_slices() of what rebuild_needs names.
   virtual bool rebuilds_slices(const NodeView& /*node*/) const { return false; }
-  virtual std::string rebuilt_slices(Site& site) const;
+  virtual Expression rebuilt_slices(Site& site) const;
   /// The forward pass, too, may be rebuilt_slices() of the inputs, inside a later line.
   virtual bool is_lazy(const NodeView& /*node*/) const { return false; }
   /// For lazy operators: an expression of something that takes slices of the output's gradient,
   /// sink[a:b] = g, and passes them on to input_sink() of the inputs.
-  virtual std::string gradient_sink(Site& site) const;
+  virtual Expression gradient_sink(Site& site) const;
   /// In steps that run over slices of the batch, forward reads its input by slices.
   virtual bool reads_slices(const NodeView& /*node*/, const Sizes& /*sizes*/) const {
     return false;

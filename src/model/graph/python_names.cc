@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/utf8.h"
-#include "model/emit/functions/functions.h"
+#include "model/emit/python/functions.h"
 
 namespace tensorpress::model {
 namespace {
@@ -38,7 +38,7 @@ bool contains(const auto& words, std::string_view word) {
 std::vector<std::string_view> reserved_names() {
   std::vector<std::string_view> names(kKeywords.begin(), kKeywords.end());
   names.insert(names.end(), kWords.begin(), kWords.end());
-  const std::vector<std::string_view> functions = emitted_function_names();
+  const std::vector<std::string_view> functions = function_names();
   names.insert(names.end(), functions.begin(), functions.end());
   return names;
 }

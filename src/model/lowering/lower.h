@@ -7,18 +7,15 @@
 
 #include "model/graph/graph.h"
 #include "model/graph/operator.h"
-#include "model/lowering/program.h"
 #include "model/policy/plan.h"
+#include "model/program/program.h"
 
 namespace tensorpress::model {
 
 struct LowerOptions {
   Sizes sizes = {};            // numbers for the symbols, for bytes; the code holds for any
   bool native = true;          // packing by the package instead of by PyTorch's operators
-  bool compact = false;        // set by lower() from the plan
   bool adaptive = false;       // bits are looked up when the step runs: bits["name"]
-  bool lossy = false;          // the same: some activation may wait with an error
-  int waiting_bits = 0;        // the same: bits of gradients that wait long, 0: as they are
   std::string optimizer = {};  // "", "sgd" or "adam": the update stands in the backward pass
   bool avx512 = true;          // of the CPU that runs it: convolutions take other scratch without
 };

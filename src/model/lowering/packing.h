@@ -1,25 +1,25 @@
-// The expressions that store and restore a value; emitted/ has the Python functions that they call.
+// The expressions that store and restore a value; emit/python/storing.py has the functions that
+// they call.
 #pragma once
 
-#include <string>
-
 #include "model/policy/plan.h"
+#include "model/program/expression.h"
 
 namespace tensorpress::model {
 
-/// ", torch.float16" for functions that unpack: nothing for f32, which they take if nobody says.
-std::string dtype_argument(const TensorType& type);
+/// The type for functions that unpack: nothing for f32, which they take where none is given.
+Operands dtype_operand(const TensorType& type);
 
-/// `bits`: of quantized values, a number or an expression; `seed` an expression.
-std::string pack_expression(const Storing& storing, const std::string& bits,
-                            const std::string& variable, const std::string& seed);
-/// Whether pack_expression uses the seed.
-bool packs_randomly(const Storing& storing, const std::string& bits);
-std::string unpack_expression(const Storing& storing, const std::string& bits,
-                              const std::string& stored, const TensorType& type);
+/// `bits`: of quantized values, a number or, where the step looks them up, another expression;
+/// `seed`: for packs_randomly().
+Expression pack_expression(const Storing& storing, const Expression& bits,
+                           const Expression& variable, const Expression& seed);
+bool packs_randomly(const Storing& storing, const Expression& bits);
+Expression unpack_expression(const Storing& storing, const Expression& bits,
+                             const Expression& stored, const TensorType& type);
 
 /// The same for slices of the batch; for values that are quantized or cast.
-std::string unpack_slices_expression(const Storing& storing, const std::string& bits,
-                                     const std::string& stored, const TensorType& type);
+Expression unpack_slices_expression(const Storing& storing, const Expression& bits,
+                                    const Expression& stored, const TensorType& type);
 
 }  // namespace tensorpress::model

@@ -35,7 +35,7 @@ std::string storing_text(const Stash& stash) {
 
 std::int64_t bytes_waiting(const Program& program, const Value& value) {
   std::int64_t sum = 0;
-  for (const std::string& key : {value.name, key_of_part(value.name, "signs")}) {
+  for (const std::string& key : {value.name, stored_part(value.name, "signs").key}) {
     const auto found = program.stored.find(key);
     if (found != program.stored.end()) sum += found->second;
   }

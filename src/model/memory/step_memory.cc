@@ -23,7 +23,7 @@ std::int64_t saved_between_passes(const Program& program) {
   std::int64_t sum = 0;
   for (const Variable& variable : program.variables) {
     const Memory& memory = program.memories[variable.memory];
-    if (!is_stored(variable.name) || memory.kind == Memory::Kind::input) continue;
+    if (!variable.is_stored() || memory.kind == Memory::Kind::input) continue;
     if (seen.insert(variable.memory).second) sum += memory.bytes;
   }
   return sum;

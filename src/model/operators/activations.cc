@@ -12,35 +12,41 @@ namespace {
 
 struct Row {
   const char* name;
-  const char* forward;   // {x}
-  const char* backward;  // {g}, and {x} or {y}
-  bool reads_output;
+  Expression (*forward)(const Expression& x);
+  Expression (*backward)(const Expression& g, const Expression& read);
+  bool reads_output;  // backward; otherwise the input
   Tolerance tolerance;
 };
 
-constexpr std::array kRows = std::to_array<Row>({
-    {"gelu", "F.gelu({x})", "aten.gelu_backward({g}, {x})", false, Tolerance::smooth},
-    {"gelu_tanh", "F.gelu({x}, approximate=\"tanh\")",
-     "aten.gelu_backward({g}, {x}, approximate=\"tanh\")", false, Tolerance::smooth},
-    {"silu", "F.silu({x})", "aten.silu_backward({g}, {x})", false, Tolerance::smooth},
-    {"sigmoid", "torch.sigmoid({x})", "aten.sigmoid_backward({g}, {y})", true, Tolerance::smooth},
-    {"tanh", "torch.tanh({x})", "aten.tanh_backward({g}, {y})", true, Tolerance::smooth},
-    {"elu", "F.elu({x})", "aten.elu_backward({g}, 1, 1, 1, False, {x})", false, Tolerance::smooth},
-    {"softplus", "F.softplus({x})", "aten.softplus_backward({g}, {x}, 1, 20)", false,
-     Tolerance::smooth},
-    {"exp", "torch.exp({x})", "{g} * {y}", true, Tolerance::linear},
-    {"log", "torch.log({x})", "{g} / {x}", false, Tolerance::exact},
-    {"sqrt", "torch.sqrt({x})", "{g} / (2 * {y})", true, Tolerance::exact},
-    {"rsqrt", "torch.rsqrt({x})", "-0.5 * {g} * {y}.pow(3)", true, Tolerance::smooth},
-    {"abs", "torch.abs({x})", "{g} * {x}.sgn()", false, Tolerance::exact},
-});
+using E = const Expression&;
 
-std::string filled(std::string pattern, const char* key, const std::string& name) {
-  for (std::size_t at = pattern.find(key); at != std::string::npos; at = pattern.find(key)) {
-    pattern.replace(at, 3, name);
-  }
-  return pattern;
-}
+constexpr std::array kRows = std::to_array<Row>({
+    {"gelu", [](E x) { return functional("gelu", x); },
+     [](E g, E x) { return aten("gelu_backward", g, x); }, false, Tolerance::smooth},
+    {"gelu_tanh", [](E x) { return functional("gelu", x, keyword("approximate", "tanh")); },
+     [](E g, E x) { return aten("gelu_backward", g, x, keyword("approximate", "tanh")); }, false,
+     Tolerance::smooth},
+    {"silu", [](E x) { return functional("silu", x); },
+     [](E g, E x) { return aten("silu_backward", g, x); }, false, Tolerance::smooth},
+    {"sigmoid", [](E x) { return torch("sigmoid", x); },
+     [](E g, E y) { return aten("sigmoid_backward", g, y); }, true, Tolerance::smooth},
+    {"tanh", [](E x) { return torch("tanh", x); },
+     [](E g, E y) { return aten("tanh_backward", g, y); }, true, Tolerance::smooth},
+    {"elu", [](E x) { return functional("elu", x); },
+     [](E g, E x) { return aten("elu_backward", g, 1, 1, 1, false, x); }, false, Tolerance::smooth},
+    {"softplus", [](E x) { return functional("softplus", x); },
+     [](E g, E x) { return aten("softplus_backward", g, x, 1, 20); }, false, Tolerance::smooth},
+    {"exp", [](E x) { return torch("exp", x); }, [](E g, E y) { return g * y; }, true,
+     Tolerance::linear},
+    {"log", [](E x) { return torch("log", x); }, [](E g, E x) { return g / x; }, false,
+     Tolerance::exact},
+    {"sqrt", [](E x) { return torch("sqrt", x); }, [](E g, E y) { return g / (2 * y); }, true,
+     Tolerance::exact},
+    {"rsqrt", [](E x) { return torch("rsqrt", x); },
+     [](E g, E y) { return -0.5 * g * y.call("pow", 3); }, true, Tolerance::smooth},
+    {"abs", [](E x) { return torch("abs", x); }, [](E g, E x) { return g * x.call("sgn"); }, false,
+     Tolerance::exact},
+});
 
 class Activation final : public Operator {
  public:
@@ -57,12 +63,11 @@ class Activation final : public Operator {
     if (row_.reads_output) return {};
     return {need_input(0, row_.tolerance)};
   }
-  void forward(Site& s) const override { s.define_output(0, filled(row_.forward, "{x}", s.in())); }
+  void forward(Site& s) const override { s.define_output(0, row_.forward(s.in())); }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
-    std::string code = filled(row_.backward, "{g}", s.grad());
-    code = row_.reads_output ? filled(code, "{y}", s.out()) : filled(code, "{x}", s.in());
-    s.give(0, code);
+    const Expression g = s.grad();
+    s.give(0, row_.backward(g, row_.reads_output ? s.out() : s.in()));
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     return 10.0 * static_cast<double>(elements(node.output().type.shape, sizes));

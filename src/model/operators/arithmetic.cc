@@ -8,7 +8,7 @@ namespace {
 
 class Binary : public Operator {
  public:
-  Binary(const char* name, const char* sign) : signature_{name, 2, 2}, sign_(sign) {}
+  Binary(const char* name, Infix infix) : signature_{name, 2, 2}, infix_(infix) {}
   const Signature& signature() const override { return signature_; }
 
   Result<Inferred> infer(const Arguments& arguments) const override {
@@ -25,19 +25,19 @@ class Binary : public Operator {
   void forward(Site& s) const override {
     const bool same = s.view().input(0).type == s.view().output().type;
     if (same && s.may_overwrite(0) && adds()) {
-      s.define_output_in(0, s.in(0),
-                         text(s.in(0), sign_[0] == '+' ? ".add_(" : ".sub_(", s.in(1), ")"));
-      return;
+      s.define_output(0, s.in(0).call(infix_ == Infix::add ? "add_" : "sub_", s.in(1)));
+    } else {
+      s.define_output(0, operation(infix_, s.in(0), s.in(1)));
     }
-    s.define_output(0, text(s.in(0), " ", sign_, " ", s.in(1)));
   }
 
  protected:
-  bool adds() const { return sign_[0] == '+' || sign_[0] == '-'; }
+  bool adds() const { return infix_ == Infix::add || infix_ == Infix::sub; }
+  Infix infix() const { return infix_; }
 
  private:
   Signature signature_;
-  const char* sign_;
+  Infix infix_;
 };
 
 class Sum final : public Binary {
@@ -46,7 +46,7 @@ class Sum final : public Binary {
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void backward(Site& s) const override {
     give_summed(s, 0, s.grad());
-    give_summed(s, 1, signature().name[0] == 's' ? text("-", s.grad()) : s.grad());
+    give_summed(s, 1, infix() == Infix::sub ? -s.grad() : s.grad());
   }
 };
 
@@ -60,8 +60,11 @@ class Product final : public Binary {
     return needs;
   }
   void backward(Site& s) const override {
-    if (s.wants(0)) give_summed(s, 0, text(s.grad(), " * ", s.in(1)));
-    if (s.wants(1)) give_summed(s, 1, text(s.grad(), " * ", s.in(0)));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      if (!s.wants(i)) continue;
+      const Expression other = s.in(1 - i);
+      give_summed(s, i, s.grad() * other);
+    }
   }
 };
 
@@ -74,10 +77,11 @@ class Quotient final : public Binary {
     return needs;
   }
   void backward(Site& s) const override {
-    if (s.wants(0)) give_summed(s, 0, text(s.grad(), " / ", s.in(1)));
+    const Expression b = s.in(1);
+    if (s.wants(0)) give_summed(s, 0, s.grad() / b);
     if (s.wants(1)) {
-      const std::string b = s.in(1);
-      give_summed(s, 1, text("-", s.grad(), " * ((", s.in(0), " / ", b, ") / ", b, ")"));
+      const Expression a = s.in(0);
+      give_summed(s, 1, -s.grad() * (grouped(a / b) / b));
     }
   }
 };
@@ -106,19 +110,13 @@ class ByNumber final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override { s.define_output(0, applied(s, s.in())); }
-  void backward(Site& s) const override {
-    if (scales_) {
-      s.give(0, applied(s, s.grad()));
-    } else {
-      s.give_shared(0, s.grad(), s.grad());
-    }
-  }
+  void backward(Site& s) const override { s.give(0, scales_ ? applied(s, s.grad()) : s.grad()); }
 
  private:
-  std::string applied(Site& s, const std::string& x) const {
-    if (!scales_) return text(x, " + ", s.attributes().number("offset"));
-    if (s.attributes().has("divisor")) return text(x, " / ", s.attributes().number("divisor"));
-    return text(x, " * ", s.attributes().number("factor"));
+  Expression applied(const Site& s, const Expression& x) const {
+    if (!scales_) return x + s.attributes().number("offset");
+    if (s.attributes().has("divisor")) return x / s.attributes().number("divisor");
+    return x * s.attributes().number("factor");
   }
   bool scales_;
 };
@@ -126,19 +124,19 @@ class ByNumber final : public Operator {
 }  // namespace
 
 const Operator& add_operator() {
-  static const Sum kOperator("add", "+");
+  static const Sum kOperator("add", Infix::add);
   return kOperator;
 }
 const Operator& sub_operator() {
-  static const Sum kOperator("sub", "-");
+  static const Sum kOperator("sub", Infix::sub);
   return kOperator;
 }
 const Operator& mul_operator() {
-  static const Product kOperator("mul", "*");
+  static const Product kOperator("mul", Infix::mul);
   return kOperator;
 }
 const Operator& div_operator() {
-  static const Quotient kOperator("div", "/");
+  static const Quotient kOperator("div", Infix::div);
   return kOperator;
 }
 const Operator& scale_operator() {

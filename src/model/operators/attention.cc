@@ -74,22 +74,22 @@ class Attention final : public Operator {
       return;
     }
     const Fused made = define_fused(s);
-    s.define_output_in(0, made.heads, text(made.heads, ".transpose(1, 2).flatten(2)"));
-    if (!s.lossy()) s.save("sums", made.sums);
+    s.define_output(0, joined(made.heads));
+    if (!s.step().lossy) s.save("sums", made.sums);
   }
   void backward(Site& s) const override {
     if (is_composed(s)) {
       backward_composed(s);
       return;
     }
-    const Fused again = s.lossy() ? define_fused(s) : Fused{split(s, s.out()), s.saved("sums")};
+    const Fused again =
+        s.step().lossy ? define_fused(s) : Fused{split(s, s.out()), s.saved("sums")};
     const std::vector<Definition> made = gradients_of_heads(s);
-    s.define_all(
-        made,
-        text("aten._scaled_dot_product_flash_attention_for_cpu_backward(", split(s, s.grad()), ", ",
-             split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", again.heads,
-             ", ", again.sums, ", 0.0, ", causal(s), options(s), ")"),
-        mask_bytes(s));
+    s.define_all(made,
+                 aten("_scaled_dot_product_flash_attention_for_cpu_backward", split(s, s.grad()),
+                      split(s, s.in(0)), split(s, s.in(1)), split(s, s.in(2)), again.heads,
+                      again.sums, decimal(0), s.attributes().flag("causal"), options(s)),
+                 mask_bytes(s));
     give_heads(s, made);
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
@@ -126,8 +126,8 @@ class Attention final : public Operator {
 
   /// What the fused forward pass makes: the output by heads, and a number for each row.
   struct Fused {
-    std::string heads;
-    std::string sums;
+    Expression heads;
+    Expression sums;
   };
   static Fused define_fused(Site& s) {
     const TensorType& q = s.view().input(0).type;
@@ -135,8 +135,8 @@ class Attention final : public Operator {
     Fused made{s.local("heads"), s.local("sums")};
     s.define_all(
         {{made.heads, q}, {made.sums, rows}},
-        text("aten._scaled_dot_product_flash_attention_for_cpu(", split(s, s.in(0)), ", ",
-             split(s, s.in(1)), ", ", split(s, s.in(2)), ", 0.0, ", causal(s), options(s), ")"),
+        aten("_scaled_dot_product_flash_attention_for_cpu", split(s, s.in(0)), split(s, s.in(1)),
+             split(s, s.in(2)), decimal(0), s.attributes().flag("causal"), options(s)),
         mask_bytes(s));
     return made;
   }
@@ -146,7 +146,9 @@ class Attention final : public Operator {
     return node.attributes().number("dropout") > 0 ||
            (node.input_count() == 4 && node.input(3).needs_gradient);
   }
-  static bool is_composed(const Site& s) { return !s.native() || is_composed(s.view()); }
+  static bool is_composed(const Site& s) {
+    return !s.step().options.native || is_composed(s.view());
+  }
   static TensorType pairs(const Site& s) {
     const TensorType& q = s.view().input(0).type;
     const TensorType& k = s.view().input(1).type;
@@ -156,41 +158,43 @@ class Attention final : public Operator {
 
   void forward_composed(Site& s) const {
     const TensorType type = pairs(s);
-    const std::string chosen = s.local("weights");
+    const bool compact = s.step().compact;
+    const bool noisy = dropout(s) > 0;
+    const Expression chosen = s.local("weights");
     s.define({chosen, type}, probabilities(s), softmax_scratch(s));
-    if (!s.compact()) s.save("probabilities", chosen);
-    std::string noisy = chosen;
-    if (dropout(s) > 0) {
-      const std::string noise = s.local("noise");
+    if (!compact) s.save("probabilities", chosen);
+    Expression weights = chosen;
+    if (noisy) {
+      const Expression noise = s.local("noise");
       const double keep = 1 - dropout(s);
-      if (s.compact()) {
-        noisy = dropped(s, chosen);
+      if (compact) {
+        weights = dropped(s, chosen);
       } else {
         s.define({noise, type},
-                 text("torch.empty_like(", chosen, ").bernoulli_(", keep, ").div_(", keep, ")"));
+                 torch("empty_like", chosen).call("bernoulli_", keep).call("div_", keep));
         s.save("noise", noise);
-        noisy = text(chosen, " * ", noise);
+        weights = chosen * noise;
       }
     }
-    s.define_output(
-        0, text("torch.matmul(", noisy, ", ", split(s, s.in(2)), ").transpose(1, 2).flatten(2)"),
-        (noisy == chosen || s.compact() ? 0 : bytes(type, s.sizes())) +
-            bytes(s.view().output().type, s.sizes()));
+    s.define_output(0, joined(torch("matmul", weights, split(s, s.in(2)))),
+                    (noisy && !compact ? bytes(type, s.sizes()) : 0) +
+                        bytes(s.view().output().type, s.sizes()));
   }
 
   void backward_composed(Site& s) const {
     const TensorType type = pairs(s);
-    std::string chosen = s.saved("probabilities");
-    if (s.compact()) {
+    const bool compact = s.step().compact;
+    Expression chosen = s.saved("probabilities");
+    if (compact) {
       chosen = s.local("weights");
       s.define({chosen, type}, probabilities(s), softmax_scratch(s));
     }
-    std::string noise = "None";
+    Expression noise = none();
     if (dropout(s) > 0) {
       noise = s.saved("noise");
-      if (s.compact()) {
+      if (compact) {
         noise = s.local("noise");
-        s.define({noise, type}, dropped(s, text("torch.ones_like(", chosen, ")")));
+        s.define({noise, type}, dropped(s, torch("ones_like", chosen)));
       }
     }
     // Two tensors of all pairs meet before d_q and d_k are made; d_k needs a scaled q and a copy.
@@ -199,36 +203,34 @@ class Attention final : public Operator {
     std::vector<Definition> made = gradients_of_heads(s);
     made.push_back({s.local("d_pairs"), type});
     s.define_all(made,
-                 text("attention_backward(", split(s, s.grad()), ", ", split(s, s.in(0)), ", ",
-                      split(s, s.in(1)), ", ", split(s, s.in(2)), ", ", chosen, ", ", noise, ", ",
-                      scale(s), ")"),
+                 function("attention_backward", split(s, s.grad()), split(s, s.in(0)),
+                          split(s, s.in(1)), split(s, s.in(2)), chosen, noise, scale(s)),
                  std::max(2 * q, bytes(type, s.sizes()) - q - k));
     give_heads(s, made);
     if (s.view().input_count() < 4 || !s.wants(3)) return;
     const Shape& mask = s.view().input(3).type.shape;
-    if (mask == type.shape) {
-      s.give_shared(3, made[3].name, made[3].name);
-    } else {
-      s.give(3, text(made[3].name, ".sum_to_size(", to_python(mask), ")"));
-    }
+    const Expression& d_pairs = made[3].variable;
+    s.give(3, mask == type.shape ? d_pairs : d_pairs.call("sum_to_size", mask));
   }
 
-  static std::string probabilities(Site& s) {
-    std::string mask = "None";
+  static Expression probabilities(Site& s) {
+    Expression mask = none();
     if (s.attributes().flag("causal")) {
       const Shape shape = pairs(s).shape;
-      mask = text("additive_mask(", s.in(0), ".new_ones(", to_python({shape[2], shape[3]}),
-                  ", dtype=torch.bool).tril(), ", s.in(0), ".dtype)");
+      const Expression q = s.in(0);
+      const Expression all =
+          q.call("new_ones", Shape{shape[2], shape[3]}, keyword("dtype", Element::boolean));
+      mask = function("additive_mask", all.call("tril"), q.member("dtype"));
     } else if (s.view().input_count() == 4) {
       mask = additive(s);
     }
-    return text("attention_probabilities(", split(s, s.in(0)), ", ", split(s, s.in(1)), ", ", mask,
-                ", ", scale(s), ")");
+    return function("attention_probabilities", split(s, s.in(0)), split(s, s.in(1)), mask,
+                    scale(s));
   }
   /// Products, and probabilities before rows without any pair are set to 0.
   static std::int64_t softmax_scratch(const Site& s) { return 2 * bytes(pairs(s), s.sizes()); }
-  static std::string dropped(Site& s, const std::string& x) {
-    return text("drop_(", x, ", ", 1 - dropout(s), ", ", s.seed(), ")");
+  static Expression dropped(Site& s, const Expression& x) {
+    return function("drop_", x, 1 - dropout(s), s.seed());
   }
 
   static std::vector<Definition> gradients_of_heads(const Site& s) {
@@ -240,25 +242,23 @@ class Attention final : public Operator {
   }
   static void give_heads(Site& s, const std::vector<Definition>& made) {
     for (std::size_t i = 0; i < 3; ++i) {
-      s.give_shared(i, made[i].name, text(made[i].name, ".transpose(1, 2).flatten(2)"));
+      s.give(i, joined(made[i].variable));
     }
   }
   static std::int64_t heads(const Site& s) { return s.attributes().integer("heads"); }
-  static const char* causal(const Site& s) {
-    return s.attributes().flag("causal") ? "True" : "False";
+  static Expression scale(const Site& s) {
+    return s.attributes().has("scale") ? Expression(s.attributes().number("scale")) : none();
   }
-  static std::string scale(const Site& s) {
-    return s.attributes().has("scale") ? text(s.attributes().number("scale")) : "None";
-  }
-  static std::string additive(Site& s) {
+  static Expression additive(Site& s) {
     const bool truths = s.view().input(3).type.element == Element::boolean;
-    return truths ? text("additive_mask(", s.in(3), ", ", s.in(0), ".dtype)") : s.in(3);
+    if (!truths) return s.in(3);
+    return function("additive_mask", s.in(3), s.in(0).member("dtype"));
   }
   /// Of the fused function.
-  static std::string options(Site& s) {
-    std::string options;
-    if (s.view().input_count() == 4) options += text(", attn_mask=", additive(s));
-    if (s.attributes().has("scale")) options += text(", scale=", scale(s));
+  static Operands options(Site& s) {
+    Operands options;
+    if (s.view().input_count() == 4) options.push_back(keyword("attn_mask", additive(s)));
+    if (s.attributes().has("scale")) options.push_back(keyword("scale", scale(s)));
     return options;
   }
   /// What a bool mask takes when it is added.
@@ -266,8 +266,12 @@ class Attention final : public Operator {
     if (s.view().input_count() < 4 || s.view().input(3).type.element != Element::boolean) return 0;
     return bytes({s.view().input(0).type.element, s.view().input(3).type.shape}, s.sizes());
   }
-  static std::string split(const Site& s, const std::string& x) {
-    return text(x, ".unflatten(2, (", heads(s), ", -1)).transpose(1, 2)");
+  /// [batch, tokens, features] by heads, and back.
+  static Expression split(const Site& s, const Expression& x) {
+    return x.call("unflatten", 2, tuple_of({heads(s), -1})).call("transpose", 1, 2);
+  }
+  static Expression joined(const Expression& x) {
+    return x.call("transpose", 1, 2).call("flatten", 2);
   }
 };
 

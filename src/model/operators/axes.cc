@@ -32,18 +32,16 @@ Result<Shape> broadcast(const TensorType& a, const TensorType& b) {
   return shape;
 }
 
-void give_summed(Site& s, std::size_t i, const std::string& expression, std::int64_t scratch) {
+void give_summed(Site& s, std::size_t i, const Expression& value, std::int64_t scratch) {
   if (!s.wants(i)) return;
   const Shape& shape = s.view().input(i).type.shape;
-  if (shape != s.view().output().type.shape) {
-    const bool made = expression != s.grad();
-    s.give(i, text("(", expression, ").sum_to_size(", to_python(shape), ")"),
-           scratch + (made ? bytes(s.view().output().type, s.sizes()) : 0));
-  } else if (expression == s.grad()) {
-    s.give_shared(i, expression, expression);
-  } else {
-    s.give(i, expression, scratch);
+  if (shape == s.view().output().type.shape) {
+    s.give(i, value, scratch);
+    return;
   }
+  const bool made = value.name() == nullptr;  // not the gradient itself
+  s.give(i, grouped(value).call("sum_to_size", shape),
+         scratch + (made ? bytes(s.view().output().type, s.sizes()) : 0));
 }
 
 }  // namespace tensorpress::model

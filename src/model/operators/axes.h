@@ -15,6 +15,6 @@ std::size_t front_axis(std::int64_t axis, const TensorType& x, std::size_t more 
 Result<Shape> broadcast(const TensorType& a, const TensorType& b);
 
 /// The gradient of input i, summed over the dimensions that it was repeated over.
-void give_summed(Site& s, std::size_t i, const std::string& expression, std::int64_t scratch = 0);
+void give_summed(Site& s, std::size_t i, const Expression& value, std::int64_t scratch = 0);
 
 }  // namespace tensorpress::model

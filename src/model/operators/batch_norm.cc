@@ -17,7 +17,7 @@
 namespace tensorpress::model {
 namespace {
 
-// The slices of batch_norm_backward_packed in emitted/gradients.cc.
+// The slices of batch_norm_backward_packed in emit/python/gradients.py.
 constexpr std::int64_t kSliceBytes = std::int64_t{4} << 20;
 
 class BatchNorm final : public NormalizingOperator {
@@ -60,33 +60,30 @@ class BatchNorm final : public NormalizingOperator {
   void forward(Site& s) const override {
     if (!trains(s.view())) {
       s.define_output(
-          0, text("F.batch_norm(", s.in(), ", ", s.parameter("running_mean"), ", ",
-                  s.parameter("running_var"), ", ", s.parameter("weight"), ", ",
-                  s.parameter("bias"), ", False, 0.0, ", s.attributes().number("eps"), ")"));
+          0, functional("batch_norm", s.in(), s.parameter("running_mean"),
+                        s.parameter("running_var"), s.parameter("weight"), s.parameter("bias"),
+                        false, decimal(0), s.attributes().number("eps")));
       return;
     }
     const TensorType& channel = s.view().parameter("weight")->type;
-    const std::string mean = s.local("mean");
-    const std::string rstd = s.local("rstd");
-    const std::string statistics =
-        text(s.parameter("running_mean"), ", ", s.parameter("running_var"), ", True, ",
-             s.attributes().number("momentum"), ", ", s.attributes().number("eps"));
-    s.line(text("tick(B, \"", s.view().parameter("num_batches_tracked")->name, "\")"));
+    const Expression mean = s.local("mean");
+    const Expression rstd = s.local("rstd");
+    const Operands statistics =
+        operands(s.parameter("running_mean"), s.parameter("running_var"), true,
+                 s.attributes().number("momentum"), s.attributes().number("eps"));
+    s.run(function("tick", word("B"), s.view().parameter("num_batches_tracked")->name));
     if (!s.split()) {
       s.define_all({{s.out(), s.view().output().type}, {mean, channel}, {rstd, channel}},
-                   text("aten.native_batch_norm(", s.in(), ", ", s.parameter("weight"), ", ",
-                        s.parameter("bias"), ", ", statistics, ")"));
+                   aten("native_batch_norm", s.in(), s.parameter("weight"), s.parameter("bias"),
+                        statistics));
       s.save("mean", mean);
       s.save("rstd", rstd);
       return;
     }
-    const std::string normal = s.out(s.hidden());
-    const bool own = s.may_overwrite();
-    s.define_all({{normal, s.view().output().type, own ? s.in() : std::string()},
-                  {mean, channel},
-                  {rstd, channel}},
-                 own ? text("normalize_(", s.in(), ", ", statistics, ")")
-                     : text("aten.native_batch_norm(", s.in(), ", None, None, ", statistics, ")"));
+    const Expression normal = s.out(s.hidden());
+    s.define_all({{normal, s.view().output().type}, {mean, channel}, {rstd, channel}},
+                 s.may_overwrite() ? function("normalize_", s.in(), statistics)
+                                   : aten("native_batch_norm", s.in(), none(), none(), statistics));
     s.save("rstd", rstd);
     affine(s, normal, s.store_hidden());
   }
@@ -96,14 +93,14 @@ class BatchNorm final : public NormalizingOperator {
       forward(s);
       return;
     }
-    const std::string normal = s.out(s.hidden());
+    const Expression normal = s.out(s.hidden());
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
 
   bool rebuilds_slices(const NodeView& node) const override { return trains(node); }
-  std::string rebuilt_slices(Site& s) const override {
-    return text("affine_slices(", s.out_slices(s.hidden()), ", ", s.parameter("weight"), ", ",
-                s.parameter("bias"), ")");
+  Expression rebuilt_slices(Site& s) const override {
+    return function("affine_slices", s.out_slices(s.hidden()).value(), s.parameter("weight"),
+                    s.parameter("bias"));
   }
 
   void backward(Site& s) const override {
@@ -111,32 +108,35 @@ class BatchNorm final : public NormalizingOperator {
     // From packed values slice by slice of the batch, in the gradient's own memory where that is
     // free.
     const bool trained = trains(s.view());
-    const std::string bits = s.wants() && trained ? s.hidden_bits() : std::string();
-    const bool own = !bits.empty() && s.may_overwrite_grad();
-    const std::vector<Definition> made = {{s.wants() ? s.grad_name_of(0) : "_",
-                                           s.view().input(0).type, own ? s.grad() : std::string()},
-                                          {s.grad_name_of_parameter("weight"), channel},
-                                          {s.grad_name_of_parameter("bias"), channel}};
-    const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
-    const std::string eps = text(trained ? ", True, " : ", False, ", s.attributes().number("eps"));
-    if (!bits.empty()) {
+    const std::optional<Expression> bits = s.wants() && trained ? s.hidden_bits() : std::nullopt;
+    const bool own = bits && s.may_overwrite_grad();
+    const std::vector<Definition> made = {
+        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
+        {s.grad_name_of_parameter("weight"), channel},
+        {s.grad_name_of_parameter("bias"), channel}};
+    const Expression mask = list_of({s.wants(), true, true});
+    if (bits) {
+      const Stored packed{s.view().output(s.hidden()).name};
       s.define_all(
           made,
-          text("batch_norm_backward_packed(", s.grad(), ", ", s.stored_hidden(), ", ", bits, ", ",
-               s.parameter("weight"), ", ", s.saved("rstd"), own ? ", True)" : ")"),
+          function("batch_norm_backward_packed", s.grad(), packed, *bits, s.parameter("weight"),
+                   s.saved("rstd"), own ? Operands{true} : Operands{}),
           std::min(bytes(s.view().input(0).type, s.sizes()), kSliceBytes) * 2);
     } else if (s.split()) {
-      s.define_all(made, text("batch_norm_backward(", s.grad(), ", ", s.out(s.hidden()), ", ",
-                              s.parameter("weight"), ", ", s.saved("rstd"), mask));
+      s.define_all(made, function("batch_norm_backward", s.grad(), s.out(s.hidden()),
+                                  s.parameter("weight"), s.saved("rstd"), mask));
     } else {
-      s.define_all(made, text("aten.native_batch_norm_backward(", s.grad(), ", ", s.in(), ", ",
-                              s.parameter("weight"), ", ", s.parameter("running_mean"), ", ",
-                              s.parameter("running_var"), ", ", trained ? s.saved("mean") : "None",
-                              ", ", trained ? s.saved("rstd") : "None", eps, mask));
+      const auto saved = [&](const char* name) {
+        return trained ? Expression(s.saved(name)) : none();
+      };
+      s.define_all(made,
+                   aten("native_batch_norm_backward", s.grad(), s.in(), s.parameter("weight"),
+                        s.parameter("running_mean"), s.parameter("running_var"), saved("mean"),
+                        saved("rstd"), trained, s.attributes().number("eps"), mask));
     }
-    s.give_parameter("weight", made[1].name);
-    s.give_parameter("bias", made[2].name);
-    if (s.wants()) s.give(0, made[0].name);
+    s.give_parameter("weight", made[1].variable);
+    s.give_parameter("bias", made[2].variable);
+    if (s.wants()) s.give(0, made[0].variable);
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {
@@ -145,16 +145,13 @@ class BatchNorm final : public NormalizingOperator {
 
  private:
   static bool trains(const NodeView& node) { return node.attributes().flag("training"); }
-  static void affine(Site& s, const std::string& normal, bool in_place) {
-    std::string shape = "(-1";
-    for (std::size_t i = 2; i < s.view().output().type.shape.size(); ++i) shape += ", 1";
-    const std::string call = text("torch.addcmul(", s.parameter("bias"), ".view", shape, "), ",
-                                  normal, ", ", s.parameter("weight"), ".view", shape, ")");
-    if (in_place) {
-      s.define_output_in(0, normal, text(call, ", out=", normal, ")"));
-    } else {
-      s.define_output(0, text(call, ")"));
-    }
+  static void affine(Site& s, const Expression& normal, bool in_place) {
+    Operands column{-1};
+    column.resize(s.view().output().type.shape.size() - 1, 1);
+    Operands all = operands(s.parameter("bias").call("view", column), normal,
+                            s.parameter("weight").call("view", column));
+    if (in_place) all.push_back(keyword("out", normal));
+    s.define_output(0, torch("addcmul", std::move(all)));
   }
 };
 

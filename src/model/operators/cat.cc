@@ -40,26 +40,26 @@ class Cat final : public Operator {
   bool rebuilds_slices(const NodeView& node) const override { return keeps_samples_apart(node); }
   bool is_lazy(const NodeView& node) const override { return keeps_samples_apart(node); }
   void forward(Site& s) const override {
-    s.define_output(0, text("torch.cat([", s.ins(), "], ", s.attributes().integer("axis"), ")"));
+    s.define_output(0, torch("cat", s.ins(), s.attributes().integer("axis")));
   }
   void rebuild(Site& s) const override { forward(s); }
-  std::string rebuilt_slices(Site& s) const override {
-    std::string parts;
+  Expression rebuilt_slices(Site& s) const override {
+    std::vector<Expression> parts;
     for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      parts += text(i == 0 ? "" : ", ", s.in_slices(i));
+      parts.push_back(s.in_slices(i).value());
     }
-    return text("cat_slices([", parts, "], ", s.attributes().integer("axis"), ", ",
-                to_python(s.view().output().type.shape), ")");
+    return function("cat_slices", list_of(std::move(parts)), s.attributes().integer("axis"),
+                    s.view().output().type.shape);
   }
-  std::string gradient_sink(Site& s) const override {
+  Expression gradient_sink(Site& s) const override {
     const auto axis = static_cast<std::size_t>(s.attributes().integer("axis"));
-    std::string sinks;
-    std::string extents;
+    std::vector<Expression> sinks;
+    std::vector<Expression> extents;
     for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      sinks += text(i == 0 ? "" : ", ", s.input_sink(i));
-      extents += text(i == 0 ? "" : ", ", to_text(s.view().input(i).type.shape[axis]));
+      sinks.push_back(s.input_sink(i).value());
+      extents.push_back(s.view().input(i).type.shape[axis]);
     }
-    return text("CatSink([", sinks, "], [", extents, "], ", axis, ")");
+    return function("CatSink", list_of(std::move(sinks)), list_of(std::move(extents)), axis);
   }
   void backward(Site& s) const override {
     const std::int64_t axis = s.attributes().integer("axis");
@@ -67,9 +67,7 @@ class Cat final : public Operator {
     for (std::size_t i = 0; i < s.view().input_count(); ++i) {
       const Dim extent = s.view().input(i).type.shape[static_cast<std::size_t>(axis)];
       start.symbol = extent.symbol;
-      s.give_shared(
-          i, s.grad(),
-          text(s.grad(), ".narrow(", axis, ", ", to_text(start), ", ", to_text(extent), ")"));
+      s.give(i, s.grad().call("narrow", axis, start, extent));
       start.factor += extent.factor;
     }
   }

@@ -9,8 +9,8 @@ namespace {
 
 class Comparison final : public Operator {
  public:
-  Comparison(const char* name, const char* sign)
-      : signature_{name, 1, 2, {{"than", AttributeKind::number}}}, sign_(sign) {}
+  Comparison(const char* name, Infix infix)
+      : signature_{name, 1, 2, {{"than", AttributeKind::number}}}, infix_(infix) {}
   const Signature& signature() const override { return signature_; }
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& a = arguments.inputs[0];
@@ -31,41 +31,40 @@ class Comparison final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
-    const std::string other =
-        s.view().input_count() == 2 ? s.in(1) : text(s.attributes().number("than"));
-    s.define_output(0, text(s.in(0), " ", sign_, " ", other));
+    const bool two = s.view().input_count() == 2;
+    s.define_output(0, operation(infix_, s.in(0), two ? s.in(1) : s.attributes().number("than")));
   }
   void backward(Site& /*s*/) const override {}
 
  private:
   Signature signature_;
-  const char* sign_;
+  Infix infix_;
 };
 
 }  // namespace
 
 const Operator& greater_operator() {
-  static const Comparison kOperator("greater", ">");
+  static const Comparison kOperator("greater", Infix::gt);
   return kOperator;
 }
 const Operator& less_operator() {
-  static const Comparison kOperator("less", "<");
+  static const Comparison kOperator("less", Infix::lt);
   return kOperator;
 }
 const Operator& greater_equal_operator() {
-  static const Comparison kOperator("greater_equal", ">=");
+  static const Comparison kOperator("greater_equal", Infix::ge);
   return kOperator;
 }
 const Operator& less_equal_operator() {
-  static const Comparison kOperator("less_equal", "<=");
+  static const Comparison kOperator("less_equal", Infix::le);
   return kOperator;
 }
 const Operator& equal_operator() {
-  static const Comparison kOperator("equal", "==");
+  static const Comparison kOperator("equal", Infix::eq);
   return kOperator;
 }
 const Operator& not_equal_operator() {
-  static const Comparison kOperator("not_equal", "!=");
+  static const Comparison kOperator("not_equal", Infix::ne);
   return kOperator;
 }
 

@@ -66,7 +66,7 @@ class Conv2d final : public Operator {
   }
 
   void forward(Site& s) const override {
-    convolution_forward(s, "F.conv2d", geometry(s.attributes(), true));
+    convolution_forward(s, "conv2d", geometry(s.attributes(), true));
   }
 
   void backward(Site& s) const override {
@@ -80,13 +80,11 @@ class Conv2d final : public Operator {
   }
 
  private:
-  static std::string geometry(const Attributes& attributes, bool forward) {
-    const std::string stride = list_text(attributes.integers("stride", 2));
-    const std::string padding = list_text(attributes.integers("padding", 2));
-    const std::string dilation = list_text(attributes.integers("dilation", 2));
-    const std::int64_t groups = attributes.integer("groups");
-    if (forward) return text(", ", stride, ", ", padding, ", ", dilation, ", ", groups);
-    return text(", ", stride, ", ", padding, ", ", dilation, ", False, [0, 0], ", groups);
+  static Operands geometry(const Attributes& a, bool forward) {
+    const std::int64_t groups = a.integer("groups");
+    Operands windows{a.integers("stride", 2), a.integers("padding", 2), a.integers("dilation", 2)};
+    if (forward) return operands(windows, groups);
+    return operands(windows, false, Pair{0, 0}, groups);
   }
 };
 

@@ -78,18 +78,16 @@ class ConvTranspose2d final : public Operator {
   void forward(Site& s) const override {
     const Attributes& a = s.attributes();
     convolution_forward(
-        s, "F.conv_transpose2d",
-        text(", ", list_text(a.integers("stride", 2)), ", ", list_text(a.integers("padding", 2)),
-             ", ", list_text(a.integers("output_padding", 2)), ", ", a.integer("groups"), ", ",
-             list_text(a.integers("dilation", 2))));
+        s, "conv_transpose2d",
+        {a.integers("stride", 2), a.integers("padding", 2), a.integers("output_padding", 2),
+         a.integer("groups"), a.integers("dilation", 2)});
   }
 
   void backward(Site& s) const override {
     const Attributes& a = s.attributes();
     convolution_backward(
-        s, text(", ", list_text(a.integers("stride", 2)), ", ", list_text(a.integers("padding", 2)),
-                ", ", list_text(a.integers("dilation", 2)), ", True, ",
-                list_text(a.integers("output_padding", 2)), ", ", a.integer("groups")));
+        s, {a.integers("stride", 2), a.integers("padding", 2), a.integers("dilation", 2), true,
+            a.integers("output_padding", 2), a.integer("groups")});
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {

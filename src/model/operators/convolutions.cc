@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
-#include "base/text.h"
 #include "model/lowering/site.h"
 #include "model/operators/batch_slices.h"
 #include "model/operators/windows.h"
@@ -37,7 +37,7 @@ std::int64_t blocked(std::int64_t bytes, std::int64_t channels, std::int64_t blo
 
 /// Channels of a block: as many as a vector has values.
 std::int64_t block_of(const Site& s) {
-  return s.avx512() ? 16 : 8;
+  return s.step().options.avx512 ? 16 : 8;
 }
 
 /// Besides its output, measured. oneDNN works on copies in its own layout: of the input, unless its
@@ -79,7 +79,7 @@ std::int64_t backward_scratch(const Site& s, const Maps& maps) {
   most = std::max(most, held + x + y + weight);
   const std::int64_t rows = node.input(0).type.shape[2].factor;
   const std::int64_t kernel = node.parameter("weight")->type.shape[2].factor;
-  if (!s.avx512() && rows < kernel) most = std::max(most, held + 5 * weight);
+  if (!s.step().options.avx512 && rows < kernel) most = std::max(most, held + 5 * weight);
   return most - held - weight;
 }
 
@@ -99,85 +99,105 @@ std::int64_t slice_scratch(const Site& s, const Slice& slice) {
   return 2 * part + backward_scratch(s, maps) + (one ? 0 : weight_bytes(s));
 }
 
+/// A memory of twice the size or more would live on.
+bool is_much_smaller_than_grad(const Site& s) {
+  return 2 * bytes(s.view().input(0).type, s.sizes()) <= bytes(s.view().output().type, s.sizes());
+}
+
+bool fits_in_grad(const Site& s) {
+  return elements(s.view().input(0).type.shape, s.sizes()) <=
+         elements(s.view().output().type.shape, s.sizes());
+}
+
+/// The first elements of grad() in the shape of input 0.
+Expression grad_shaped_as_in(Site& s) {
+  const Shape& in = s.view().input(0).type.shape;
+  if (in == s.view().output().type.shape) return s.grad();
+  const std::optional<Dim> each = product(in, 1, in.size());
+  const Expression count = Expression(in[0]) * (each ? each->factor : 1);
+  return s.grad().call("reshape", -1)[{range_to(count)}].shaped("view", in);
+}
+
 /// Where slices of the gradient of x go.
 struct Target {
-  std::string expression = "None";  // a new tensor
-  std::string shares = {};          // the variable whose memory it is in
-  bool defines = false;             // the line defines the gradient of x
-  bool adds = false;                // to what is there
+  Expression place = none();  // a new tensor
+  bool defines = false;       // the line defines the gradient of x
+  bool adds = false;          // to what is there
 };
 
-Target target_of(Site& s, const std::string& decoded) {
+Target target_of(Site& s, const std::optional<Expression>& decoded) {
   if (!s.wants()) return {};
-  if (const std::string sink = s.input_sink(0); !sink.empty()) return {sink};
-  // Not in a memory of twice the size or more, which would live on.
-  const bool alike =
-      2 * bytes(s.view().input(0).type, s.sizes()) > bytes(s.view().output().type, s.sizes());
-  if (alike && s.may_overwrite_grad() && s.fits_in_grad())
-    return {s.shaped_as_in(), s.grad(), true};
-  if (const std::string sum = s.gradient_to_add_to(0); !sum.empty()) {
-    return {.expression = sum, .adds = true};
+  if (const std::optional<Expression> sink = s.input_sink(0)) return {*sink};
+  if (!is_much_smaller_than_grad(s) && s.may_overwrite_grad() && fits_in_grad(s)) {
+    return {grad_shaped_as_in(s), true};
   }
-  if (!decoded.empty()) return {decoded, decoded, true};
+  if (const std::optional<Local> sum = s.gradient_to_add_to(0)) {
+    return {.place = *sum, .adds = true};
+  }
+  if (decoded) return {*decoded, true};
   return {.defines = true};
 }
 
 }  // namespace
 
-void convolution_forward(Site& s, const std::string& function, const std::string& geometry) {
-  const std::string rest =
-      text(", ", s.parameter("weight"), ", ", s.parameter("bias"), geometry, ")");
+void convolution_forward(Site& s, const char* name, const Operands& geometry) {
+  const Callee convolution{Callee::Space::functional, name};
   const Slice slice = slice_of(s.view(), s.sizes());
   const Maps whole = whole_maps(s);
   const std::int64_t scratch =
       slice.output +
       forward_scratch(s, {slice.input, slice.output, whole.input_channels, whole.output_channels});
-  const std::string sliced = text("(", function, ", ", slice.samples, ", ", s.in(), rest);
+  const Operands whole_operands =
+      operands(s.in(), s.parameter("weight"), s.parameter("bias"), geometry);
+  const Operands sliced = operands(convolution, slice.samples, whole_operands);
   const bool same = s.view().input(0).type == s.view().output().type;
-  if (!s.sliced() || !exceeds_a_slice(s.view(), s.sizes())) {
-    s.define_output(0, text(function, "(", s.in(), rest), forward_scratch(s, whole));
+  if (!s.step().sliced() || !exceeds_a_slice(s.view(), s.sizes())) {
+    s.define_output(0, call_of(convolution, whole_operands), forward_scratch(s, whole));
   } else if (same && s.may_overwrite()) {
-    s.define_output_in(0, s.in(), "conv_slices_" + sliced, scratch);
-  } else if (const std::string place = s.place_for_output(); !place.empty()) {
-    const std::string into = text(sliced.substr(0, sliced.size() - 1), ", y=", place, ")");
-    s.define_output_in(0, place, "conv_slices" + into, slice.input + scratch);
+    s.define_output(0, function("conv_slices_", sliced), scratch);
+  } else if (const std::optional<Local> place = s.place_for_output()) {
+    s.define_output(0, function("conv_slices", sliced, keyword("y", *place)),
+                    slice.input + scratch);
   } else {
-    s.define_output(0, "conv_slices" + sliced, scratch + (s.in_is_lazy() ? slice.input : 0));
+    s.define_output(0, function("conv_slices", sliced),
+                    scratch + (s.in_is_lazy() ? slice.input : 0));
   }
 }
 
-void convolution_backward(Site& s, const std::string& geometry) {
+void convolution_backward(Site& s, const Operands& geometry) {
   const bool bias = s.wants_parameter("bias");
   const TensorType& weight = s.view().parameter("weight")->type;
   const std::int64_t channels = s.view().output().type.shape[1].factor;
   // Slice by slice of the batch x is decoded, and what oneDNN reorders meanwhile is that of a
   // slice. The gradient of x takes the place of the output's gradient, or of a decoded copy of x.
   // What is kept whole is read in slices too.
-  const std::string slices = s.in_slices();
-  const std::string x = slices.empty() ? s.in() : slices;
-  const bool decoded = slices.empty() && s.may_overwrite_in();
+  const std::optional<Expression> slices = s.in_slices();
+  const Expression x = slices ? *slices : s.in();
+  const bool decoded = !slices && s.may_overwrite();
   const bool sliced =
-      decoded || !slices.empty() || (s.sliced() && exceeds_a_slice(s.view(), s.sizes()));
+      decoded || slices || (s.step().sliced() && exceeds_a_slice(s.view(), s.sizes()));
   Target target{.defines = s.wants()};
-  if (sliced) target = target_of(s, decoded ? x : std::string());
+  if (sliced) target = target_of(s, decoded ? std::optional(x) : std::nullopt);
   const std::vector<Definition> made = {
-      {target.defines ? s.grad_name_of(0) : "_", s.view().input(0).type, target.shares},
+      {target.defines ? s.grad_name_of(0) : unused(), s.view().input(0).type},
       {s.grad_name_of_parameter("weight"), weight},
-      {bias ? s.grad_name_of_parameter("bias") : "_", {weight.element, {dim(channels)}}}};
+      {bias ? s.grad_name_of_parameter("bias") : unused(), {weight.element, {dim(channels)}}}};
   const Slice slice = slice_of(s.view(), s.sizes());
-  const std::string call = sliced ? text("conv_backward_slices(", slice.samples, ", ", s.grad(),
-                                         ", ", x, ", ", target.expression)
-                                  : text("aten.convolution_backward(", s.grad(), ", ", x);
+  Operands all =
+      sliced ? operands(slice.samples, s.grad(), x, target.place) : operands(s.grad(), x);
+  const Expression bias_sizes = bias ? Expression(Pair{channels}) : none();
+  all = operands(std::move(all), s.parameter("weight"), bias_sizes, geometry,
+                 list_of({s.wants(), true, bias}));
+  if (target.adds) all.push_back(keyword("add", true));
   s.define_all(made,
-               text(call, ", ", s.parameter("weight"), ", ", bias ? list_text({channels}) : "None",
-                    geometry, ", [", s.wants() ? "True" : "False", ", True, ",
-                    bias ? "True" : "False", target.adds ? "], add=True)" : "])"),
+               sliced ? function("conv_backward_slices", std::move(all))
+                      : aten("convolution_backward", std::move(all)),
                sliced ? slice_scratch(s, slice) : backward_scratch(s, whole_maps(s)));
-  s.give_parameter("weight", made[1].name);
-  if (bias) s.give_parameter("bias", made[2].name);
-  if (target.defines) s.give(0, made[0].name);
+  s.give_parameter("weight", made[1].variable);
+  if (bias) s.give_parameter("bias", made[2].variable);
+  if (target.defines) s.give(0, made[0].variable);
   if (target.adds) s.added(0);
-  s.given_by_slices();
+  s.sinks_filled();
 }
 
 }  // namespace tensorpress::model

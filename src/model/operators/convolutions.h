@@ -2,17 +2,14 @@
 // which need less memory besides and never have a decoded input whole.
 #pragma once
 
-#include <string>
-
 #include "model/graph/operator.h"
 
 namespace tensorpress::model {
 
-/// `function`: of torch.nn.functional. `geometry`: its arguments after weight and bias, each after
-/// a comma.
-void convolution_forward(Site& site, const std::string& function, const std::string& geometry);
+/// `function`: of torch.nn.functional. `geometry`: its arguments after weight and bias.
+void convolution_forward(Site& site, const char* function, const Operands& geometry);
 
 /// `geometry`: arguments of aten.convolution_backward between the bias and the mask.
-void convolution_backward(Site& site, const std::string& geometry);
+void convolution_backward(Site& site, const Operands& geometry);
 
 }  // namespace tensorpress::model

@@ -40,15 +40,15 @@ class CrossEntropy final : public Operator {
 
   void forward(Site& s) const override {
     const TensorType& logits = s.view().input(0).type;
-    const std::string log = s.local("log");
-    const std::string weight = s.local("total");
-    s.define({log, logits}, text("torch.log_softmax(", s.in(), ", 1)"));
+    const Expression log = s.local("log");
+    const Expression weight = s.local("total");
+    s.define({log, logits}, torch("log_softmax", s.in(), 1));
     s.define_all({{s.out(), s.view().output().type}, {weight, s.view().output().type}},
-                 text("aten.nll_loss", form(s), "_forward(", log, as_image(s, 2), ", ", s.in(1),
-                      as_image(s, 1), ", None, 1, -100)"));
+                 aten(has_rows(s) ? "nll_loss_forward" : "nll_loss2d_forward", as_image(s, log, 2),
+                      as_image(s, s.in(1), 1), none(), 1, -100));
     if (packs(s)) {
-      s.save_packed("log", text("pack_bits(", log, ", ", kPacked.bits, ")"),
-                    stored_bytes(kPacked, logits, s.sizes()));
+      s.save("log", function("pack_bits", log, kPacked.bits),
+             stored_bytes(kPacked, logits, s.sizes()));
     } else {
       s.save("log", log);
     }
@@ -58,23 +58,22 @@ class CrossEntropy final : public Operator {
   void backward(Site& s) const override {
     const TensorType& logits = s.view().input(0).type;
     if (packs(s)) {
-      const std::string log = s.local("log");
-      s.define({log, logits}, text("unpack_bits(", s.saved("log"), ", ", kPacked.bits, ", ",
-                                   to_python(logits.shape), dtype_argument(logits), ")"));
-      const std::string gradient = s.grad_name_of(0);
-      s.define({gradient, logits, log}, text("cross_entropy_backward_(", log, ", ", s.in(1), ", ",
-                                             s.grad(), " / ", s.saved("total"), ")"));
+      const Expression log = s.local("log");
+      s.define({log, logits}, function("unpack_bits", s.saved("log"), kPacked.bits, logits.shape,
+                                       dtype_operand(logits)));
+      const Expression gradient = s.grad_name_of(0);
+      s.define({gradient, logits},
+               function("cross_entropy_backward_", log, s.in(1), s.grad() / s.saved("total")));
       s.give(0, gradient);
       return;
     }
-    const std::string inner = s.local("d_log");
-    const std::string log = s.saved("log");
-    const std::string back = as_image(s, 2).empty() ? "" : text(".view_as(", log, ")");
-    s.define({inner, logits},
-             text("aten.nll_loss", form(s), "_backward(", s.grad(), ", ", log, as_image(s, 2), ", ",
-                  s.in(1), as_image(s, 1), ", None, 1, -100, ", s.saved("total"), ")", back));
-    s.give(0,
-           text("aten._log_softmax_backward_data(", inner, ", ", log, ", 1, ", inner, ".dtype)"));
+    const Expression inner = s.local("d_log");
+    const Expression log = s.saved("log");
+    const Expression made =
+        aten(has_rows(s) ? "nll_loss_backward" : "nll_loss2d_backward", s.grad(),
+             as_image(s, log, 2), as_image(s, s.in(1), 1), none(), 1, -100, s.saved("total"));
+    s.define({inner, logits}, is_image(s) ? made : made.call("view_as", log));
+    s.give(0, aten("_log_softmax_backward_data", inner, log, 1, inner.member("dtype")));
   }
 
  private:
@@ -82,14 +81,14 @@ class CrossEntropy final : public Operator {
   /// step, about 2 %.
   static bool packs(const Site& s) {
     const TensorType& logits = s.view().input(0).type;
-    return s.sliced() && logits.shape.size() == 2 && bytes(logits, s.sizes()) > kLeastPacked;
+    return s.step().sliced() && logits.shape.size() == 2 && bytes(logits, s.sizes()) > kLeastPacked;
   }
   /// PyTorch has this function for rows and for images; others become images of one line.
   static std::size_t dimensions(const Site& s) { return s.view().input(0).type.shape.size(); }
-  static const char* form(const Site& s) { return dimensions(s) == 2 ? "" : "2d"; }
-  static std::string as_image(const Site& s, int line) {
-    if (dimensions(s) == 2 || dimensions(s) == 4) return "";
-    return text(".flatten(", line, ").unsqueeze(", line, ")");
+  static bool has_rows(const Site& s) { return dimensions(s) == 2; }
+  static bool is_image(const Site& s) { return dimensions(s) == 2 || dimensions(s) == 4; }
+  static Expression as_image(const Site& s, const Expression& x, int line) {
+    return is_image(s) ? x : x.call("flatten", line).call("unsqueeze", line);
   }
 };
 

@@ -32,22 +32,23 @@ class DiceLoss final : public Operator {
   }
   void forward(Site& s) const override {
     const TensorType& number = s.view().output().type;
-    const std::string overlap = s.local("overlap");
-    const std::string both = s.local("both");
-    const std::string smooth = text(" + ", s.attributes().number("smooth"));
-    s.define({overlap, number}, text("2 * (", s.in(0), " * ", s.in(1), ").sum()", smooth),
+    const Expression overlap = s.local("overlap");
+    const Expression both = s.local("both");
+    const double smooth = s.attributes().number("smooth");
+    s.define({overlap, number}, 2 * (s.in(0) * s.in(1)).call("sum") + smooth,
              bytes(s.view().input(0).type, s.sizes()));
-    s.define({both, number}, text(s.in(0), ".sum() + ", s.in(1), ".sum()", smooth));
-    s.define_output(0, text("1 - ", overlap, " / ", both));
+    s.define({both, number}, s.in(0).call("sum") + s.in(1).call("sum") + smooth);
+    s.define_output(0, 1 - overlap / both);
     s.save("overlap", overlap);
     s.save("both", both);
   }
   void backward(Site& s) const override {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       if (!s.wants(i)) continue;
-      s.give(i,
-             text("(2 * ", s.in(1 - i), " - ", s.saved("overlap"), " / ", s.saved("both"),
-                  ").mul_(-", s.grad(), " / ", s.saved("both"), ")"),
+      const Expression g = s.grad();
+      const Expression overlap = s.saved("overlap");
+      const Expression both = s.saved("both");
+      s.give(i, (2 * s.in(1 - i) - overlap / both).call("mul_", -g / both),
              bytes(s.view().input(0).type, s.sizes()));
     }
   }

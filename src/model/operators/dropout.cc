@@ -23,47 +23,34 @@ class Dropout final : public Operator {
     return {need_input(0, Tolerance::linear)};
   }
   void forward(Site& s) const override {
-    if (s.compact()) {
-      drop_input(s, s.may_overwrite());
+    if (s.step().compact) {
+      drop_input(s);
       return;
     }
-    const std::string noise = s.local("noise");
+    const Expression noise = s.local("noise");
     s.define({noise, s.view().output().type},
-             text("torch.empty_like(", s.in(), ").bernoulli_(", keep(s), ").div_(", keep(s), ")"));
+             torch("empty_like", s.in()).call("bernoulli_", keep(s)).call("div_", keep(s)));
     s.save("noise", noise);
-    if (s.may_overwrite()) {
-      s.define_output_in(0, s.in(), text(s.in(), ".mul_(", noise, ")"));
-    } else {
-      s.define_output(0, text(s.in(), " * ", noise));
-    }
+    s.define_output(0, s.may_overwrite() ? s.in().call("mul_", noise) : s.in() * noise);
   }
-  void rebuild(Site& s) const override {
-    s.in();  // decoded first
-    drop_input(s, s.may_overwrite_in());
-  }
+  void rebuild(Site& s) const override { drop_input(s); }
   void backward(Site& s) const override {
-    const std::string g = s.grad();
-    if (!s.compact()) {
-      s.give(0, text(g, " * ", s.saved("noise")));
-    } else if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, dropped(s, g));
+    const Expression g = s.grad();
+    if (!s.step().compact) {
+      s.give(0, g * s.saved("noise"));
     } else {
-      s.give(0, dropped(s, g + ".clone()"));
+      s.give(0, dropped(s, s.may_overwrite_grad() ? g : g.call("clone")));
     }
   }
 
  private:
   static double keep(const Site& s) { return 1 - s.attributes().number("p"); }
-  static std::string dropped(Site& s, const std::string& x) {
-    return text("drop_(", x, ", ", keep(s), ", ", s.seed(), ")");
+  static Expression dropped(Site& s, const Expression& x) {
+    return function("drop_", x, keep(s), s.seed());
   }
-  static void drop_input(Site& s, bool in_place) {
-    const std::string x = s.in();
-    if (in_place) {
-      s.define_output_in(0, x, dropped(s, x));
-    } else {
-      s.define_output(0, dropped(s, x + ".clone()"));
-    }
+  static void drop_input(Site& s) {
+    const Expression x = s.in();
+    s.define_output(0, dropped(s, s.may_overwrite() ? x : x.call("clone")));
   }
 };
 

@@ -28,21 +28,19 @@ class EdgeSoftmax final : public Operator {
     return {need_output(0, Tolerance::smooth), need_input(1, Tolerance::exact)};
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("edge_softmax(", s.in(0), ", ", s.in(1), ", ", nodes(s), ")"),
+    s.define_output(0, function("edge_softmax", s.in(0), s.in(1), nodes(s)),
                     2 * bytes(s.view().output().type, s.sizes()));
   }
   void backward(Site& s) const override {
-    s.give(
-        0,
-        text("edge_softmax_backward(", s.grad(), ", ", s.out(), ", ", s.in(1), ", ", nodes(s), ")"),
-        2 * bytes(s.view().output().type, s.sizes()));
+    s.give(0, function("edge_softmax_backward", s.grad(), s.out(), s.in(1), nodes(s)),
+           2 * bytes(s.view().output().type, s.sizes()));
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     return 10.0 * static_cast<double>(elements(node.output().type.shape, sizes));
   }
 
  private:
-  static std::string nodes(const Site& s) { return to_text(s.view().input(2).type.shape[0]); }
+  static Dim nodes(const Site& s) { return s.view().input(2).type.shape[0]; }
 };
 
 }  // namespace

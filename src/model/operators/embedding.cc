@@ -35,11 +35,11 @@ class Embedding final : public Operator {
     return {need_input(0, Tolerance::exact)};
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("F.embedding(", s.in(), ", ", s.parameter("weight"), ")"));
+    s.define_output(0, functional("embedding", s.in(), s.parameter("weight")));
   }
   void backward(Site& s) const override {
-    s.give_parameter("weight", text("aten.embedding_dense_backward(", s.grad(), ", ", s.in(), ", ",
-                                    s.attributes().integer("count"), ", -1, False)"));
+    s.give_parameter("weight", aten("embedding_dense_backward", s.grad(), s.in(),
+                                    s.attributes().integer("count"), -1, false));
   }
 };
 

@@ -35,8 +35,7 @@ class Expand final : public Operator {
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
   void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_repeated(0, x, text(x, ".expand", to_python(s.view().output().type.shape)));
+    s.define_output(0, s.in().shaped("expand", s.view().output().type.shape));
   }
   void backward(Site& s) const override { give_summed(s, 0, s.grad()); }
 

@@ -32,12 +32,11 @@ class Flatten final : public Operator {
   bool is_view() const override { return true; }
 
   void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, text(x, ".flatten(", s.attributes().integer("from"), ")"));
+    s.define_output(0, s.in().call("flatten", s.attributes().integer("from")));
   }
 
   void backward(Site& s) const override {
-    s.give_shared(0, s.grad(), text(s.grad(), ".view", to_python(s.view().input(0).type.shape)));
+    s.give(0, s.grad().shaped("view", s.view().input(0).type.shape));
   }
   double flops(const NodeView& /*node*/, const Sizes& /*sizes*/) const override { return 0; }
 };

@@ -4,6 +4,7 @@
 // lossy copy biased); elsewhere it is the end of the range that is nearer.
 #include "base/errors.h"
 #include "model/lowering/site.h"
+#include "model/operators/signs.h"
 
 namespace tensorpress::model {
 namespace {
@@ -31,32 +32,28 @@ class Hardtanh final : public Operator {
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
     return {need_signs(0)};
   }
-  std::string packed_signs(const NodeView& node, const std::string& output) const override {
-    return text("pack_inside(", output, ", ", range(node.attributes()), ")");
+  Expression packed_signs(const NodeView& node, const Expression& output) const override {
+    return function("pack_inside", output, range(node.attributes()));
   }
   std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
     return {need_input(0, Tolerance::linear), need_signs(0)};
   }
   void forward(Site& s) const override {
-    const std::string arguments = text(s.in(), ", ", range(s.attributes()), ")");
-    if (s.may_overwrite()) {
-      s.define_output_in(0, s.in(), text("F.hardtanh_(", arguments));
-    } else {
-      s.define_output(0, text("F.hardtanh(", arguments));
-    }
+    const char* name = s.may_overwrite() ? "hardtanh_" : "hardtanh";
+    s.define_output(0, functional(name, s.in(), range(s.attributes())));
   }
   void rebuild(Site& s) const override {
-    s.define_output(0, text("cut_outside(", s.in(), ", ", bits_and_range(s), ")"),
+    s.define_output(0, function("cut_outside", s.in(), s.signs(), range(s.attributes())),
                     bytes(s.view().output().type, s.sizes()));
   }
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
-  std::string rebuilt_slices(Site& s) const override {
-    return text("cut_slices(", s.in_slices(), ", ", bits_and_range(s), ")");
+  Expression rebuilt_slices(Site& s) const override {
+    return function("cut_slices", s.in_slices().value(), s.signs(), range(s.attributes()));
   }
   void backward(Site& s) const override {
-    if (s.only_signs()) return s.give_by_signs();
-    const std::string g = s.grad();
-    s.give(0, text("aten.hardtanh_backward(", g, ", ", s.out(), ", ", range(s.attributes()), ")"));
+    if (s.only_signs()) return give_by_signs(s);
+    const Expression g = s.grad();
+    s.give(0, aten("hardtanh_backward", g, s.out(), range(s.attributes())));
   }
 
  private:
@@ -64,11 +61,10 @@ class Hardtanh final : public Operator {
     if (relu6_) return {0, 6};
     return {attributes.number("low"), attributes.number("high")};
   }
-  std::string range(const Attributes& attributes) const {
+  Operands range(const Attributes& attributes) const {
     const auto [low, high] = ends(attributes);
-    return text(low, ", ", high);
+    return {low, high};
   }
-  std::string bits_and_range(Site& s) const { return text(s.signs(), ", ", range(s.attributes())); }
   bool relu6_;
 };
 

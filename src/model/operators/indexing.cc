@@ -55,11 +55,11 @@ class IndexSelect final : public IndexOperator {
     return Inferred{{y}};
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("torch.index_select(", s.in(0), ", ", axis(s), ", ", s.in(1), ")"));
+    s.define_output(0, torch("index_select", s.in(0), axis(s), s.in(1)));
   }
   void backward(Site& s) const override {
-    s.give(0, text("aten.index_select_backward(", s.grad(), ", ",
-                   to_python(s.view().input(0).type.shape), ", ", axis(s), ", ", s.in(1), ")"));
+    s.give(0,
+           aten("index_select_backward", s.grad(), s.view().input(0).type.shape, axis(s), s.in(1)));
   }
 };
 
@@ -84,11 +84,12 @@ class Gather final : public IndexOperator {
     return Inferred{{{x.element, index.shape}}};
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("torch.gather(", s.in(0), ", ", axis(s), ", ", s.in(1), ")"));
+    s.define_output(0, torch("gather", s.in(0), axis(s), s.in(1)));
   }
   void backward(Site& s) const override {
-    s.give(0, text(s.grad(), ".new_zeros(", to_python(s.view().input(0).type.shape),
-                   ").scatter_add_(", axis(s), ", ", s.in(1), ", ", s.grad(), ")"));
+    const Expression g = s.grad();
+    s.give(0, g.call("new_zeros", s.view().input(0).type.shape)
+                  .call("scatter_add_", axis(s), s.in(1), g));
   }
 };
 
@@ -109,11 +110,12 @@ class SegmentSum final : public IndexOperator {
   }
   void forward(Site& s) const override {
     const TensorType& y = s.view().output().type;
-    s.define_output(0, text(s.in(0), ".new_zeros(", to_python(y.shape), ").index_add_(0, ", s.in(1),
-                            ", ", s.in(0), ")"));
+    const Expression x = s.in(0);
+    s.define_output(0, x.call("new_zeros", y.shape).call("index_add_", 0, s.in(1), x));
   }
   void backward(Site& s) const override {
-    s.give(0, text(s.grad(), ".index_select(0, ", s.in(1), ")"));
+    const Expression index = s.in(1);
+    s.give(0, s.grad().call("index_select", 0, index));
   }
 };
 

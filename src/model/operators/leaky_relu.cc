@@ -3,6 +3,7 @@
 // exactly, and the output is rebuilt from a stored input and these bits.
 #include "base/errors.h"
 #include "model/lowering/site.h"
+#include "model/operators/signs.h"
 
 namespace tensorpress::model {
 namespace {
@@ -27,22 +28,18 @@ class LeakyRelu final : public Operator {
     return {need_input(0, Tolerance::linear), need_signs(0)};
   }
   void forward(Site& s) const override {
-    const std::string arguments = text(s.in(), ", ", slope(s), ")");
-    if (s.may_overwrite()) {
-      s.define_output_in(0, s.in(), text("F.leaky_relu_(", arguments));
-    } else {
-      s.define_output(0, text("F.leaky_relu(", arguments));
-    }
+    const char* name = s.may_overwrite() ? "leaky_relu_" : "leaky_relu";
+    s.define_output(0, functional(name, s.in(), slope(s)));
   }
-  void rebuild(Site& s) const override { s.define_by_signs(slope(s)); }
+  void rebuild(Site& s) const override { define_by_signs(s, slope(s)); }
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
-  std::string rebuilt_slices(Site& s) const override {
-    return text("masked_slices(", s.in_slices(), ", ", s.signs(), ", ", slope(s), ")");
+  Expression rebuilt_slices(Site& s) const override {
+    return function("masked_slices", s.in_slices().value(), s.signs(), slope(s));
   }
   void backward(Site& s) const override {
-    if (s.only_signs()) return s.give_by_signs(slope(s));
-    const std::string g = s.grad();
-    s.give(0, text("aten.leaky_relu_backward(", g, ", ", s.out(), ", ", slope(s), ", True)"));
+    if (s.only_signs()) return give_by_signs(s, slope(s));
+    const Expression g = s.grad();
+    s.give(0, aten("leaky_relu_backward", g, s.out(), slope(s), true));
   }
 
  private:

@@ -47,28 +47,27 @@ class Linear final : public Operator {
   }
 
   void forward(Site& s) const override {
-    s.define_output(
-        0, text("F.linear(", s.in(), ", ", s.parameter("weight"), ", ", s.parameter("bias"), ")"));
+    s.define_output(0, functional("linear", s.in(), s.parameter("weight"), s.parameter("bias")));
   }
 
   /// As autograd's addmm, whose second matrix is the transposed weight.
   void backward(Site& s) const override {
     const Shape& shape = s.view().output().type.shape;
     const bool flat = shape.size() == 2;
-    std::string g = s.grad();
-    std::string x = s.in();
+    const TensorType& input = s.view().input(0).type;
+    Expression g = s.grad();
+    Expression x = s.in();
     if (!flat) {
-      const std::string rows = s.local("g");
-      s.define({rows, s.view().output().type, g},
-               text(g, ".reshape(-1, ", shape.back().factor, ")"));
+      const Expression rows = s.local("g");
+      s.define({rows, s.view().output().type}, g.call("reshape", -1, shape.back()));
       g = rows;
-      x += text(".reshape(-1, ", s.view().input(0).type.shape.back().factor, ")");
+      x = x.call("reshape", -1, input.shape.back());
     }
-    if (s.wants_parameter("bias")) s.give_parameter("bias", text(g, ".sum(0)"));
-    s.give_parameter("weight", text(g, ".t().mm(", x, ")"));
+    if (s.wants_parameter("bias")) s.give_parameter("bias", g.call("sum", 0));
+    s.give_parameter("weight", g.call("t").call("mm", x));
     if (s.wants()) {
-      s.give(0, text(g, ".mm(", s.parameter("weight"), ")",
-                     flat ? "" : text(".view", to_python(s.view().input(0).type.shape))));
+      const Expression made = g.call("mm", s.parameter("weight"));
+      s.give(0, flat ? made : made.shaped("view", input.shape));
     }
   }
 

@@ -35,21 +35,20 @@ class LocalResponseNorm final : public Operator {
     return {need_input(0, Tolerance::smooth)};
   }
   void forward(Site& s) const override {
-    s.define_output(0,
-                    text("F.local_response_norm(", s.in(), ", ", s.attributes().integer("size"),
-                         ", ", s.attributes().number("alpha"), ", ", s.attributes().number("beta"),
-                         ", ", s.attributes().number("k"), ")"),
+    s.define_output(0, functional("local_response_norm", s.in(), constants(s.attributes())),
                     3 * bytes(s.view().output().type, s.sizes()));
   }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
     const TensorType& type = s.view().input(0).type;
     const std::int64_t map = bytes(type, s.sizes());
-    s.give(0,
-           text("local_response_norm_backward(", s.grad(), ", ", s.in(), ", ",
-                s.attributes().integer("size"), ", ", s.attributes().number("alpha"), ", ",
-                s.attributes().number("beta"), ", ", s.attributes().number("k"), ")"),
+    s.give(0, function("local_response_norm_backward", s.grad(), s.in(), constants(s.attributes())),
            4 * map);
+  }
+
+ private:
+  static Operands constants(const Attributes& a) {
+    return {a.integer("size"), a.number("alpha"), a.number("beta"), a.number("k")};
   }
 };
 

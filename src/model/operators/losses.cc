@@ -25,30 +25,28 @@ class ElementLoss final : public Operator {
     return {need_input(0, Tolerance::exact), need_input(1, Tolerance::exact)};
   }
   void forward(Site& s) const override {
-    const char* function = kind_ == Kind::mse  ? "F.mse_loss("
-                           : kind_ == Kind::l1 ? "F.l1_loss("
-                                               : "F.binary_cross_entropy_with_logits(";
+    const char* name = kind_ == Kind::mse  ? "mse_loss"
+                       : kind_ == Kind::l1 ? "l1_loss"
+                                           : "binary_cross_entropy_with_logits";
     const std::int64_t scratch = bytes(s.view().input(0).type, s.sizes());
-    s.define_output(0, text(function, s.in(0), ", ", s.in(1), ")"), scratch);
+    s.define_output(0, functional(name, s.in(0), s.in(1)), scratch);
   }
   void backward(Site& s) const override {
-    const std::string x = s.in(0);
-    const std::string y = s.in(1);
+    const Expression x = s.in(0);
+    const Expression y = s.in(1);
+    const Expression g = s.grad();
+    const Expression count = x.call("numel");
     const std::int64_t scratch = bytes(s.view().input(0).type, s.sizes());
     // A target may depend on parameters, and a prediction may stand in its place.
     if (kind_ == Kind::mse) {
-      s.give(0, text("aten.mse_loss_backward(", s.grad(), ", ", x, ", ", y, ", 1)"));
-      s.give(1, text("aten.mse_loss_backward(", s.grad(), ", ", y, ", ", x, ", 1)"));
+      s.give(0, aten("mse_loss_backward", g, x, y, 1));
+      s.give(1, aten("mse_loss_backward", g, y, x, 1));
     } else if (kind_ == Kind::l1) {
-      const auto slope = [&](const std::string& a, const std::string& b) {
-        return text("(", s.grad(), " / ", x, ".numel()) * (", a, " - ", b, ").sgn()");
-      };
-      s.give(0, slope(x, y), scratch);
-      s.give(1, slope(y, x), scratch);
+      s.give(0, grouped(g / count) * (x - y).call("sgn"), scratch);
+      s.give(1, grouped(g / count) * (y - x).call("sgn"), scratch);
     } else {
-      s.give(0, text("(torch.sigmoid(", x, ") - ", y, ") * ", s.grad(), " / ", x, ".numel()"),
-             scratch);
-      s.give(1, text("(", x, " * -", s.grad(), ") / ", x, ".numel()"), scratch);
+      s.give(0, (torch("sigmoid", x) - y) * g / count, scratch);
+      s.give(1, grouped(x * -g) / count, scratch);
     }
   }
 
@@ -77,15 +75,15 @@ class NllLoss final : public Operator {
     return {need_input(0, Tolerance::exact), need_input(1, Tolerance::exact)};
   }
   void forward(Site& s) const override {
-    const std::string total = s.local("total");
+    const Expression total = s.local("total");
     const TensorType& type = s.view().output().type;
     s.define_all({{s.out(), type}, {total, type}},
-                 text("aten.nll_loss_forward(", s.in(0), ", ", s.in(1), ", None, 1, -100)"));
+                 aten("nll_loss_forward", s.in(0), s.in(1), none(), 1, -100));
     s.save("total", total);
   }
   void backward(Site& s) const override {
-    s.give(0, text("aten.nll_loss_backward(", s.grad(), ", ", s.in(0), ", ", s.in(1),
-                   ", None, 1, -100, ", s.saved("total"), ")"));
+    s.give(0, aten("nll_loss_backward", s.grad(), s.in(0), s.in(1), none(), 1, -100,
+                   s.saved("total")));
   }
 };
 

@@ -36,20 +36,19 @@ class Matmul final : public Operator {
     return needs;
   }
   void forward(Site& s) const override {
-    s.define_output(
-        0, text("torch.matmul(", s.in(0), ", ", s.in(1), turned(s) ? mirrored(s) : "", ")"));
+    const Expression b = s.in(1);
+    s.define_output(0, torch("matmul", s.in(0), turned(s) ? mirrored(s, b) : b));
   }
   void backward(Site& s) const override {
-    const std::string g = s.grad();
-    const std::string t = mirrored(s);
-    const char* multiply = s.view().input(0).type.shape.size() == 2 ? ".mm(" : ".bmm(";
-    if (s.wants(0)) s.give(0, text(g, multiply, s.in(1), turned(s) ? "" : t, ")"));
-    if (!s.wants(1)) return;
-    if (turned(s)) {
-      s.give(1, text(g, t, multiply, s.in(0), ")"));
-    } else {
-      s.give(1, text(s.in(0), t, multiply, g, ")"));
+    const Expression g = s.grad();
+    const char* multiply = is_flat(s) ? "mm" : "bmm";
+    if (s.wants(0)) {
+      const Expression b = s.in(1);
+      s.give(0, g.call(multiply, turned(s) ? b : mirrored(s, b)));
     }
+    if (!s.wants(1)) return;
+    const Expression a = s.in(0);
+    s.give(1, turned(s) ? mirrored(s, g).call(multiply, a) : mirrored(s, a).call(multiply, g));
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     return 2.0 * static_cast<double>(elements(node.output().type.shape, sizes)) *
@@ -58,8 +57,9 @@ class Matmul final : public Operator {
 
  private:
   static bool turned(const Site& s) { return s.attributes().flag("transposed"); }
-  static const char* mirrored(const Site& s) {
-    return s.view().input(0).type.shape.size() == 2 ? ".t()" : ".transpose(1, 2)";
+  static bool is_flat(const Site& s) { return s.view().input(0).type.shape.size() == 2; }
+  static Expression mirrored(const Site& s, const Expression& x) {
+    return is_flat(s) ? x.call("t") : x.call("transpose", 1, 2);
   }
 };
 

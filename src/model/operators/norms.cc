@@ -30,13 +30,13 @@ class LayerNorm final : public NormalizingOperator {
     const TensorType& x = s.view().input(0).type;
     TensorType row = x;
     row.shape.back() = dim(1);
-    const std::string mean = s.local("mean");
-    const std::string rstd = s.local("rstd");
+    const Expression mean = s.local("mean");
+    const Expression rstd = s.local("rstd");
     const bool split = s.split();
-    const std::string result = split ? s.out(s.hidden()) : s.out();
+    const Expression result = split ? s.out(s.hidden()) : s.out();
     s.define_all({{result, x}, {mean, row}, {rstd, row}},
-                 text("aten.native_layer_norm(", s.in(), ", ", features(s), ", ",
-                      split ? "None, None" : weights(s), ", ", s.attributes().number("eps"), ")"));
+                 aten("native_layer_norm", s.in(), features(s),
+                      split ? Operands{none(), none()} : weights(s), s.attributes().number("eps")));
     s.save("rstd", rstd);
     if (split) {
       affine(s, result, s.store_hidden());
@@ -45,47 +45,40 @@ class LayerNorm final : public NormalizingOperator {
     }
   }
   void rebuild(Site& s) const override {
-    const std::string normal = s.out(s.hidden());
+    const Expression normal = s.out(s.hidden());
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
   void backward(Site& s) const override {
     const TensorType& weight = s.view().parameter("weight")->type;
     const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
+        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
         {s.grad_name_of_parameter("weight"), weight},
         {s.grad_name_of_parameter("bias"), weight}};
-    const std::string mask = text(", [", s.wants() ? "True" : "False", ", True, True])");
+    const Expression mask = list_of({s.wants(), true, true});
     if (s.split()) {
-      s.define_all(made, text("layer_norm_backward(", s.grad(), ", ", s.out(s.hidden()), ", ",
-                              features(s), ", ", s.saved("rstd"), ", ", weights(s), mask));
+      s.define_all(made, function("layer_norm_backward", s.grad(), s.out(s.hidden()), features(s),
+                                  s.saved("rstd"), weights(s), mask));
     } else {
-      s.define_all(
-          made, text("aten.native_layer_norm_backward(", s.grad(), ", ", s.in(), ", ", features(s),
-                     ", ", s.saved("mean"), ", ", s.saved("rstd"), ", ", weights(s), mask));
+      s.define_all(made, aten("native_layer_norm_backward", s.grad(), s.in(), features(s),
+                              s.saved("mean"), s.saved("rstd"), weights(s), mask));
     }
-    s.give_parameter("weight", made[1].name);
-    s.give_parameter("bias", made[2].name);
-    if (s.wants()) s.give(0, made[0].name);
+    s.give_parameter("weight", made[1].variable);
+    s.give_parameter("bias", made[2].variable);
+    if (s.wants()) s.give(0, made[0].variable);
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     return 7.0 * static_cast<double>(elements(node.output().type.shape, sizes));
   }
 
  private:
-  static std::string features(const Site& s) {
-    return text("[", s.view().output().type.shape.back().factor, "]");
+  static Expression features(const Site& s) {
+    return list_of({s.view().output().type.shape.back()});
   }
-  static std::string weights(const Site& s) {
-    return text(s.parameter("weight"), ", ", s.parameter("bias"));
-  }
-  static void affine(Site& s, const std::string& normal, bool in_place) {
-    const std::string call =
-        text("torch.addcmul(", s.parameter("bias"), ", ", normal, ", ", s.parameter("weight"));
-    if (in_place) {
-      s.define_output_in(0, normal, text(call, ", out=", normal, ")"));
-    } else {
-      s.define_output(0, text(call, ")"));
-    }
+  static Operands weights(const Site& s) { return {s.parameter("weight"), s.parameter("bias")}; }
+  static void affine(Site& s, const Expression& normal, bool in_place) {
+    Operands all{s.parameter("bias"), normal, s.parameter("weight")};
+    if (in_place) all.push_back(keyword("out", normal));
+    s.define_output(0, torch("addcmul", std::move(all)));
   }
 };
 
@@ -117,36 +110,33 @@ class GroupNorm final : public Operator {
   void forward(Site& s) const override {
     const TensorType& x = s.view().input(0).type;
     const TensorType row{x.element, {x.shape[0], dim(s.attributes().integer("groups"))}};
-    const std::string mean = s.local("mean");
-    const std::string rstd = s.local("rstd");
-    s.define_all(
-        {{s.out(), x}, {mean, row}, {rstd, row}},
-        text("aten.native_group_norm(without_gaps(", s.in(), "), ", s.parameter("weight"), ", ",
-             s.parameter("bias"), ", ", geometry(s), ", ", s.attributes().number("eps"), ")"));
+    const Expression mean = s.local("mean");
+    const Expression rstd = s.local("rstd");
+    s.define_all({{s.out(), x}, {mean, row}, {rstd, row}},
+                 aten("native_group_norm", function("without_gaps", s.in()), s.parameter("weight"),
+                      s.parameter("bias"), geometry(s), s.attributes().number("eps")));
     s.save("mean", mean);
     s.save("rstd", rstd);
   }
   void backward(Site& s) const override {
     const TensorType& weight = s.view().parameter("weight")->type;
     const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : "_", s.view().input(0).type},
+        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
         {s.grad_name_of_parameter("weight"), weight},
         {s.grad_name_of_parameter("bias"), weight}};
-    s.define_all(made, text("aten.native_group_norm_backward(without_gaps(", s.grad(),
-                            "), without_gaps(", s.in(), "), ", s.saved("mean"), ", ",
-                            s.saved("rstd"), ", ", s.parameter("weight"), ", ", geometry(s), ", [",
-                            s.wants() ? "True" : "False", ", True, True])"));
-    s.give_parameter("weight", made[1].name);
-    s.give_parameter("bias", made[2].name);
-    if (s.wants()) s.give(0, made[0].name);
+    s.define_all(made, aten("native_group_norm_backward", function("without_gaps", s.grad()),
+                            function("without_gaps", s.in()), s.saved("mean"), s.saved("rstd"),
+                            s.parameter("weight"), geometry(s), list_of({s.wants(), true, true})));
+    s.give_parameter("weight", made[1].variable);
+    s.give_parameter("bias", made[2].variable);
+    if (s.wants()) s.give(0, made[0].variable);
   }
 
  private:
-  static std::string geometry(const Site& s) {
+  static Operands geometry(const Site& s) {
     const Shape& x = s.view().input(0).type.shape;
-    const auto area = product(x, 2, x.size());
-    return text(to_text(x[0]), ", ", x[1].factor, ", ", area ? to_text(*area) : "1", ", ",
-                s.attributes().integer("groups"));
+    const Dim area = product(x, 2, x.size()).value_or(dim(1));
+    return {x[0], x[1], area, s.attributes().integer("groups")};
   }
 };
 
@@ -173,31 +163,31 @@ class RmsNorm final : public Operator {
   void forward(Site& s) const override {
     TensorType row = s.view().input(0).type;
     row.shape.back() = dim(1);
-    const std::string rstd = s.local("rstd");
+    const Expression rstd = s.local("rstd");
     const std::int64_t scratch = bytes(s.view().input(0).type, s.sizes());
     s.define({rstd, row},
-             text("torch.rsqrt(", s.in(), ".pow(2).mean(-1, keepdim=True) + ",
-                  s.attributes().number("eps"), ")"),
-             scratch);
-    s.define_output(0, text(s.in(), " * ", rstd, " * ", s.parameter("weight")), scratch);
+             torch("rsqrt", mean(s.in().call("pow", 2)) + s.attributes().number("eps")), scratch);
+    s.define_output(0, s.in() * rstd * s.parameter("weight"), scratch);
     s.save("rstd", rstd);
   }
   void backward(Site& s) const override {
     const TensorType& type = s.view().input(0).type;
-    const std::string normal = s.local("normal");
-    const std::string inner = s.local("inner");
+    const Expression normal = s.local("normal");
+    const Expression inner = s.local("inner");
     const std::int64_t scratch = bytes(type, s.sizes());
     const std::int64_t features = type.shape.back().factor;
-    s.define({normal, type}, text(s.in(), " * ", s.saved("rstd")));
-    s.give_parameter("weight",
-                     text("(", s.grad(), " * ", normal, ").reshape(-1, ", features, ").sum(0)"),
+    s.define({normal, type}, s.in() * s.saved("rstd"));
+    s.give_parameter("weight", (s.grad() * normal).call("reshape", -1, features).call("sum", 0),
                      scratch);
     if (!s.wants()) return;
-    s.define({inner, type}, text(s.grad(), " * ", s.parameter("weight")));
-    s.give(0,
-           text("(", inner, " - ", normal, " * (", inner, " * ", normal,
-                ").mean(-1, keepdim=True)) * ", s.saved("rstd")),
-           2 * scratch);
+    s.define({inner, type}, s.grad() * s.parameter("weight"));
+    s.give(0, (inner - normal * mean(inner * normal)) * s.saved("rstd"), 2 * scratch);
+  }
+
+ private:
+  /// Over the last axis, which stays with one element.
+  static Expression mean(const Expression& x) {
+    return x.call("mean", -1, keyword("keepdim", true));
   }
 };
 

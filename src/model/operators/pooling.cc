@@ -8,6 +8,11 @@
 namespace tensorpress::model {
 namespace {
 
+/// For functions that read of the input only its shape.
+Expression only_shape(const Expression& like, const Shape& shape) {
+  return like.call("new_empty", Shape{}).shaped("expand", shape);
+}
+
 class MaxPool final : public Operator {
  public:
   const Signature& signature() const override {
@@ -30,23 +35,23 @@ class MaxPool final : public Operator {
 
   void forward(Site& s) const override {
     const TensorType& y = s.view().output().type;
-    const std::string index = s.local("index");
+    const Expression index = s.local("index");
     if (const std::int64_t each = sample_bytes(s); each > 0) {
       const Slice slice = slice_of(s.view(), s.sizes());
       const Dim count = {each * y.shape[0].factor, y.shape[0].symbol};
-      s.define_all({{s.out(), y}, {index, {Element::u8, {count}}}},
-                   text("max_pool_slices(", slice.samples, ", ", s.in(), ", (", geometry(s), "), ",
-                        window(s), ")"),
-                   slice.output + index_bytes(slice, y) + bytes({Element::u8, {count}}, s.sizes()));
+      s.define_all(
+          {{s.out(), y}, {index, {Element::u8, {count}}}},
+          function("max_pool_slices", slice.samples, s.in(), tuple_of(geometry(s)), window(s)),
+          slice.output + index_bytes(slice, y) + bytes({Element::u8, {count}}, s.sizes()));
       s.save("index", index);
       return;
     }
     s.define_all({{s.out(), y}, {index, {Element::i64, y.shape}}},
-                 text("aten.max_pool2d_with_indices(", s.in(), ", ", window(s), ")"));
+                 aten("max_pool2d_with_indices", s.in(), window(s)));
     if (const int bits = index_bits(s); bits > 0) {
       const std::int64_t count = elements(y.shape, s.sizes());
-      s.save_packed("index", text("pack_window(", index, ", ", geometry(s), ")"),
-                    (count * bits + 7) / 8);
+      s.save("index", function("pack_window", index, operands_of(geometry(s))),
+             (count * bits + 7) / 8);
     } else {
       s.save("index", index);
     }
@@ -54,26 +59,24 @@ class MaxPool final : public Operator {
 
   void backward(Site& s) const override {
     const TensorType& y = s.view().output().type;
-    std::string index = s.saved("index");
+    const Shape& x = s.view().input(0).type.shape;
+    Expression index = s.saved("index");
     if (sample_bytes(s) > 0) {
       const Slice slice = slice_of(s.view(), s.sizes());
-      s.give(
-          0,
-          text("max_pool_backward_slices(", slice.samples, ", ", s.grad(), ", ", index, ", ",
-               to_python(s.view().input(0).type.shape), ", (", geometry(s), "), ", window(s), ")"),
-          index_bytes(slice, y));
+      s.give(0,
+             function("max_pool_backward_slices", slice.samples, s.grad(), index, x,
+                      tuple_of(geometry(s)), window(s)),
+             index_bytes(slice, y));
       return;
     }
     if (const int bits = index_bits(s); bits > 0) {
-      const std::string made = s.local("index");
+      const Expression made = s.local("index");
       s.define({made, {Element::i64, y.shape}},
-               text("unpack_window(", index, ", ", to_python(y.shape), ", ", geometry(s), ")"));
+               function("unpack_window", index, y.shape, operands_of(geometry(s))));
       index = made;
     }
-    // Of the input only the shape is read.
-    s.give(0, text("aten.max_pool2d_with_indices_backward(", s.grad(), ", ", s.grad(),
-                   ".new_empty(()).expand", to_python(s.view().input(0).type.shape), ", ",
-                   window(s), ", ", index, ")"));
+    const Expression g = s.grad();
+    s.give(0, aten("max_pool2d_with_indices_backward", g, only_shape(g, x), window(s), index));
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {
@@ -86,21 +89,21 @@ class MaxPool final : public Operator {
   static Pair stride_of(const Attributes& attributes) {
     return attributes.integers(attributes.has("stride") ? "stride" : "kernel", 2);
   }
-  static std::string window(const Site& s) {
+  static Operands window(const Site& s) {
     const Attributes& a = s.attributes();
-    return text(list_text(a.integers("kernel", 2)), ", ", list_text(stride_of(a)), ", ",
-                list_text(a.integers("padding", 2)), ", [1, 1], ",
-                a.flag("ceil_mode") ? "True" : "False");
+    return {a.integers("kernel", 2), stride_of(a), a.integers("padding", 2), Pair{1, 1},
+            a.flag("ceil_mode")};
   }
   /// Extent of the input, then kernel, stride and padding.
-  static std::string geometry(const Site& s) {
+  static std::vector<Expression> geometry(const Site& s) {
     const Attributes& a = s.attributes();
     const Shape& x = s.view().input(0).type.shape;
-    const auto pair = [](const Pair& numbers) {
-      return text("(", numbers[0], ", ", numbers[1], ")");
-    };
-    return text(pair({x[2].factor, x[3].factor}), ", ", pair(a.integers("kernel", 2)), ", ",
-                pair(stride_of(a)), ", ", pair(a.integers("padding", 2)));
+    const auto pair = [](const Pair& numbers) { return tuple_of({numbers[0], numbers[1]}); };
+    return {tuple_of({x[2], x[3]}), pair(a.integers("kernel", 2)), pair(stride_of(a)),
+            pair(a.integers("padding", 2))};
+  }
+  static Operands operands_of(const std::vector<Expression>& values) {
+    return {values.begin(), values.end()};
   }
   /// PyTorch's indices of a slice.
   static std::int64_t index_bytes(const Slice& slice, const TensorType& y) {
@@ -110,7 +113,7 @@ class MaxPool final : public Operator {
   /// same either way.
   static std::int64_t sample_bytes(const Site& s) {
     const NodeView node = s.view();
-    if (!s.sliced() || !exceeds_a_slice(node, s.sizes())) return 0;
+    if (!s.step().sliced() || !exceeds_a_slice(node, s.sizes())) return 0;
     const std::optional<Dim> sample = product(node.output().type.shape, 1, 4);
     const std::int64_t bits = sample && sample->known() ? sample->factor * index_bits(s) : 0;
     return bits % 8 == 0 ? bits / 8 : 0;
@@ -119,7 +122,7 @@ class MaxPool final : public Operator {
   static int index_bits(const Site& s) {
     const Pair kernel = s.attributes().integers("kernel", 2);
     const std::int64_t places = kernel[0] * kernel[1];
-    if (!s.compact() || places > 256) return 0;
+    if (!s.step().compact || places > 256) return 0;
     return places <= 2 ? 1 : places <= 4 ? 2 : places <= 16 ? 4 : 8;
   }
 };
@@ -142,20 +145,19 @@ class AvgPool final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
-    s.define_output(0, text("F.avg_pool2d(", s.in(), ", ", window(s), ")"));
+    s.define_output(0, functional("avg_pool2d", s.in(), window(s)));
   }
   void backward(Site& s) const override {
-    s.give(0,
-           text("aten.avg_pool2d_backward(", s.grad(), ", ", s.grad(), ".new_empty(()).expand",
-                to_python(s.view().input(0).type.shape), ", ", window(s), ", False, True, None)"));
+    const Expression g = s.grad();
+    s.give(0, aten("avg_pool2d_backward", g, only_shape(g, s.view().input(0).type.shape), window(s),
+                   false, true, none()));
   }
 
  private:
-  static std::string window(const Site& s) {
+  static Operands window(const Site& s) {
     const Attributes& a = s.attributes();
-    return text(list_text(a.integers("kernel", 2)), ", ",
-                list_text(a.integers(a.has("stride") ? "stride" : "kernel", 2)), ", ",
-                list_text(a.integers("padding", 2)));
+    return {a.integers("kernel", 2), a.integers(a.has("stride") ? "stride" : "kernel", 2),
+            a.integers("padding", 2)};
   }
 };
 
@@ -176,17 +178,17 @@ class AdaptiveAvgPool final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
-    s.define_output(0, text("F.adaptive_avg_pool2d(", s.in(), ", ",
-                            list_text(s.attributes().integers("size", 2)), ")"));
+    s.define_output(0,
+                    functional("adaptive_avg_pool2d", s.in(), s.attributes().integers("size", 2)));
   }
   /// An average over everything is PyTorch's mean.
   void backward(Site& s) const override {
     const Shape& x = s.view().input(0).type.shape;
+    const Expression g = s.grad();
     if (s.attributes().integers("size", 2) == Pair{1, 1}) {
-      s.give(0, text(s.grad(), ".expand", to_python(x), " / ", x[2].factor * x[3].factor));
+      s.give(0, g.shaped("expand", x) / (x[2].factor * x[3].factor));
     } else {
-      s.give(0, text("aten._adaptive_avg_pool2d_backward(", s.grad(), ", ", s.grad(),
-                     ".new_empty(()).expand", to_python(x), ")"));
+      s.give(0, aten("_adaptive_avg_pool2d_backward", g, only_shape(g, x)));
     }
   }
 };

@@ -29,12 +29,13 @@ class Power final : public Operator {
     return needs(node, split);
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("torch.pow(", s.in(), ", ", exponent(s.attributes()), ")"));
+    s.define_output(0, torch("pow", s.in(), exponent(s.attributes())));
   }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
     const double power = exponent(s.attributes());
-    s.give(0, text(s.grad(), " * (", power, " * ", s.in(), ".pow(", power - 1, "))"),
+    const Expression x = s.in();
+    s.give(0, s.grad() * (power * x.call("pow", power - 1)),
            bytes(s.view().output().type, s.sizes()));
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {

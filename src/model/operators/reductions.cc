@@ -7,6 +7,17 @@
 namespace tensorpress::model {
 namespace {
 
+/// Elements, as a product of all extents.
+Expression count_of(const Shape& extents) {
+  Expression count = extents[0];
+  for (std::size_t i = 1; i < extents.size(); ++i) {
+    const auto& [factor, symbol] = extents[i];
+    if (symbol.empty() || factor != 1) count = count * factor;
+    if (!symbol.empty()) count = count * Dim{1, symbol};
+  }
+  return count;
+}
+
 class Reduction final : public Operator {
  public:
   explicit Reduction(bool mean)
@@ -36,26 +47,20 @@ class Reduction final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
-    s.define_output(
-        0, text(s.in(), ".", signature_.name, "(", list_text(s.attributes().integers("axes")), ", ",
-                s.attributes().flag("keep") ? "True" : "False", ")"));
+    s.define_output(0, s.in().call(signature_.name, s.attributes().integers("axes"),
+                                   s.attributes().flag("keep")));
   }
   void backward(Site& s) const override {
     const TensorType& x = s.view().input(0).type;
     Shape kept = x.shape;
-    std::string count;
+    Shape gone;
     for (const std::int64_t each : s.attributes().integers("axes")) {
       const std::size_t axis = front_axis(each, x);
-      count += text(count.empty() ? "" : " * ", to_text(x.shape[axis]));
+      gone.push_back(x.shape[axis]);
       kept[axis] = dim(1);
     }
-    const std::string repeated =
-        text(s.grad(), ".view", to_python(kept), ".expand", to_python(x.shape));
-    if (mean_) {
-      s.give(0, text(repeated, " / (", count, ")"));
-    } else {
-      s.give_repeated(0, repeated);
-    }
+    const Expression repeated = s.grad().shaped("view", kept).shaped("expand", x.shape);
+    s.give(0, mean_ ? repeated / grouped(count_of(gone)) : repeated);
   }
 
  private:

@@ -126,16 +126,16 @@ std::vector<Need> Operator::rebuild_needs(const NodeView& /*node*/, bool /*split
 
 void Operator::rebuild(Site& /*site*/) const {}
 
-std::string Operator::packed_signs(const NodeView& /*node*/, const std::string& output) const {
-  return text("pack_signs(", output, ")");
+Expression Operator::packed_signs(const NodeView& /*node*/, const Expression& output) const {
+  return function("pack_signs", output);
 }
 
-std::string Operator::gradient_sink(Site& /*site*/) const {
-  return {};
+Expression Operator::gradient_sink(Site& /*site*/) const {
+  return none();
 }
 
-std::string Operator::rebuilt_slices(Site& /*site*/) const {
-  return {};
+Expression Operator::rebuilt_slices(Site& /*site*/) const {
+  return none();
 }
 
 double Operator::flops(const NodeView& node, const Sizes& sizes) const {

@@ -3,6 +3,7 @@
 // The rebuilt values are not clamped at zero: clamping a lossy copy would make it biased.
 #include "base/errors.h"
 #include "model/lowering/site.h"
+#include "model/operators/signs.h"
 
 namespace tensorpress::model {
 namespace {
@@ -28,29 +29,22 @@ class Relu final : public Operator {
   }
 
   void forward(Site& s) const override {
-    if (s.may_overwrite()) {
-      s.define_output_in(0, s.in(), text("torch.relu_(", s.in(), ")"));
-    } else {
-      s.define_output(0, text("torch.relu(", s.in(), ")"));
-    }
+    s.define_output(0, torch(s.may_overwrite() ? "relu_" : "relu", s.in()));
   }
 
-  void rebuild(Site& s) const override { s.define_by_signs(); }
+  void rebuild(Site& s) const override { define_by_signs(s); }
 
   bool rebuilds_slices(const NodeView& /*node*/) const override { return true; }
-  std::string rebuilt_slices(Site& s) const override {
-    return text("masked_slices(", s.in_slices(), ", ", s.signs(), ")");
+  Expression rebuilt_slices(Site& s) const override {
+    return function("masked_slices", s.in_slices().value(), s.signs());
   }
 
   void backward(Site& s) const override {
-    if (s.only_signs()) return s.give_by_signs();
-    const std::string g = s.grad();
-    const std::string call = text("aten.threshold_backward(", g, ", ", s.out(), ", 0");
-    if (s.may_overwrite_grad()) {
-      s.give_shared(0, g, text(call, ", grad_input=", g, ")"));
-    } else {
-      s.give(0, text(call, ")"));
-    }
+    if (s.only_signs()) return give_by_signs(s);
+    const Expression g = s.grad();
+    Operands read = operands(g, s.out(), 0);
+    if (s.may_overwrite_grad()) read.push_back(keyword("grad_input", g));
+    s.give(0, aten("threshold_backward", std::move(read)));
   }
 };
 

@@ -42,42 +42,41 @@ class Upsample final : public Operator {
   bool is_lazy(const NodeView& /*node*/) const override { return true; }
   void forward(Site& s) const override { s.define_output(0, upsampled(s, s.in())); }
   void rebuild(Site& s) const override { forward(s); }
-  std::string rebuilt_slices(Site& s) const override {
-    return text("mapped_slices(", s.in_slices(), ", lambda x: ", upsampled(s, "x"), ", ",
-                to_python(s.view().output().type.shape), ")");
+  Expression rebuilt_slices(Site& s) const override {
+    return function("mapped_slices", s.in_slices().value(), lambda("x", upsampled(s, bound("x"))),
+                    s.view().output().type.shape);
   }
-  std::string gradient_sink(Site& s) const override {
-    Shape x = s.view().input(0).type.shape;
-    const std::string sample = to_python(Shape(x.begin() + 1, x.end()));
-    return text("MappedSink(", s.input_sink(0),
-                ", lambda g: ", downsampled(s, "g", text("(g.size(0), *", sample, ")")), ")");
+  Expression gradient_sink(Site& s) const override {
+    const Shape& x = s.view().input(0).type.shape;
+    const Expression g = bound("g");
+    const Expression shape = tuple_of({g.call("size", 0), spread(Shape(x.begin() + 1, x.end()))});
+    return function("MappedSink", s.input_sink(0).value(), lambda("g", downsampled(s, g, shape)));
   }
   void backward(Site& s) const override {
     // A part of another gradient is copied first.
     const bool part = !s.may_overwrite_grad();
-    s.give(0, downsampled(s, s.grad(), to_python(s.view().input(0).type.shape)),
+    s.give(0, downsampled(s, s.grad(), s.view().input(0).type.shape),
            part ? bytes(s.view().output().type, s.sizes()) : 0);
   }
 
  private:
-  static std::string upsampled(const Site& s, const std::string& x) {
-    const std::string& mode = s.attributes().word("mode");
-    return text("F.interpolate(", x, ", scale_factor=", s.attributes().integer("factor"),
-                ", mode=\"", mode, "\"",
-                mode == "nearest" ? "" : text(", align_corners=", corners(s)), ")");
+  static Expression upsampled(const Site& s, const Expression& x) {
+    const Attributes& a = s.attributes();
+    Operands all =
+        operands(x, keyword("scale_factor", a.integer("factor")), keyword("mode", a.word("mode")));
+    if (!is_nearest(s)) all.push_back(keyword("align_corners", a.flag("align_corners")));
+    return functional("interpolate", std::move(all));
   }
-  static std::string downsampled(const Site& s, const std::string& gradient,
-                                 const std::string& shape) {
+  static Expression downsampled(const Site& s, const Expression& gradient,
+                                const Expression& shape) {
     const Shape& y = s.view().output().type.shape;
-    const std::int64_t factor = s.attributes().integer("factor");
-    const bool nearest = s.attributes().word("mode") == "nearest";
-    return text("aten.upsample_", nearest ? "nearest" : "bilinear", "2d_backward(", gradient, ", [",
-                y[2].factor, ", ", y[3].factor, "], ", shape, ", ",
-                nearest ? "" : text(corners(s), ", "), factor, ".0, ", factor, ".0)");
+    const Expression factor = decimal(static_cast<double>(s.attributes().integer("factor")));
+    const Operands all = operands(gradient, list_of({y[2], y[3]}), shape);
+    if (is_nearest(s)) return aten("upsample_nearest2d_backward", all, factor, factor);
+    return aten("upsample_bilinear2d_backward", all, s.attributes().flag("align_corners"), factor,
+                factor);
   }
-  static const char* corners(const Site& s) {
-    return s.attributes().flag("align_corners") ? "True" : "False";
-  }
+  static bool is_nearest(const Site& s) { return s.attributes().word("mode") == "nearest"; }
 };
 
 class Pad final : public Operator {
@@ -108,13 +107,13 @@ class Pad final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
-    s.define_output(0, text("F.pad(", s.in(), ", ", list_text(s.attributes().integers("sides", 4)),
-                            ", value=", s.attributes().number("value"), ")"));
+    s.define_output(0, functional("pad", s.in(), s.attributes().integers("sides", 4),
+                                  keyword("value", s.attributes().number("value"))));
   }
   void backward(Site& s) const override {
     auto sides = s.attributes().integers("sides", 4);
     for (std::int64_t& each : sides) each = -each;
-    s.give(0, text("F.pad(", s.grad(), ", ", list_text(sides), ")"));
+    s.give(0, functional("pad", s.grad(), sides));
   }
 };
 

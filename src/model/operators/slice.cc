@@ -28,60 +28,56 @@ class Slice final : public Operator {
     if (!y.shape[axis].known()) {
       return bad_argument("axis ", axis, " of ", to_text(y), " is open; parts have fixed extents");
     }
-    const Range range = range_of(arguments.attributes, y.shape[axis].factor);
-    if (range.step < 1) return bad_argument("'step' is ", range.step, "; it must be 1 or more");
-    if (range.start >= range.end) {
-      return bad_argument("from ", range.start, " to ", range.end, " there is nothing of the ",
+    const Steps steps = steps_of(arguments.attributes, y.shape[axis].factor);
+    if (steps.step < 1) return bad_argument("'step' is ", steps.step, "; it must be 1 or more");
+    if (steps.start >= steps.end) {
+      return bad_argument("from ", steps.start, " to ", steps.end, " there is nothing of the ",
                           y.shape[axis].factor, " elements of axis ", axis);
     }
-    y.shape[axis] = dim((range.end - range.start - 1) / range.step + 1);
+    y.shape[axis] = dim((steps.end - steps.start - 1) / steps.step + 1);
     return Inferred{{y}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   std::vector<Need> rebuild_needs(const NodeView& /*node*/, bool /*split*/) const override {
     return {need_input(0, Tolerance::linear)};
   }
-  void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, part(s, x));
-  }
+  void forward(Site& s) const override { s.define_output(0, part(s, s.in())); }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
-    if (const std::string whole = s.gradient_to_add_to(0); !whole.empty()) {
-      s.line(text(part(s, whole), " += ", s.grad()));
+    if (const std::optional<Local> whole = s.gradient_to_add_to(0)) {
+      s.add_to(part(s, *whole), s.grad());
       s.added(0);
       return;
     }
-    s.give(0, text("aten.slice_backward(", s.grad(), ", ", to_python(s.view().input(0).type.shape),
-                   ", ", place(s), ")"));
+    s.give(0, aten("slice_backward", s.grad(), s.view().input(0).type.shape, place(s)));
   }
 
  private:
-  struct Range {
+  struct Steps {
     std::int64_t start, end, step;
   };
   /// Counted from the front and inside of the axis, as Python's slices are.
-  static Range range_of(const Attributes& attributes, std::int64_t extent) {
+  static Steps steps_of(const Attributes& attributes, std::int64_t extent) {
     const auto inside = [&](std::int64_t at) {
       return std::clamp(at < 0 ? at + extent : at, std::int64_t{0}, extent);
     };
     const std::int64_t end = attributes.has("stop") ? attributes.integer("stop") : extent;
     return {inside(attributes.integer("start")), inside(end), attributes.integer("step")};
   }
-  static std::string place(const Site& s) {
+  static Operands place(const Site& s) {
     const TensorType& x = s.view().input(0).type;
     const std::size_t axis = front_axis(s.attributes().integer("axis"), x);
-    const Range range = range_of(s.attributes(), x.shape[axis].factor);
-    return text(axis, ", ", range.start, ", ", range.end, ", ", range.step);
+    const Steps steps = steps_of(s.attributes(), x.shape[axis].factor);
+    return {axis, steps.start, steps.end, steps.step};
   }
-  static std::string part(const Site& s, const std::string& x) {
+  static Expression part(const Site& s, const Expression& x) {
     const TensorType& type = s.view().input(0).type;
     const std::size_t axis = front_axis(s.attributes().integer("axis"), type);
-    const Range range = range_of(s.attributes(), type.shape[axis].factor);
-    std::string index;
-    for (std::size_t i = 0; i < axis; ++i) index += ":, ";
-    index += text(range.start, ":", range.end);
-    return text(x, "[", index, range.step == 1 ? std::string() : text(":", range.step), "]");
+    const Steps steps = steps_of(s.attributes(), type.shape[axis].factor);
+    std::vector<Expression> places(axis, whole_range());
+    places.push_back(steps.step == 1 ? range(steps.start, steps.end)
+                                     : range(steps.start, steps.end, steps.step));
+    return x[std::move(places)];
   }
 };
 

@@ -27,11 +27,12 @@ class Softmax final : public Operator {
     return {need_output(0, log_ ? Tolerance::exact : Tolerance::smooth)};
   }
   void forward(Site& s) const override {
-    s.define_output(0, text("torch.", signature_.name, "(", s.in(), ", ", axis(s), ")"));
+    s.define_output(0, torch(signature_.name, s.in(), axis(s)));
   }
   void backward(Site& s) const override {
-    s.give(0, text("aten._", signature_.name, "_backward_data(", s.grad(), ", ", s.out(), ", ",
-                   axis(s), ", ", s.grad(), ".dtype)"));
+    const Expression g = s.grad();
+    s.give(0, aten(log_ ? "_log_softmax_backward_data" : "_softmax_backward_data", g, s.out(),
+                   axis(s), g.member("dtype")));
   }
 
  private:

@@ -9,6 +9,10 @@
 namespace tensorpress::model {
 namespace {
 
+Expression sparse_product(const Expression& a, const Expression& x) {
+  return call_of({Callee::Space::sparse, "mm"}, {a, x});
+}
+
 class Spmm final : public Operator {
  public:
   const Signature& signature() const override {
@@ -40,16 +44,16 @@ class Spmm final : public Operator {
     if (sums(s.attributes())) {
       // Measured: the product is made beside the result, with indices of 4 bytes.
       const Counts a = counts(s);
-      s.define_output(0, text("torch.sparse.mm(", s.in(0), ", ", s.in(1), ")"),
+      s.define_output(0, sparse_product(s.in(0), s.in(1)),
                       bytes(s.view().output().type, s.sizes()) + 4 * (a.entries + a.rows));
       return;
     }
-    const std::string winner = s.local("winner");
+    const Expression winner = s.local("winner");
     const bool max = s.attributes().word("reduce") == "max";
     s.define_all({{s.out(), s.view().output().type},
                   {winner, {Element::i64, max ? s.view().output().type.shape : Shape{dim(0)}}}},
-                 max ? text("sparse_max(", s.in(0), ", ", s.in(1), ")")
-                     : text("aten._sparse_mm_reduce_impl(", s.in(0), ", ", s.in(1), ", \"mean\")"));
+                 max ? function("sparse_max", s.in(0), s.in(1))
+                     : aten("_sparse_mm_reduce_impl", s.in(0), s.in(1), "mean"));
     s.save("winner", winner);
   }
   void backward(Site& s) const override {
@@ -57,17 +61,16 @@ class Spmm final : public Operator {
       // Measured: besides the product, the matrix is sorted by columns: of each entry 6 indices of
       // 8 bytes and one of 4 are there at once, of each row 4.
       const Counts a = counts(s);
-      s.give(1, text("torch.sparse.mm(", s.in(0), ".t(), ", s.grad(), ")"),
+      s.give(1, sparse_product(s.in(0).call("t"), s.grad()),
              bytes(s.view().input(1).type, s.sizes()) + 52 * a.entries + 32 * a.rows);
       return;
     }
     const bool max = s.attributes().word("reduce") == "max";
-    const std::string made = s.grad_name_of(1);
-    s.define_all(
-        {{"_", {}}, {made, s.view().input(1).type}},
-        text("aten._sparse_mm_reduce_impl_backward(", s.in(0), ", ", s.grad(), ", ", s.in(1),
-             max ? ", \"amax\", " : ", \"mean\", ", s.saved("winner"), ", [False, True])"),
-        sorting_scratch(s, max));
+    const Expression made = s.grad_name_of(1);
+    s.define_all({{unused(), {}}, {made, s.view().input(1).type}},
+                 aten("_sparse_mm_reduce_impl_backward", s.in(0), s.grad(), s.in(1),
+                      max ? "amax" : "mean", s.saved("winner"), list_of({false, true})),
+                 sorting_scratch(s, max));
     s.give(1, made);
   }
 

@@ -30,13 +30,11 @@ class Stack final : public Operator {
   std::vector<Need> rebuild_needs(const NodeView& node, bool /*split*/) const override {
     return need_inputs(node, Tolerance::linear);
   }
-  void forward(Site& s) const override {
-    s.define_output(0, text("torch.stack([", s.ins(), "], ", axis(s), ")"));
-  }
+  void forward(Site& s) const override { s.define_output(0, torch("stack", s.ins(), axis(s))); }
   void rebuild(Site& s) const override { forward(s); }
   void backward(Site& s) const override {
     for (std::size_t i = 0; i < s.view().input_count(); ++i) {
-      s.give_shared(i, s.grad(), text(s.grad(), ".select(", axis(s), ", ", i, ")"));
+      s.give(i, s.grad().call("select", axis(s), i));
     }
   }
 

@@ -50,11 +50,10 @@ class Reshape final : public Operator {
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
   void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, text(x, ".reshape", to_python(s.view().output().type.shape)));
+    s.define_output(0, s.in().shaped("reshape", s.view().output().type.shape));
   }
   void backward(Site& s) const override {
-    s.give_shared(0, s.grad(), text(s.grad(), ".reshape", to_python(s.view().input(0).type.shape)));
+    s.give(0, s.grad().shaped("reshape", s.view().input(0).type.shape));
   }
 };
 
@@ -77,15 +76,12 @@ class Transpose final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
-  void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, text(x, turned(s)));
-  }
-  void backward(Site& s) const override { s.give_shared(0, s.grad(), text(s.grad(), turned(s))); }
+  void forward(Site& s) const override { s.define_output(0, turned(s, s.in())); }
+  void backward(Site& s) const override { s.give(0, turned(s, s.grad())); }
 
  private:
-  static std::string turned(const Site& s) {
-    return text(".transpose(", s.attributes().integer("a"), ", ", s.attributes().integer("b"), ")");
+  static Expression turned(const Site& s, const Expression& x) {
+    return x.call("transpose", s.attributes().integer("a"), s.attributes().integer("b"));
   }
 };
 
@@ -113,17 +109,14 @@ class Permute final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
-  void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, text(x, ".permute(", list_text(axes(s)), ")"));
-  }
+  void forward(Site& s) const override { s.define_output(0, s.in().call("permute", axes(s))); }
   void backward(Site& s) const override {
     const std::vector<std::int64_t> there = axes(s);
     std::vector<std::int64_t> back(there.size());
     for (std::size_t i = 0; i < there.size(); ++i) {
       back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
     }
-    s.give_shared(0, s.grad(), text(s.grad(), ".permute(", list_text(back), ")"));
+    s.give(0, s.grad().call("permute", back));
   }
 
  private:
@@ -160,19 +153,14 @@ class OneElementAxis final : public Operator {
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
-  void forward(Site& s) const override {
-    const std::string x = s.in();
-    s.define_output_in(0, x, changed(s, x, adds_));
-  }
-  void backward(Site& s) const override {
-    s.give_shared(0, s.grad(), changed(s, s.grad(), !adds_));
-  }
+  void forward(Site& s) const override { s.define_output(0, changed(s, s.in(), adds_)); }
+  void backward(Site& s) const override { s.give(0, changed(s, s.grad(), !adds_)); }
 
  private:
-  std::string changed(const Site& s, const std::string& x, bool add) const {
+  Expression changed(const Site& s, const Expression& x, bool add) const {
     const std::size_t axis =
         front_axis(s.attributes().integer("axis"), s.view().input(0).type, adds_ ? 1 : 0);
-    return text(x, add ? ".unsqueeze(" : ".squeeze(", axis, ")");
+    return x.call(add ? "unsqueeze" : "squeeze", axis);
   }
   bool adds_;
   Signature signature_;
@@ -201,20 +189,17 @@ class Chunk final : public Operator {
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   bool is_view() const override { return true; }
   void forward(Site& s) const override {
-    const std::string x = s.in();
+    const Expression x = s.in();
     std::vector<Definition> parts;
     for (std::size_t j = 0; j < s.view().node.outputs.size(); ++j) {
-      parts.push_back({s.out(j), s.view().output(j).type, x});
+      parts.push_back({s.out(j), s.view().output(j).type});
     }
-    s.define_all(parts,
-                 text(x, ".chunk(", parts.size(), ", ", s.attributes().integer("axis"), ")"));
+    s.define_all(parts, x.call("chunk", parts.size(), s.attributes().integer("axis")));
   }
   void backward(Site& s) const override {
-    std::string parts;
-    for (std::size_t j = 0; j < s.view().node.outputs.size(); ++j) {
-      parts += text(j == 0 ? "" : ", ", s.grad(j));
-    }
-    s.give(0, text("torch.cat([", parts, "], ", s.attributes().integer("axis"), ")"));
+    std::vector<Expression> parts;
+    for (std::size_t j = 0; j < s.view().node.outputs.size(); ++j) parts.push_back(s.grad(j));
+    s.give(0, torch("cat", list_of(std::move(parts)), s.attributes().integer("axis")));
   }
 };
 

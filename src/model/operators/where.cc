@@ -2,18 +2,11 @@
 // where(condition, a, otherwise = 0). masked_fill(x, mask, value): the number where the mask holds.
 // Backward reads the condition: one bit an element in compact plans, nothing that the caller holds
 // anyway.
-#include <cmath>
-
 #include "base/errors.h"
 #include "model/operators/axes.h"
 
 namespace tensorpress::model {
 namespace {
-
-std::string python_number(double number) {
-  if (std::isfinite(number)) return text(number);
-  return number > 0 ? "math.inf" : "-math.inf";
-}
 
 /// What both share: input `at` is the condition, the shape is that of all inputs together.
 class Choice : public Operator {
@@ -44,17 +37,13 @@ class Choice : public Operator {
 
  protected:
   void save_condition(Site& s) const {
-    if (packs(s)) {
-      const std::int64_t count = elements(s.view().input(at_).type.shape, s.sizes());
-      s.save_packed("condition", text("pack_truths(", s.in(at_), ")"), (count + 7) / 8);
-    } else {
-      s.save("condition", s.in(at_));
-    }
+    const std::int64_t count = elements(s.view().input(at_).type.shape, s.sizes());
+    s.save("condition", packs(s) ? function("pack_truths", s.in(at_)) : s.in(at_), (count + 7) / 8);
   }
-  std::string condition(const Site& s) const {
-    const std::string saved = s.saved("condition");
+  Expression condition(const Site& s) const {
+    const Expression saved = s.saved("condition");
     if (!packs(s)) return saved;
-    return text("unpack_truths(", saved, ", ", to_python(s.view().input(at_).type.shape), ")");
+    return function("unpack_truths", saved, s.view().input(at_).type.shape);
   }
   /// Bytes of the unpacked condition.
   std::int64_t scratch(const Site& s) const {
@@ -63,7 +52,7 @@ class Choice : public Operator {
 
  private:
   bool packs(const Site& s) const {
-    return s.compact() && s.view().input(at_).role == Role::activation;
+    return s.step().compact && s.view().input(at_).role == Role::activation;
   }
   Signature signature_;
   std::size_t at_;
@@ -80,18 +69,18 @@ class Where final : public Choice {
     return Choice::infer(arguments);
   }
   void forward(Site& s) const override {
-    const std::string other =
-        s.view().input_count() == 3 ? s.in(2) : python_number(s.attributes().number("otherwise"));
-    s.define_output(0, text("torch.where(", s.in(0), ", ", s.in(1), ", ", other, ")"));
+    const Expression other =
+        s.view().input_count() == 3 ? s.in(2) : limit(s.attributes().number("otherwise"));
+    s.define_output(0, torch("where", s.in(0), s.in(1), other));
     save_condition(s);
   }
   void backward(Site& s) const override {
     const bool both = s.view().input_count() == 3 && s.wants(2);
     if (s.wants(1)) {
-      give_summed(s, 1, text("torch.where(", condition(s), ", ", s.grad(), ", 0)"), scratch(s));
+      give_summed(s, 1, torch("where", condition(s), s.grad(), 0), scratch(s));
     }
     if (both) {
-      give_summed(s, 2, text("torch.where(", condition(s), ", 0, ", s.grad(), ")"), scratch(s));
+      give_summed(s, 2, torch("where", condition(s), 0, s.grad()), scratch(s));
     }
   }
 };
@@ -108,18 +97,12 @@ class MaskedFill final : public Choice {
     return inferred;
   }
   void forward(Site& s) const override {
-    const bool own = s.may_overwrite();
-    const std::string call = text(s.in(0), own ? ".masked_fill_(" : ".masked_fill(", s.in(1), ", ",
-                                  python_number(s.attributes().number("value")), ")");
-    if (own) {
-      s.define_output_in(0, s.in(0), call);
-    } else {
-      s.define_output(0, call);
-    }
+    s.define_output(0, s.in(0).call(s.may_overwrite() ? "masked_fill_" : "masked_fill", s.in(1),
+                                    limit(s.attributes().number("value"))));
     save_condition(s);
   }
   void backward(Site& s) const override {
-    s.give(0, text(s.grad(), ".masked_fill(", condition(s), ", 0)"), scratch(s));
+    s.give(0, s.grad().call("masked_fill", condition(s), 0), scratch(s));
   }
 };
 

@@ -74,7 +74,7 @@ Result<Levels> parse_levels(std::string_view text) {
 }
 
 const Levels& levels() {
-  static const Levels parsed = parse_levels(kLevelsText).value();
+  static const Levels parsed = parse_levels(kLevelFiles.front().text).value();
   return parsed;
 }
 

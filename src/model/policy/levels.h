@@ -2,15 +2,17 @@
 // tensorpress.torch reads the same file.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/embedded.h"
 #include "model/policy/plan.h"
 
 namespace tensorpress::model {
 
-/// The text of levels.toml.
-extern const std::string_view kLevelsText;
+/// levels.toml.
+extern const std::span<const EmbeddedFile> kLevelFiles;
 
 struct Levels {
   std::vector<Plan> plans;      // one a level, in the order of the file
@@ -20,7 +22,7 @@ struct Levels {
 };
 
 Result<Levels> parse_levels(std::string_view text);
-/// Those of kLevelsText.
+/// Those of levels.toml.
 const Levels& levels();
 
 }  // namespace tensorpress::model

@@ -33,6 +33,7 @@ Result<Attribute> calculate(const std::string& sign, const Attribute& a, const A
 Result<Attribute> calculate_unary(bool negation, const Attribute& a);
 
 /// One expression, such as that in a path's braces.
-Result<Expression> parse_expression(const SourceText& source, Place place, std::string_view inner);
+Result<TextExpression> parse_expression(const SourceText& source, Place place,
+                                        std::string_view inner);
 
 }  // namespace tensorpress::model

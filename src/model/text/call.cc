@@ -32,7 +32,7 @@ Result<std::string> Elaborator::fill_path(const std::string& path, Place place, 
     }
     const std::size_t end = path.find('}', i);
     if (end == std::string::npos) return error(place, "the path has '{' without '}'");
-    TRY(const Expression inner,
+    TRY(const TextExpression inner,
         parse_expression(source_, place, std::string_view(path).substr(i + 1, end - i - 1)));
     TRY(const Meaning meaning, evaluate(inner, scope));
     const auto* number = std::get_if<std::int64_t>(&meaning.attribute);
@@ -51,7 +51,7 @@ Result<std::string> Elaborator::fill_path(const std::string& path, Place place, 
   return filled;
 }
 
-Result<Meaning> Elaborator::evaluate_call(const Expression& call, Scope& scope) {
+Result<Meaning> Elaborator::evaluate_call(const TextExpression& call, Scope& scope) {
   TRY(const std::string instance, fill_path(call.instance, call.place, scope));
   const std::string path = scope.path + instance;
   if (path.size() > kLongestName) {
@@ -82,7 +82,7 @@ Result<Meaning> Elaborator::evaluate_call(const Expression& call, Scope& scope) 
   return call_operator(*op, call, instance.empty() ? std::string() : path, shared, scope);
 }
 
-Result<Meaning> Elaborator::call_block(const Statement& block, const Expression& call,
+Result<Meaning> Elaborator::call_block(const Statement& block, const TextExpression& call,
                                        const std::string& path, bool shared, Scope& scope) {
   const std::string& name = block.names[0];
   if (std::find(scope.calls.begin(), scope.calls.end(), name) != scope.calls.end()) {
@@ -118,8 +118,8 @@ Result<Meaning> Elaborator::call_block(const Statement& block, const Expression&
   }
   for (std::size_t i = 1; i < block.names.size(); ++i) {
     if (inner.names.contains(block.names[i])) continue;
-    const Expression& fallback = block.defaults[i - 1];
-    if (fallback.kind == Expression::Kind::none && fallback.place.line == 0) {
+    const TextExpression& fallback = block.defaults[i - 1];
+    if (fallback.kind == TextExpression::Kind::none && fallback.place.line == 0) {
       return error(call.place, "block '", name, "' needs '", block.names[i], "'");
     }
     TRY(Meaning meaning, evaluate(fallback, inner));
@@ -138,12 +138,12 @@ Result<Meaning> Elaborator::call_block(const Statement& block, const Expression&
   return result;
 }
 
-Result<Meaning> Elaborator::call_operator(const Operator& op, const Expression& call,
+Result<Meaning> Elaborator::call_operator(const Operator& op, const TextExpression& call,
                                           std::string path, bool shared, Scope& scope) {
   CallArguments arguments;
   for (std::size_t i = 0; i < call.children.size(); ++i) {
-    const Expression& child = call.children[i];
-    if (child.kind == Expression::Kind::parameter && !call.keywords[i].empty()) {
+    const TextExpression& child = call.children[i];
+    if (child.kind == TextExpression::Kind::parameter && !call.keywords[i].empty()) {
       TRY(const std::string tied, fill_path(child.word, child.place, scope));
       TRY(const ValueId id, existing_parameter(tied, child.place, scope));
       arguments.tied.emplace_back(call.keywords[i], id);

@@ -76,7 +76,7 @@ Result<void> Elaborator::run_statement(const Statement& statement, Scope& scope)
     }
     case Kind::result:
       if (!inside) return error(statement.place, "'return' stands outside of a block");
-      for (const Expression& expression : statement.expressions) {
+      for (const TextExpression& expression : statement.expressions) {
         TRY(Meaning meaning, evaluate(expression, scope));
         scope.results.push_back(std::move(meaning));
       }
@@ -102,8 +102,9 @@ Result<void> Elaborator::repeat(const Statement& statement, Scope& scope) {
   return {};
 }
 
-Result<Dim> Elaborator::declared_extent(const Expression& expression, Scope& scope, bool symbols) {
-  const bool name = expression.kind == Expression::Kind::name;
+Result<Dim> Elaborator::declared_extent(const TextExpression& expression, Scope& scope,
+                                        bool symbols) {
+  const bool name = expression.kind == TextExpression::Kind::name;
   if (name && !scope.names.contains(expression.word)) {
     if (!symbols) {
       return error(expression.place, "'", expression.word,
@@ -132,7 +133,7 @@ Result<TensorType> Elaborator::declared_type(const Statement& statement, Scope& 
   }
   type.element = *element;
   type.sparse = statement.sparse;
-  for (const Expression& expression : statement.shape) {
+  for (const TextExpression& expression : statement.shape) {
     TRY(Dim extent, declared_extent(expression, scope, symbols));
     type.shape.push_back(std::move(extent));
   }

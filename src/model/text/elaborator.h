@@ -57,7 +57,7 @@ class Elaborator {
   Result<void> run_statement(const Statement& statement, Scope& scope);
   Result<void> repeat(const Statement& statement, Scope& scope);
   /// A number, or where `symbols` are allowed, a name that stays open.
-  Result<Dim> declared_extent(const Expression& expression, Scope& scope, bool symbols);
+  Result<Dim> declared_extent(const TextExpression& expression, Scope& scope, bool symbols);
   Result<TensorType> declared_type(const Statement& statement, Scope& scope, bool symbols);
   Result<ValueId> add_value(std::string name, TensorType type, Role role, Place place);
   Result<void> declare_input(const Statement& statement, Scope& scope);
@@ -67,20 +67,20 @@ class Elaborator {
   Result<void> assign(const Statement& statement, Scope& scope);
 
   // --- Expressions -------------------------------------------------------------------------------
-  Result<std::int64_t> whole_number(const Expression& expression, Scope& scope);
-  Result<Meaning> evaluate(const Expression& expression, Scope& scope);
-  Result<Meaning> evaluate_kind(const Expression& expression, Scope& scope);
-  Result<Meaning> evaluate_list(const Expression& expression, Scope& scope);
-  Result<Meaning> evaluate_unary(const Expression& expression, Scope& scope);
-  Result<Meaning> evaluate_binary(const Expression& expression, Scope& scope);
+  Result<std::int64_t> whole_number(const TextExpression& expression, Scope& scope);
+  Result<Meaning> evaluate(const TextExpression& expression, Scope& scope);
+  Result<Meaning> evaluate_kind(const TextExpression& expression, Scope& scope);
+  Result<Meaning> evaluate_list(const TextExpression& expression, Scope& scope);
+  Result<Meaning> evaluate_unary(const TextExpression& expression, Scope& scope);
+  Result<Meaning> evaluate_binary(const TextExpression& expression, Scope& scope);
 
   // --- Calls -------------------------------------------------------------------------------------
   /// Replaces {expressions} in a path by their whole numbers or words.
   Result<std::string> fill_path(const std::string& path, Place place, Scope& scope);
-  Result<Meaning> evaluate_call(const Expression& call, Scope& scope);
-  Result<Meaning> call_block(const Statement& block, const Expression& call,
+  Result<Meaning> evaluate_call(const TextExpression& call, Scope& scope);
+  Result<Meaning> call_block(const Statement& block, const TextExpression& call,
                              const std::string& path, bool shared, Scope& scope);
-  Result<Meaning> call_operator(const Operator& op, const Expression& call, std::string path,
+  Result<Meaning> call_operator(const Operator& op, const TextExpression& call, std::string path,
                                 bool shared, Scope& scope);
   /// An operator that stands for a sign between tensors.
   Result<Meaning> apply(const char* name, std::vector<ValueId> tensors,

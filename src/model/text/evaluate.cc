@@ -7,7 +7,7 @@
 
 namespace tensorpress::model {
 
-Result<std::int64_t> Elaborator::whole_number(const Expression& expression, Scope& scope) {
+Result<std::int64_t> Elaborator::whole_number(const TextExpression& expression, Scope& scope) {
   TRY(const Meaning meaning, evaluate(expression, scope));
   const auto* number = std::get_if<std::int64_t>(&meaning.attribute);
   if (meaning.is_tensor() || number == nullptr) {
@@ -16,7 +16,7 @@ Result<std::int64_t> Elaborator::whole_number(const Expression& expression, Scop
   return *number;
 }
 
-Result<Meaning> Elaborator::evaluate(const Expression& expression, Scope& scope) {
+Result<Meaning> Elaborator::evaluate(const TextExpression& expression, Scope& scope) {
   if (evaluating_ == kDeepestEvaluation) {
     return error(expression.place, "expressions and blocks are nested deeper than ",
                  kDeepestEvaluation, "; give names to parts of them");
@@ -30,8 +30,8 @@ Result<Meaning> Elaborator::evaluate(const Expression& expression, Scope& scope)
   return meaning;
 }
 
-Result<Meaning> Elaborator::evaluate_kind(const Expression& expression, Scope& scope) {
-  using Kind = Expression::Kind;
+Result<Meaning> Elaborator::evaluate_kind(const TextExpression& expression, Scope& scope) {
+  using Kind = TextExpression::Kind;
   switch (expression.kind) {
     case Kind::integer: {
       std::int64_t number = 0;
@@ -81,11 +81,11 @@ Result<Meaning> Elaborator::evaluate_kind(const Expression& expression, Scope& s
   return error(expression.place, "this is not an expression");
 }
 
-Result<Meaning> Elaborator::evaluate_list(const Expression& expression, Scope& scope) {
+Result<Meaning> Elaborator::evaluate_list(const TextExpression& expression, Scope& scope) {
   Meaning meaning;
   meaning.list = true;
   std::vector<std::int64_t> numbers;
-  for (const Expression& child : expression.children) {
+  for (const TextExpression& child : expression.children) {
     TRY(const Meaning part, evaluate(child, scope));
     const auto* number = std::get_if<std::int64_t>(&part.attribute);
     if (part.is_tensor()) {
@@ -106,20 +106,21 @@ Result<Meaning> Elaborator::evaluate_list(const Expression& expression, Scope& s
   return meaning;
 }
 
-Result<Meaning> Elaborator::evaluate_unary(const Expression& expression, Scope& scope) {
+Result<Meaning> Elaborator::evaluate_unary(const TextExpression& expression, Scope& scope) {
   TRY(Meaning meaning, evaluate(expression.children[0], scope));
   if (meaning.is_tensor()) {
-    if (expression.kind == Expression::Kind::negative) {
+    if (expression.kind == TextExpression::Kind::negative) {
       return apply("scale", {meaning.tensors[0]}, {{"factor", -1.0}}, expression.place, scope);
     }
     return error(expression.place, "'not' takes true or false, not a tensor");
   }
-  auto result = calculate_unary(expression.kind == Expression::Kind::negation, meaning.attribute);
+  auto result =
+      calculate_unary(expression.kind == TextExpression::Kind::negation, meaning.attribute);
   if (!result.ok()) return error(expression.place, result.error().message);
   return Meaning{{}, false, std::move(result).value()};
 }
 
-Result<Meaning> Elaborator::evaluate_binary(const Expression& expression, Scope& scope) {
+Result<Meaning> Elaborator::evaluate_binary(const TextExpression& expression, Scope& scope) {
   TRY(const Meaning left, evaluate(expression.children[0], scope));
   TRY(const Meaning right, evaluate(expression.children[1], scope));
   if (!left.is_tensor() && !right.is_tensor()) {

@@ -49,28 +49,28 @@ Place place_of(const TreeNode& node) {
   return {static_cast<std::uint32_t>(begin.line), static_cast<std::uint32_t>(begin.column)};
 }
 
-Expression leaf(Expression::Kind kind, const TreeNode& node) {
-  Expression made;
+TextExpression leaf(TextExpression::Kind kind, const TreeNode& node) {
+  TextExpression made;
   made.kind = kind;
   made.place = place_of(node);
   if (node.has_content()) made.word = node.string();
   return made;
 }
 
-Expression translate(const TreeNode& node);
+TextExpression translate(const TreeNode& node);
 
-void add_child(Expression& parent, Expression child) {
+void add_child(TextExpression& parent, TextExpression child) {
   parent.depth = std::max(parent.depth, child.depth + 1);
   parent.children.push_back(std::move(child));
 }
 
 /// a - b - c as (a - b) - c. The children are value, sign, value, sign, value. A row that is too
 /// long to be accepted is not followed to its end.
-Expression fold_left(const TreeNode& node) {
-  Expression folded = translate(*node.children[0]);
+TextExpression fold_left(const TreeNode& node) {
+  TextExpression folded = translate(*node.children[0]);
   for (std::size_t i = 1; i + 1 < node.children.size(); i += 2) {
     if (folded.depth > kDeepestExpression) break;
-    Expression binary = leaf(Expression::Kind::binary, *node.children[i]);
+    TextExpression binary = leaf(TextExpression::Kind::binary, *node.children[i]);
     add_child(binary, std::move(folded));
     add_child(binary, translate(*node.children[i + 1]));
     folded = std::move(binary);
@@ -78,8 +78,8 @@ Expression fold_left(const TreeNode& node) {
   return folded;
 }
 
-Expression translate_call(const TreeNode& node) {
-  Expression call = leaf(Expression::Kind::call, node);
+TextExpression translate_call(const TreeNode& node) {
+  TextExpression call = leaf(TextExpression::Kind::call, node);
   for (const auto& child : node.children) {
     if (child->is_type<grammar::share>()) {
       call.shared = true;
@@ -97,8 +97,8 @@ Expression translate_call(const TreeNode& node) {
   return call;
 }
 
-Expression translate(const TreeNode& node) {
-  using Kind = Expression::Kind;
+TextExpression translate(const TreeNode& node) {
+  using Kind = TextExpression::Kind;
   if (node.is_type<grammar::integer>()) return leaf(Kind::integer, node);
   if (node.is_type<grammar::number>()) return leaf(Kind::number, node);
   if (node.is_type<grammar::string_text>()) return leaf(Kind::string, node);
@@ -109,10 +109,10 @@ Expression translate(const TreeNode& node) {
   if (node.is_type<grammar::call>()) return translate_call(node);
   if (node.is_type<grammar::list>() || node.is_type<grammar::negative>() ||
       node.is_type<grammar::negation>()) {
-    Expression made = leaf(node.is_type<grammar::list>()       ? Kind::list
-                           : node.is_type<grammar::negative>() ? Kind::negative
-                                                               : Kind::negation,
-                           node);
+    TextExpression made = leaf(node.is_type<grammar::list>()       ? Kind::list
+                               : node.is_type<grammar::negative>() ? Kind::negative
+                                                                   : Kind::negation,
+                               node);
     for (const auto& child : node.children) add_child(made, translate(*child));
     return made;
   }
@@ -144,8 +144,8 @@ void translate_block(const TreeNode& node, Statement& statement) {
       continue;
     }
     statement.names.push_back(child->children[0]->string());
-    Expression value;
-    value.kind = Expression::Kind::none;
+    TextExpression value;
+    value.kind = TextExpression::Kind::none;
     if (child->children.size() == 2) value = translate(*child->children[1]->children[0]);
     statement.defaults.push_back(std::move(value));
   }
@@ -186,10 +186,10 @@ Statement translate_statement(const TreeNode& node) {
 }
 
 /// An expression that is too deep, if the statement has one.
-const Expression* too_deep(const Statement& statement) {
+const TextExpression* too_deep(const Statement& statement) {
   for (const auto* all :
        {&statement.expressions, &statement.shape, &statement.entries, &statement.defaults}) {
-    for (const Expression& each : *all) {
+    for (const TextExpression& each : *all) {
       if (each.depth > kDeepestExpression) return &each;
     }
   }
@@ -242,7 +242,8 @@ Result<LineResult> parse_line(const SourceText& source, std::uint32_t number) {
                   : node.is_type<grammar::end_line>() ? LineResult::Kind::end
                                                       : LineResult::Kind::statement;
     result.statement = translate_statement(node);
-    if (const Expression* deep = too_deep(result.statement)) return deep_error(source, deep->place);
+    if (const TextExpression* deep = too_deep(result.statement))
+      return deep_error(source, deep->place);
     return result;
   } catch (const peg::parse_error& error) {
     const peg::position& at = error.positions().front();
@@ -263,14 +264,15 @@ bool opens(const Statement& statement) {
 
 }  // namespace
 
-Result<Expression> parse_expression(const SourceText& source, Place place, std::string_view inner) {
+Result<TextExpression> parse_expression(const SourceText& source, Place place,
+                                        std::string_view inner) {
   peg::memory_input<> input(inner.data(), inner.data() + inner.size(), std::string(), 0, place.line,
                             place.column);
   try {
     const auto root =
         tree::parse<grammar::only_expression, TreeNode, Selected, peg::nothing, grammar::Control>(
             input);
-    Expression expression = translate(*root->children[0]);
+    TextExpression expression = translate(*root->children[0]);
     if (expression.depth > kDeepestExpression) return deep_error(source, place);
     return expression;
   } catch (const peg::parse_error& error) {

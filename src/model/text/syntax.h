@@ -11,7 +11,7 @@
 
 namespace tensorpress::model {
 
-struct Expression {
+struct TextExpression {
   enum class Kind : std::uint8_t {
     integer,    // word: digits
     number,     // word: digits with a point or an exponent
@@ -29,7 +29,7 @@ struct Expression {
   Kind kind = Kind::integer;
   Place place;
   std::string word;
-  std::vector<Expression> children;
+  std::vector<TextExpression> children;
   std::uint32_t depth = 1;  // of the tree that begins here; 1 + 2 + 3 is (1 + 2) + 3 and has 3
   // Of a call only. A keyword is empty for a positional argument. The instance is the path in front
   // of the colon, with {expressions} still in it; shared: its parameters exist already.
@@ -55,13 +55,13 @@ struct Statement {
   Kind kind = Kind::assignment;
   Place place;
   std::vector<std::string> names;
-  std::vector<Expression> expressions;
-  std::string element;              // of a declaration: "f32"
-  bool sparse = false;              // of a declaration: csr
-  std::vector<Expression> shape;    // of a declaration
-  std::vector<Expression> entries;  // of a declaration: one if given
+  std::vector<TextExpression> expressions;
+  std::string element;                  // of a declaration: "f32"
+  bool sparse = false;                  // of a declaration: csr
+  std::vector<TextExpression> shape;    // of a declaration
+  std::vector<TextExpression> entries;  // of a declaration: one if given
   // Of a block: the default of each parameter; a missing one has kind `none` and line 0.
-  std::vector<Expression> defaults;
+  std::vector<TextExpression> defaults;
   std::vector<Statement> body;
   std::vector<Statement> otherwise;
 };

@@ -116,8 +116,9 @@ std::string HtmlDocument::html() const {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
       "<title>",
-      title_, "</title>\n<style>\n", kPageStyle, "</style>\n</head>\n<body>\n<main>\n<h1>", title_,
-      "</h1>\n", body_, "</main>\n</body>\n</html>\n");
+      title_, "</title>\n<style>\n", kStyleFiles.front().text,
+      "</style>\n</head>\n<body>\n<main>\n<h1>", title_, "</h1>\n", body_,
+      "</main>\n</body>\n</html>\n");
 }
 
 }  // namespace tensorpress::report

@@ -1,10 +1,13 @@
 // The style sheet of every page: page.css, which the build puts into the program.
 #pragma once
 
-#include <string_view>
+#include <span>
+
+#include "base/embedded.h"
 
 namespace tensorpress::report {
 
-extern const std::string_view kPageStyle;
+/// One file.
+extern const std::span<const EmbeddedFile> kStyleFiles;
 
 }  // namespace tensorpress::report

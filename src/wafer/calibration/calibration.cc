@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/embedded.h"
 #include "base/errors.h"
 #include "base/json_text.h"
 
 namespace tensorpress::wafer {
 
-extern const char* const kCalibrationText;  // calibration.json, from the build
+/// calibration.json alone, from the build.
+extern const std::span<const EmbeddedFile> kCalibrationFiles;
 
 namespace {
 
@@ -69,7 +72,7 @@ std::string_view name_of(ConstantKind kind) {
 
 Result<Calibration> Calibration::standard() {
   Calibration calibration;
-  TRY(calibration.constants_, read(kCalibrationText));
+  TRY(calibration.constants_, read(kCalibrationFiles.front().text));
   return calibration;
 }
 

@@ -8,12 +8,6 @@
 namespace tensorpress::model {
 namespace {
 
-TEST(DeviceProgram, OperatorsAreReadOffTheLines) {
-  const std::vector<std::string> expected = {"t", "mm", "mul"};
-  EXPECT_EQ(operators_in("d = g.t().mm(S.pop(\"x\")) * scale"), expected);
-  EXPECT_EQ(operators_in("y = torch.sparse.mm(a, x)"), std::vector<std::string>{"sparse_mm"});
-}
-
 TEST(DeviceProgram, MemoryOfALinearLayerIsCountedByHand) {
   const auto graph = elaborate(SourceText("m.tpm",
                                           "input x: f32[N, 8]\ntarget y: f32[N, 4]\n"

@@ -104,7 +104,7 @@ TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
   ASSERT_TRUE(program.ok()) << program.error().message;
   const auto line = std::find_if(
       program->backward.begin(), program->backward.end(),
-      [](const Line& each) { return each.code.find("CatSink(") != std::string::npos; });
+      [](const Line& each) { return mentions_of({each}).functions.contains("CatSink"); });
   ASSERT_NE(line, program->backward.end());
   const auto at =
       program->forward.size() + static_cast<std::size_t>(line - program->backward.begin());

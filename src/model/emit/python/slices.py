@@ -1,15 +1,14 @@
-// Convolutions over slices of the batch: values of which slices are decoded when they are read, and
-// places that take slices of gradients. Native only.
-#include <array>
+# Convolutions over slices of the batch: values of which slices are decoded when they are read, and
+# places that take slices of gradients. Native steps only.
+import math
 
-#include "model/emit/functions/functions.h"
+import torch
+from storing import cut_outside, mask_by_signs_, pack_window, unpack_bits, unpack_window
 
-namespace tensorpress::model {
-namespace {
+aten = torch.ops.aten
 
-constexpr std::array kFunctions = std::to_array<EmittedFunction>({
-    {"conv_slices",
-     R"(
+
+# in place: y
 def conv_slices(convolution, samples, x, *arguments, y=None):
     """So many samples of the batch at a time, which needs less memory besides; y may be something
     that x is made of."""
@@ -22,20 +21,18 @@ def conv_slices(convolution, samples, x, *arguments, y=None):
         y[part] = y_part
         del y_part
     return y
-)",
-     {}},
-    {"conv_slices_",
-     R"(
+
+
+# in place: x
 def conv_slices_(convolution, samples, x, *arguments):
     """The same in the memory of x."""
     for first in range(0, x.size(0), samples):
         part = x[first : first + samples]
         part.copy_(convolution(part, *arguments))
     return x
-)",
-     {}},
-    {"conv_backward_slices",
-     R"(
+
+
+# in place: d_x
 def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add=False):
     """aten.convolution_backward, so many samples at a time. The gradient of x goes to d_x, which
     may be in the memory of x or, if it is not larger, of the gradient; or it is added to d_x.
@@ -67,10 +64,9 @@ def conv_backward_slices(samples, gradient, x, d_x, weight, bias, *geometry, add
                 d_bias = more_bias if d_bias is None else d_bias.add_(more_bias)
             del more_x, more, more_bias
     return d_x, d_weight, d_bias
-)",
-     {}},
-    {"max_pool_slices",
-     R"(
+
+
+# needs: pack_window
 def max_pool_slices(samples, x, geometry, *window):
     """aten.max_pool2d_with_indices, so many samples at a time, with pack_window of the indices."""
     y, packed, count = None, [], x.size(0)
@@ -83,10 +79,9 @@ def max_pool_slices(samples, x, geometry, *window):
         packed.append(pack_window(index, *geometry))
         del y_part, index
     return y, torch.cat(packed)
-)",
-     {}},
-    {"max_pool_backward_slices",
-     R"(
+
+
+# needs: unpack_window
 def max_pool_backward_slices(samples, gradient, packed, shape, geometry, *window):
     """Its gradient, so many samples at a time; of d_x only the shape is read."""
     d_x, each = gradient.new_empty(shape), packed.numel() // max(1, shape[0])
@@ -96,10 +91,9 @@ def max_pool_backward_slices(samples, gradient, packed, shape, geometry, *window
         index = unpack_window(packed[part.start * each : part.stop * each], d_y.shape, *geometry)
         aten.max_pool2d_with_indices_backward(d_y, d_x[part], *window, index, grad_input=d_x[part])
     return d_x
-)",
-     {}},
-    {"masked_slices",
-     R"(
+
+
+# needs: mask_by_signs_, Slices
 def masked_slices(x, signs, slope=0.0):
     """mask_by_signs_, slice by slice of the batch."""
     each = math.prod(x.shape[1:]) // 8
@@ -107,10 +101,9 @@ def masked_slices(x, signs, slope=0.0):
         x.shape,
         lambda part: mask_by_signs_(x[part], signs[part.start * each : part.stop * each], slope),
     )
-)",
-     {}},
-    {"cut_slices",
-     R"(
+
+
+# needs: cut_outside, Slices
 def cut_slices(x, signs, low, high):
     """cut_outside, slice by slice of the batch."""
     each = math.prod(x.shape[1:]) // 8
@@ -118,18 +111,16 @@ def cut_slices(x, signs, low, high):
         x.shape,
         lambda part: cut_outside(x[part], signs[part.start * each : part.stop * each], low, high),
     )
-)",
-     {}},
-    {"affine_slices",
-     R"(
+
+
+# needs: Slices
 def affine_slices(normal, weight, bias):
     """bias + weight * normal of every channel, slice by slice of the batch."""
     weight, bias = (each.view(-1, *[1] * (len(normal.shape) - 2)) for each in (weight, bias))
     return Slices(normal.shape, lambda part: torch.addcmul(bias, normal[part], weight))
-)",
-     {}},
-    {"unpack_slices",
-     R"(
+
+
+# needs: unpack_bits, Slices
 def unpack_slices(packed, bits, shape, dtype=torch.float32):
     """unpack_bits, slice by slice of the batch; a sample is whole groups."""
     if packed.dtype != torch.uint8:
@@ -141,33 +132,28 @@ def unpack_slices(packed, bits, shape, dtype=torch.float32):
         return unpack_bits(packed[part.start * each : part.stop * each], bits, samples, dtype)
 
     return Slices(shape, decode)
-)",
-     {}},
-    {"cast_slices",
-     R"(
+
+
+# needs: Slices
 def cast_slices(packed, dtype):
     """The values in their own type, slice by slice of the batch."""
     return Slices(packed.shape, lambda part: packed[part].to(dtype))
-)",
-     {}},
-    {"cat_slices",
-     R"(
+
+
+# needs: Slices
 def cat_slices(xs, axis, shape):
     """torch.cat, slice by slice of the batch."""
     cat = Slices(shape, lambda part: torch.cat([x[part] for x in xs], axis))
     cat.pieces = xs if axis == 1 else None
     return cat
-)",
-     {}},
-    {"mapped_slices",
-     R"(
+
+
+# needs: Slices
 def mapped_slices(x, function, shape):
     """A function of x, slice by slice of the batch."""
     return Slices(shape, lambda part: function(x[part]))
-)",
-     {}},
-    {"Slices",
-     R"(
+
+
 class Slices:
     """A value of which slices of the batch are decoded when they are read: x[a:b]."""
 
@@ -176,10 +162,8 @@ class Slices:
 
     def __getitem__(self, part):
         return self.decode(part)
-)",
-     {}},
-    {"CatSink",
-     R"(
+
+
 class CatSink:
     """Takes slices of the gradient of torch.cat(xs, axis), and puts each part where that of x goes."""
 
@@ -196,10 +180,8 @@ class CatSink:
         ends = [sum(self.extents[: i + 1]) for i in range(len(xs))]
         channels = [slice(end - extent, end) for end, extent in zip(ends, self.extents)]
         return sorted(zip(xs, self.sinks, channels), key=lambda piece: piece[1] is read)
-)",
-     {}},
-    {"MappedSink",
-     R"(
+
+
 class MappedSink:
     """Takes slices of the gradient of a function, and puts those of its input where they go."""
 
@@ -208,14 +190,3 @@ class MappedSink:
 
     def __setitem__(self, part, gradient):
         self.sink[part] = self.backward(gradient)
-)",
-     {}},
-});
-
-}  // namespace
-
-std::span<const EmittedFunction> slices_functions() {
-  return kFunctions;
-}
-
-}  // namespace tensorpress::model

@@ -1,4 +1,5 @@
-// The parts of the emitted class Step that are the same for every model, and train_step.
+// The parts of the emitted class Step that are the same for every model, and train_step. Their
+// Python is in python/step/.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,12 @@ namespace tensorpress::model {
 
 /// What happens to a gradient when it is complete: .grad, or an optimizer's update at once.
 struct GradientGiving {
-  std::string_view optimizer;           // as --optimizer says it; empty: none
   std::string_view constructor;         // its first line
   std::string_view members;             // and its last ones
   std::string_view method;              // give()
   std::vector<std::string_view> names;  // of members that it brings
 };
-/// nullptr if there is no such optimizer.
+/// `optimizer`: empty for none. nullptr if there is no such optimizer.
 const GradientGiving* find_giving(std::string_view optimizer);
 
 /// Members of Step that the names of parameters cannot begin with.

@@ -1,21 +1,23 @@
-// What operators call besides ATen: normalizing in place, gradients from normalized values, dropout
-// from a seed.
-#include <array>
+# What operators call besides ATen: normalizing in place, gradients from normalized values, dropout
+# from a seed.
+import math
 
-#include "model/emit/functions/functions.h"
+import torch
+import torch.nn.functional as F
+from slices import unpack_slices
 
-namespace tensorpress::model {
-namespace {
+from tensorpress.torch import seeded_dropout
 
-constexpr std::array kFunctions = std::to_array<EmittedFunction>({
-    {"tick",
-     R"(
+aten = torch.ops.aten
+
+
 def tick(B, name):
     if name in B:
         B[name] += 1
-)",
-     {}},
-    {"normalize_", R"(
+
+
+# needs: without_gaps
+# in place: x
 def normalize_(x, running_mean, running_var, training, momentum, eps):
     """Every channel to mean 0 and variance 1, in place where x has no gaps (ATen writes past them);
     the means and the inverse deviations."""
@@ -29,25 +31,19 @@ def normalize_(x, running_mean, running_var, training, momentum, eps):
         out=x, save_mean=mean, save_invstd=rstd,
     )
     return x, mean, rstd
-)",
-     R"(
-def normalize_(x, running_mean, running_var, training, momentum, eps):
-    """Every channel to mean 0 and variance 1; the means and the inverse deviations."""
-    return aten.native_batch_norm(
-        x, None, None, running_mean, running_var, training, momentum, eps
-    )
-)"},
-    {"without_gaps",
-     R"(
+
+
+# operators: contiguous
 def without_gaps(x):
     """x itself, or a copy if it is a part of something or lies in another order."""
     if x.is_contiguous() or x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last):
         return x
     return x.contiguous()
-)",
-     {}},
-    {"batch_norm_backward_packed",
-     R"(
+
+
+# needs: unpack_slices
+# operators: zeros_like 2, sum 2, mul_, mul, div, view, empty_like, addcmul, addcmul_
+# in place: gradient, if in_place
 def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=False):
     """batch_norm_backward slice by slice of the batch, from packed normalized values."""
     count, each = gradient.size(0), gradient[0].numel()
@@ -66,19 +62,17 @@ def batch_norm_backward_packed(gradient, packed, bits, weight, rstd, in_place=Fa
     for part in parts:
         torch.addcmul(shift, gradient[part], scale, out=d_x[part]).addcmul_(normal[part], slope)
     return d_x, d_weight, d_bias
-)",
-     {}},
-    {"batch_norm_backward",
-     R"(
+
+
+# operators: zeros_like, ones_like, native_batch_norm_backward
 def batch_norm_backward(gradient, normal, weight, rstd, mask):
     """From the normalized values: an input of mean 0 and deviation 1."""
     zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
     return aten.native_batch_norm_backward(
         gradient, normal, weight * rstd, None, None, zeros, ones, True, 0.0, mask
     )
-)",
-     {}},
-    {"layer_norm_backward", R"(
+
+
 def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
     """From the normalized values: rows of mean 0 and deviation 1."""
     zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
@@ -86,28 +80,19 @@ def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
         gradient, normal, features, zeros, ones, weight, bias, mask
     )
     return d_x.mul_(rstd) if mask[0] else None, d_weight, d_bias
-)",
-     R"(
-def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
-    """From the normalized values: rows of mean 0 and deviation 1."""
-    zeros, ones = torch.zeros_like(rstd), torch.ones_like(rstd)
-    d_x, d_weight, d_bias = aten.native_layer_norm_backward(
-        gradient, normal, features, zeros, ones, weight, bias, mask
-    )
-    return d_x * rstd if mask[0] else None, d_weight, d_bias
-)"},
-    {"cross_entropy_backward_",
-     R"(
+
+
+# operators: arange, exp_, clamp_min, mul_, unsqueeze
+# in place: log
 def cross_entropy_backward_(log, labels, scale):
     """Probabilities less 1 at the label, times the scale, in the memory of their logarithms."""
     counted = labels != -100
     rows = torch.arange(log.size(0), device=log.device)
     log.exp_()[rows, labels.clamp_min(0)] -= 1
     return log.mul_((scale * counted).unsqueeze(1))
-)",
-     {}},
-    {"local_response_norm_backward",
-     R"(
+
+
+# operators: pad, unsqueeze, avg_pool3d, squeeze, mul 3, add, pow 2, div, sub
 def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     def over_neighbours(t, left, right):
         padded = F.pad(t.unsqueeze(1), (0, 0, 0, 0, left, right))
@@ -117,27 +102,24 @@ def local_response_norm_backward(gradient, x, size, alpha, beta, k):
     d = over_neighbours(x * x, half, (size - 1) // 2) * alpha + k
     back = over_neighbours(gradient * x / d.pow(beta + 1), (size - 1) // 2, half)
     return gradient / d.pow(beta) - (2 * alpha * beta) * x * back
-)",
-     {}},
-    {"sparse_max",
-     R"(
+
+
+# operators: enable_grad, _sparse_mm_reduce_impl, detach 2, requires_grad_
 def sparse_max(a, x):
     """The largest product of each row and column, and its place, which PyTorch finds only for
     autograd."""
     with torch.enable_grad():
         y, winner = aten._sparse_mm_reduce_impl(a, x.detach().requires_grad_(), "amax")
     return y.detach(), winner
-)",
-     {}},
-    {"additive_mask",
-     R"(
+
+
+# operators: where, to
 def additive_mask(counts, dtype):
     """0 where a pair counts, minus infinity elsewhere."""
     return torch.where(counts, 0.0, -math.inf).to(dtype)
-)",
-     {}},
-    {"attention_probabilities",
-     R"(
+
+
+# operators: sqrt 2, matmul, transpose, _safe_softmax
 def attention_probabilities(q, k, mask, scale):
     """As PyTorch composes them: both factors are scaled before they meet."""
     root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
@@ -145,10 +127,9 @@ def attention_probabilities(q, k, mask, scale):
     if mask is not None:
         pairs += mask
     return aten._safe_softmax(pairs, -1)
-)",
-     {}},
-    {"attention_backward",
-     R"(
+
+
+# operators: sqrt 2, mul 4, matmul 4, transpose 4, _softmax_backward_data
 def attention_backward(gradient, q, k, v, probabilities, noise, scale):
     """The gradients of q, k, v and of what the softmax was taken of."""
     root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
@@ -162,10 +143,10 @@ def attention_backward(gradient, q, k, v, probabilities, noise, scale):
     d_q = torch.matmul(d_pairs, k * root) * root
     d_k = torch.matmul((q * root).transpose(-2, -1), d_pairs).transpose(-2, -1) * root
     return d_q, d_k, d_v, d_pairs
-)",
-     {}},
-    {"edge_softmax",
-     R"(
+
+
+# operators: view, expand_as, new_zeros, scatter_reduce_, exp, index_select 2, div, zeros_like,
+#   index_add_
 def edge_softmax(x, index, nodes):
     """The softmax over rows with the same number; the largest of them is taken away first."""
     rows = index.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
@@ -174,47 +155,17 @@ def edge_softmax(x, index, nodes):
     )
     y = torch.exp(x - most.index_select(0, index))
     return y / torch.zeros_like(most).index_add_(0, index, y).index_select(0, index)
-)",
-     {}},
-    {"edge_softmax_backward",
-     R"(
+
+
+# operators: mul 2, new_zeros, index_add_, sub, index_select
 def edge_softmax_backward(gradient, y, index, nodes):
     weighted = gradient * y
     sums = y.new_zeros((nodes, *y.shape[1:])).index_add_(0, index, weighted)
     return weighted - y * sums.index_select(0, index)
-)",
-     {}},
-    {"drop_", R"(
+
+
+# modules: seeded_dropout
+# in place: x
 def drop_(x, keep, seed):
     """Dropout in place. The same elements for the same seed: nothing needs to be kept."""
     return seeded_dropout.dropout_(x, keep, seed)
-)",
-     R"(
-def drop_(x, keep, seed):
-    """Dropout. The same elements for the same seed: nothing needs to be kept."""
-    chosen = torch.floor(seeded_noise(x.numel(), seed, x.device) + keep)
-    return x * (chosen / keep).to(x.dtype).view(x.shape)
-)"},
-    {"seeded_noise",
-     {},
-     R"(
-def seeded_noise(count, seed, device):
-    """Numbers from 0 to below 1 that a seed decides, by multiplication and floor only; the products
-    of two changing numbers keep the sequences of two seeds apart."""
-    number = torch.arange(count, device=device, dtype=torch.float64) * 0.6180339887498949
-    number = number - torch.floor(number)
-    for key in (seed % 65521, seed // 65521 % 65519, seed % 65497):
-        key = torch.as_tensor(key + 1, dtype=torch.float64, device=device)
-        number = (number + 1) * (number + key * 0.7548776662466927 % 1) * 99991.0
-        number = number - torch.floor(number)
-    return number
-)"},
-});
-
-}  // namespace
-
-std::span<const EmittedFunction> gradients_functions() {
-  return kFunctions;
-}
-
-}  // namespace tensorpress::model

@@ -1,51 +1,54 @@
-// The two passes as lines of Python with what each line takes and leaves in memory. The emitted
-// file and the predicted peak both come from here, so that they cannot disagree.
+// The two passes as typed lines with what each line takes and leaves in memory. The emitted file
+// (print.h), the program of a device and the predicted peak all come from here, so that they cannot
+// disagree.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/graph/graph.h"
+#include "model/program/expression.h"
 
 namespace tensorpress::model {
 
 /// A piece of memory; several variables may share it.
 struct Memory {
   enum class Kind : std::uint8_t { input, activation, stored, gradient, weight_gradient };
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // on the device
   Kind kind = Kind::activation;
+  bool on_host = false;
 };
 
 struct Variable {
-  std::string name;  // of Python, or S["..."] for what is kept between the passes
+  Name name;
   std::size_t memory = 0;
   /// Others that live as long as it does: an object that decodes several stored values when it is
   /// read holds them all.
   std::vector<std::size_t> also = {};
 
+  bool is_stored() const { return std::holds_alternative<Stored>(name); }
   std::vector<std::size_t> memories() const;
 };
 
-/// S["name"], and whether a variable is such. Activations have their own names as keys. Colons,
-/// which no path has, keep others apart from them: NODE:suffix is what a node keeps besides, and
-/// :seed, :bits and :N are the step's.
-std::string stored_name(const std::string& name);
-bool is_stored(const std::string& variable);
-std::string key_of_part(const std::string& name, std::string_view suffix);
-std::string key_of_step(std::string_view name);
-
+/// `targets = value`, `target += value`, or the value alone.
 struct Line {
-  std::string code;
+  std::vector<Expression> targets = {};
+  Expression value;
+  bool adds = false;
   NodeId node = kNone;
-  std::int64_t scratch = 0;          // taken while the line runs, besides what it defines
-  std::vector<std::size_t> defines;  // variables
-  std::vector<std::size_t> reads;    // variables; found by their names
-  std::vector<std::size_t> last;     // variables that no later line reads: deleted after this line
+  std::int64_t scratch = 0;               // taken while the line runs, besides what it defines
+  std::vector<std::size_t> defines = {};  // variables
+  std::vector<std::size_t> last = {};     // variables that no later line reads: deleted after it
+  std::vector<Stored> popped = {};        // taken out of S where the line reads them
+
+  bool pops(const Stored& stored) const;
 };
+
+/// Every part of the line that is read: its value, and what it adds to.
+std::vector<Expression> read_by(const Line& line);
 
 /// Bytes while one line runs.
 struct Moment {
@@ -61,17 +64,12 @@ struct Fetch {
   NodeId during = kNone;
 };
 
-/// Names that code reads, S["..."] whole.
-std::vector<std::string> names_in(const std::string& code);
-/// Names that some line reads.
-std::set<std::string> names_read_by(const std::vector<Line>& lines);
-
 struct Program {
   std::vector<Memory> memories;
   std::vector<Variable> variables;
   std::vector<Line> forward;
   std::vector<Line> backward;
-  /// What is held between the passes: name -> bytes.
+  /// What is held between the passes: key -> bytes.
   std::map<std::string, std::int64_t> stored;
   /// Of values whose bits may change between steps: name -> bits at first.
   std::map<std::string, int> adaptive_bits;
@@ -82,10 +80,18 @@ struct Program {
   std::vector<std::string> inputs;  // the variables that forward takes
   std::string loss;                 // and the one that it returns
 
-  /// Fills `reads` and `last` of every line and turns the last S["x"] into S.pop("x").
+  /// Fills `last` and `popped` of every line.
   void find_lifetimes();
   /// One moment a line, forward and then backward.
   std::vector<Moment> moments() const;
 };
+
+/// Functions of the file, types and open dimensions that lines name.
+struct Mentions {
+  std::set<std::string> functions;
+  std::set<Element> elements;
+  std::set<std::string> symbols;
+};
+Mentions mentions_of(const std::vector<Line>& lines);
 
 }  // namespace tensorpress::model
