@@ -149,7 +149,7 @@ def test_other_designs_are_told_beside_the_run(tensorpress, wind):
     )
     text = tensorpress("wafer", "run", "wind.npy", "--rel", "1e-4").out.decode()
     assert (
-        "closed form of --offsets look-back" in text
+        "offsets by look-back (closed form)" in text
         and "a model of the transfer, not simulated" in text
     )
     transposed = run(tensorpress, "wind.npy", "--rel", "1e-4", "--io", "sram", "--transpose")

@@ -175,7 +175,7 @@ TEST(WaferCodec, AFieldThatDoesNotFitIsRefusedWithWhatDoes) {
 
 TEST(WaferCodec, SmallFieldsArePaddedToAMeshAtLeastAsWideAsHigh) {
   for (const std::uint64_t blocks : {1u, 2u, 3u, 10u, 1000u, 202500u}) {
-    const MeshSize2 size = mesh_for(blocks, 750, 994);
+    const MeshExtent size = mesh_for(blocks, 750, 994);
     EXPECT_GE(std::uint64_t{size.width} * size.height, blocks);
     EXPECT_GE(size.width, size.height);
     EXPECT_LT(std::uint64_t{size.width - 1} * size.height, blocks);
