@@ -51,7 +51,8 @@ def test_every_type_and_function_of_cpp_is_listed():
             in page
         )
         for name in re.findall(
-            r"^(?:class|struct|enum class) (?:\[\[nodiscard\]\] )?(?:TENSORPRESS_API )?(\w+) (?::|\{|final)",
+            r"^(?:class|struct|enum class) (?:\[\[nodiscard\]\] )?(?:TENSORPRESS_API )?"
+            r"(\w+) (?::|\{|final)",
             text,
             re.MULTILINE,
         ):
