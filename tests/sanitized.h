@@ -13,8 +13,21 @@
 #  define TENSORPRESS_SANITIZED 0
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+#  define TENSORPRESS_ADDRESSES_CHECKED 1
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+#    define TENSORPRESS_ADDRESSES_CHECKED 1
+#  endif
+#endif
+#ifndef TENSORPRESS_ADDRESSES_CHECKED
+#  define TENSORPRESS_ADDRESSES_CHECKED 0
+#endif
+
 namespace tensorpress {
 
+/// AddressSanitizer sees every access.
+inline constexpr bool kAddressesChecked = TENSORPRESS_ADDRESSES_CHECKED != 0;
 inline constexpr bool kSanitized = TENSORPRESS_SANITIZED != 0;
 
 }  // namespace tensorpress

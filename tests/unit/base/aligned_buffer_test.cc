@@ -37,6 +37,15 @@ TEST(AlignedBuffer, IsEmptyWhenThereWasNoMemoryToGrow) {
   EXPECT_NE(buffer.reserve(10).data(), nullptr);
 }
 
+TEST(AlignedBufferDeathTest, ASmallerReservationEndsWhereItWasAskedToEnd) {
+  if (!kAddressesChecked) GTEST_SKIP() << "AddressSanitizer is not there";
+  AlignedBuffer buffer(1000);
+  volatile const std::byte* const memory = buffer.reserve(100).data();
+  EXPECT_DEATH(static_cast<void>(memory[100]), "use-after-poison");
+  buffer.reserve(101);
+  static_cast<void>(memory[100]);
+}
+
 TEST(AlignedBuffer, CountsInElementsOfAType) {
   AlignedBuffer buffer;
   const auto values = buffer.reserve_as<double>(5);
