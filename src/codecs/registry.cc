@@ -5,8 +5,16 @@
 
 // One line a codec, in the order of the help texts. Its directory defines kCodec in a namespace of
 // this name.
+// clang-format off
 #define TENSORPRESS_CODECS(line) \
-  line(dense) line(ceresz2) line(ceresz) line(dct_chop) line(quantize) line(cast) line(mask)
+  line(dense)                    \
+  line(ceresz2)                  \
+  line(ceresz)                   \
+  line(dct_chop)                 \
+  line(quantize)                 \
+  line(cast)                     \
+  line(mask)
+// clang-format on
 
 #define TENSORPRESS_DECLARE(codec)     \
   namespace tensorpress::codec {       \
