@@ -12,6 +12,7 @@
   line(ceresz)                   \
   line(dct_chop)                 \
   line(quantize)                 \
+  line(trial)                    \
   line(cast)                     \
   line(mask)
 // clang-format on
