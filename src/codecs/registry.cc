@@ -12,7 +12,6 @@
   line(ceresz)                   \
   line(dct_chop)                 \
   line(quantize)                 \
-  line(trial)                    \
   line(cast)                     \
   line(mask)
 // clang-format on
