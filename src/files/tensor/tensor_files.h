@@ -25,8 +25,8 @@ enum class Access { in_order, random };
 
 /// Opens `path` ("-" is standard input). With `raw`, the bytes are elements in C order, and the
 /// file must have exactly that many; without it the file must be .npy. Variables of NetCDF and HDF5
-/// files are NetcdfFile's: they have fill values, which whoever takes them for numbers destroys the
-/// others with.
+/// files are NetcdfFile's: they have fill values, and a bound of a range with these in it would
+/// destroy the others.
 Result<std::unique_ptr<TensorSource>> open_tensor(const std::string& path,
                                                   const std::optional<RawFormat>& raw,
                                                   Access access = Access::in_order);

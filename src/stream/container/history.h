@@ -1,6 +1,7 @@
 // What happened to values before they came here: the steps of lossy compression, oldest first, each
 // with the error that it kept. A stream and a variable of a NetCDF or HDF5 file carry them in their
-// attribute `tensorpress_history`, as text: "dense abs 0.05; ceresz abs 0.02".
+// attribute `tensorpress_history`, as text: "dense abs 0.05; ceresz abs 0.02". That of a stream has
+// the steps before its own, which its header states; that of a variable has all of them.
 #pragma once
 
 #include <optional>
