@@ -45,8 +45,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tensorpress-config-versio
 install(FILES ${PROJECT_BINARY_DIR}/tensorpress-config.cmake ${PROJECT_BINARY_DIR}/tensorpress-config-version.cmake
         DESTINATION ${package_folder})
 
-# The .pc file finds its prefix from where it lies itself. A static library hands its threads and its C++ runtime on to
-# the caller.
+# The .pc file finds its prefix from where it lies itself. It names the static library, whose programs run without a path
+# to a shared one; a static library hands its threads and its C++ runtime on to the caller.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
