@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/cpu.h"
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "codecs/registry.h"
 #include "inputs/must.h"
 #include "inputs/streams.h"

@@ -17,15 +17,15 @@ namespace {
 
 using namespace model;
 
-void check_emitted(const Graph& graph, const Plan& plan, const LowerOptions& lowering) {
-  const auto source = emit(graph, plan, {.lowering = lowering, .command = "fuzz"});
+void check_emitted(const Graph& graph, const Policy& policy, const LowerOptions& lowering) {
+  const auto source = emit(graph, policy, {.lowering = lowering, .command = "fuzz"});
   if (!told(source)) return;
   must(source->find("class Step") != std::string::npos, "the emitted file has a Step");
 }
 
-void check_predictions(const Graph& graph, const Plan& plan, const StepOptions& options,
+void check_predictions(const Graph& graph, const Policy& policy, const StepOptions& options,
                        std::int64_t batch) {
-  const auto profile = profile_step(graph, plan, options, {});
+  const auto profile = profile_step(graph, policy, options, {});
   if (!told(profile)) return;
   must(profile->memory.positions.size() == 2 * graph.nodes.size() + 1,
        "a position a node and pass");
@@ -42,7 +42,7 @@ void check_predictions(const Graph& graph, const Plan& plan, const StepOptions& 
     must(std::isfinite(each.forward_flops) && each.forward_flops >= 0, "flops are a number");
     must(std::isfinite(each.moved_bytes) && each.moved_bytes >= 0, "moved bytes are a number");
   }
-  told(device_program(graph, plan, options, batch));
+  told(device_program(graph, policy, options, batch));
 }
 
 }  // namespace
@@ -64,15 +64,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool large = graph->nodes.size() > 20;
   for (std::size_t i = 0; i < std::size(kPlans); ++i) {
     if (large && i != size % std::size(kPlans)) continue;
-    auto plan = model::named_plan(kPlans[i]);
-    if (i == std::size(kPlans) - 1) plan->fallback.kind = model::Storing::Kind::offload;
+    auto policy = model::named_policy(kPlans[i]);
+    if (i == std::size(kPlans) - 1) policy->fallback.kind = model::Storing::Kind::offload;
     for (const bool native : {true, false}) {
       if (large && native != (size % 2 == 0)) continue;
       options.lowering.native = native;
       options.lowering.optimizer = native ? "" : i % 2 == 0 ? "sgd" : "adam";
-      fuzz::check_emitted(*graph, *plan, options.lowering);
+      fuzz::check_emitted(*graph, *policy, options.lowering);
     }
-    fuzz::check_predictions(*graph, *plan, options, batch);
+    fuzz::check_predictions(*graph, *policy, options, batch);
   }
   fuzz::must(!model::emit_check(*graph, "step").empty(), "the check is a script");
   return 0;

@@ -31,10 +31,10 @@ const Graph& small_model() {
   return kGraph;
 }
 
-void check_plan(const Plan& plan) {
+void check_plan(const Policy& policy) {
   for (const bool native : {true, false}) {
     const LowerOptions lowering{.sizes = {{"N", 16}}, .native = native};
-    const auto source = emit(small_model(), plan, {.lowering = lowering, .command = "fuzz"});
+    const auto source = emit(small_model(), policy, {.lowering = lowering, .command = "fuzz"});
     if (!told(source)) continue;
     must(source->find("class Step") != std::string::npos, "the emitted file has a Step");
   }
@@ -56,7 +56,8 @@ void check_statistics(const Statistics& statistics) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tensorpress;
   const std::string json(reinterpret_cast<const char*>(data), size);
-  if (const auto plan = model::parse_plan(json, "small"); fuzz::told(plan)) fuzz::check_plan(*plan);
+  if (const auto policy = model::parse_plan(json, "small"); fuzz::told(policy))
+    fuzz::check_plan(*policy);
   const auto statistics = model::statistics_from_json(json, "s.json");
   if (fuzz::told(statistics)) fuzz::check_statistics(*statistics);
   return 0;

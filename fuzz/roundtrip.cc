@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/stored_value.h"
+#include "base/tensor/stored_value.h"
 #include "base/text.h"
 #include "inputs/must.h"
 #include "inputs/streams.h"

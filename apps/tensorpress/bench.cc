@@ -271,7 +271,7 @@ void declare_bounds(CLI::App& app, Options& options) {
 void declare_peers(CLI::App& app, Options& options) {
   constexpr const char* kGroup = "Comparison with other compressors";
   app.add_flag("--peers", options.peers,
-               "compare our error-bounded codecs with SZ, SZ3, SPERR, ZFP and Blosc2 on FILES, one "
+               "compare our error-bounded codecs with SZ3, SPERR, ZFP and others on FILES, one "
                "thread, bounds --rel 1e-2,1e-3,1e-4 unless given; --codec then takes a list")
       ->group(kGroup);
   app.add_option("--plugin-path", options.plugin_path,

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "batch.h"
 #include "files/bytes/byte_files.h"
 #include "files/netcdf/file.h"

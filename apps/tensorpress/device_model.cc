@@ -35,7 +35,7 @@ Result<ModelCheck> ModelCheck::open(const ModelCheckOptions& options, const std:
 }
 
 Result<CheckOutcome> ModelCheck::check(const Device& device, const std::string& stack,
-                                       const model::Plan& plan, std::int64_t batch) const {
+                                       const model::Policy& plan, std::int64_t batch) const {
   StepArguments step = step_;
   step.batch = batch;
   TRY(const model::StepOptions options, step.options(graph_));
@@ -44,8 +44,8 @@ Result<CheckOutcome> ModelCheck::check(const Device& device, const std::string& 
 }
 
 Result<std::string> ModelCheck::way_out(const Device& device, const std::string& stack) const {
-  TRY(const model::Plan strongest, model::read_plan("max", graph_.name));
-  for (const model::Plan* const plan : {&plan_, &strongest}) {
+  TRY(const model::Policy strongest, model::read_plan("max", graph_.name));
+  for (const model::Policy* const plan : {&plan_, &strongest}) {
     std::int64_t fits = 0, too_many = step_.batch + (plan == &plan_ ? 0 : 1);
     std::string words;
     while (too_many - fits > 1) {

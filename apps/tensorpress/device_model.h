@@ -4,7 +4,7 @@
 #include <string>
 
 #include "devices/check.h"
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 #include "model_options.h"
 
 namespace tensorpress::cli {
@@ -27,12 +27,12 @@ class ModelCheck {
 
  private:
   Result<devices::CheckOutcome> check(const devices::Device& device, const std::string& stack,
-                                      const model::Plan& plan, std::int64_t batch) const;
+                                      const model::Policy& plan, std::int64_t batch) const;
   Result<std::string> way_out(const devices::Device& device, const std::string& stack) const;
 
   StepArguments step_;
   model::Graph graph_;
-  model::Plan plan_;
+  model::Policy plan_;
 };
 
 }  // namespace tensorpress::cli

@@ -91,7 +91,7 @@ std::string command_of(const EmitChoice& options) {
 }
 
 /// What the script of --check would stumble over when it runs.
-Result<void> check_checkable(const EmitChoice& options, const model::Plan& plan) {
+Result<void> check_checkable(const EmitChoice& options, const model::Policy& plan) {
   const std::filesystem::path output = options.output;
   if (options.output == "-" || output.extension() != ".py") {
     return bad_argument("--check writes beside the file of -o, whose name must end in .py");
@@ -126,7 +126,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
                         options.portable ? "--portable" : "--optimizer");
   }
   TRY(const model::Sizes sizes, options.model.numbers(*graph));
-  TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
+  TRY(const model::Policy plan, model::read_plan(options.plan, graph->name));
   model::EmitOptions emission;
   emission.lowering.sizes = sizes;
   emission.lowering.native = !options.portable;
@@ -144,7 +144,7 @@ Result<ExitStatus> run_emit(const EmitChoice& options) {
   if (options.check) RETURN_IF_ERROR(options.force.check(inputs, check));
   TRY(const std::string source, model::emit(*graph, plan, emission));
   if (options.diff) {
-    TRY(const std::string plain, model::emit(*graph, model::plan_off(), emission));
+    TRY(const std::string plain, model::emit(*graph, model::policy_off(), emission));
     RETURN_IF_ERROR(files::write_text("-", model::difference(plain, source)));
     if (options.output == "-") return ExitStatus::fine;
   }

@@ -39,16 +39,16 @@ Result<ExitStatus> run(const Options& options) {
   auto graph = options.step.graph();
   if (!graph.ok()) return show_mistake(std::move(graph).error());
   TRY(const model::StepOptions step, options.step.options(*graph));
-  TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
+  TRY(const model::Policy plan, model::read_plan(options.plan, graph->name));
   TRY(const devices::Device device, open_device(options.device));
   TRY(const devices::Parallel parallel, parallel_of(options));
   TRY(const std::int64_t samples, options.step.samples(*graph));
   const auto batch = static_cast<double>(samples);
-  const auto workload = [&](const model::Plan& chosen) -> Result<devices::Workload> {
+  const auto workload = [&](const model::Policy& chosen) -> Result<devices::Workload> {
     TRY(const model::Profile profile, model::profile_step(*graph, chosen, step, {}));
     return model::workload_of(*graph, profile, step, batch);
   };
-  TRY(const devices::Workload plain, workload(model::plan_off()));
+  TRY(const devices::Workload plain, workload(model::policy_off()));
   TRY(const devices::Workload planned, workload(plan));
   TRY(const auto baseline, training_baseline(device, plain, devices::Stash::where_it_fits));
   const auto split = [&](const devices::Workload& chosen, bool compress) {
@@ -57,7 +57,7 @@ Result<ExitStatus> run(const Options& options) {
   };
   const auto found = split(planned, plan.name != "off");
   if (!found.ok() && found.error().code == ErrorCode::too_large) {
-    TRY(const model::Plan strongest, model::read_plan("max", graph->name));
+    TRY(const model::Policy strongest, model::read_plan("max", graph->name));
     TRY(const devices::Workload packed, workload(strongest));
     const bool packed_fits = split(packed, true).ok();
     print_no_split(

@@ -11,6 +11,7 @@
 #include "model/policy/plan_file.h"
 #include "model_options.h"
 #include "paths.h"
+#include "report/pages/memory_page.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -23,7 +24,7 @@ struct Options {
   bool json = false;
 };
 
-Json json_of(const report::ActivationRow& row) {
+Json json_of(const model::ProfiledActivation& row) {
   Json json = {{"name", row.name},
                {"op", row.op},
                {"shape", row.shape},
@@ -52,7 +53,7 @@ Json json_of(const model::Graph& graph, const model::Profile& profile,
   Json json;
   json["model"] = graph.name;
   for (const auto& [symbol, size] : options.lowering.sizes) json["sizes"][symbol] = size;
-  json["plan"] = profile.plan.name;
+  json["plan"] = profile.policy.name;
   json["peak_bytes"] = profile.memory.peak_bytes();
   json["peak_at"] = profile.memory.positions[profile.memory.peak].name;
   json["saved_bytes"] = profile.memory.saved_bytes;
@@ -71,13 +72,13 @@ Result<ExitStatus> run(const Options& options) {
   RETURN_IF_ERROR(options.force.check({options.step.file, options.plan, options.step.statistics},
                                       options.html, "--html"));
   TRY(const model::StepOptions step, options.step.options(*graph));
-  TRY(const model::Plan plan, model::read_plan(options.plan, graph->name));
+  TRY(const model::Policy plan, model::read_plan(options.plan, graph->name));
   model::Statistics statistics;
   if (!options.step.statistics.empty()) {
     TRY(statistics, model::read_statistics(options.step.statistics));
   }
   TRY(const model::Profile profile, model::profile_step(*graph, plan, step, statistics));
-  const report::MemoryPage page = model::page_of(*graph, profile, step);
+  const report::MemoryPage page = report::memory_page(*graph, profile, step);
   if (!options.html.empty()) RETURN_IF_ERROR(files::write_text(options.html, memory_html(page)));
   if (options.json) {
     print_json(json_of(*graph, profile, step), stdout);

@@ -9,7 +9,7 @@
 namespace tensorpress::cli {
 
 Result<MeshSize> parse_mesh(std::string_view words) {
-  MeshSize mesh;  // what is too large leaves 0
+  MeshSize mesh{0, 0};  // what is too large leaves 0
   const auto is_number = [](std::errc error) {
     return error == std::errc() || error == std::errc::result_out_of_range;
   };

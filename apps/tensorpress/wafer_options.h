@@ -8,13 +8,11 @@
 
 #include "verb.h"
 #include "wafer/calibration/calibration.h"
+#include "wafer/programs/coding/mesh_codec.h"
 
 namespace tensorpress::cli {
 
-struct MeshSize {
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-};
+using MeshSize = wafer::programs::MeshExtent;
 
 /// "100x50" is 100 wide and 50 high, as in the papers' tables.
 Result<MeshSize> parse_mesh(std::string_view words);

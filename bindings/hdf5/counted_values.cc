@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "base/stored_value.h"
+#include "base/tensor/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
 #include "tensorpress/aligned_buffer.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 
 namespace tensorpress::hdf5 {
 namespace {

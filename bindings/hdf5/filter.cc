@@ -1,4 +1,4 @@
-// The callbacks. HDF5 is C and may be anybody's process: nothing is thrown, printed or kept between
+// The callbacks. HDF5 is C and may run in any process: nothing is thrown, printed or kept between
 // calls, a failure leaves the buffer as it was, and what went wrong is put onto HDF5's error stack.
 #include "filter.h"
 

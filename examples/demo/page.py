@@ -58,7 +58,7 @@ def side_by_side(pieces: Iterable[str], least_width: int) -> str:
 
 
 def details(summary: str, html: str) -> str:
-    """Folded away until somebody asks."""
+    """Folded away until the reader opens it."""
     return f"<details><summary>{text(summary)}</summary>\n{html}</details>\n"
 
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 
 namespace tensorpress::fuzz {
 namespace {

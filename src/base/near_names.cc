@@ -26,7 +26,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& possible) {
-  constexpr std::size_t kLongest = 64;  // nobody mistypes more, and the work has a bound
+  constexpr std::size_t kLongest = 64;  // longer names are not mistyped, and the work has a bound
   if (name.size() > kLongest) return {};
   std::string_view nearest;
   std::size_t distance = std::max<std::size_t>(1, name.size() / 3) + 1;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/contiguous.h"
-#include "base/stored_value.h"
+#include "base/tensor/contiguous.h"
+#include "base/tensor/stored_value.h"
 
 namespace tensorpress {
 namespace {

@@ -10,9 +10,9 @@
 #include <limits>
 #include <vector>
 
-#include "base/elements.h"
 #include "base/errors.h"
-#include "base/half_types.h"
+#include "base/tensor/elements.h"
+#include "base/tensor/half_types.h"
 
 namespace tensorpress::metrics {
 namespace {

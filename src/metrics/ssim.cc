@@ -15,8 +15,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/elements.h"
-#include "base/planes.h"
+#include "base/tensor/elements.h"
+#include "base/tensor/planes.h"
 #include "metrics/metrics.h"
 
 namespace tensorpress::metrics {

@@ -30,7 +30,7 @@ void add_rows(const Table4Row& row, std::vector<ReproductionRow>& rows) {
 Result<void> run(const ReproductionRequest& request, const ShowTable& show) {
   if (request.data.empty()) {
     return bad_argument(
-        "table4 needs --data DIR with a folder for each data set of SDRBench (CESM-ATM, HACC, "
+        "table4 needs `data` DIR with a folder for each data set of SDRBench (CESM-ATM, HACC, "
         "Hurricane, NYX, QMCPack, RTM, SCALE), or any of them");
   }
   TRY(const auto found, benchmark::find_table4_data(request.data));

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "base/text.h"
 #include "stream/chunks/chunk_flow.h"
 #include "stream/chunks/section_reader.h"

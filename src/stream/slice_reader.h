@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "stream/reader.h"
 
 namespace tensorpress::stream {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "property/with_isa.h"
 #include "tensorpress/stream.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "metrics/metrics.h"
 #include "property/with_isa.h"
 #include "tensorpress/stream.h"

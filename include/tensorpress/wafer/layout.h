@@ -39,7 +39,7 @@ class Layout {
   std::uint32_t height() const { return height_; }
   std::uint64_t pe_count() const { return std::uint64_t{width_} * height_; }
 
-  /// A color that nobody has yet; the error says who has the 24.
+  /// A color that is not in use yet; the error says what uses the 24.
   Result<Color> new_color(std::string name);
   const std::string& color_name(Color color) const { return color_names_[color]; }
 

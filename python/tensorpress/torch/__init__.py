@@ -20,7 +20,7 @@ from .gradients import GradientCompression, GradientReport, compress_gradients
 from .packing import codecs as tensor_codecs  # noqa: F401
 from .packing import native as native_packing  # noqa: F401
 from .packing import pool_indices, seeded_dropout  # noqa: F401
-from .policy.plan import Plan
+from .policy.policy import Policy
 from .scores import measure_activations
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "CompressedLoader",
     "GradientCompression",
     "GradientReport",
-    "Plan",
+    "Policy",
     "compress_activations",
     "compress_gradients",
     "compressed_shape",

@@ -36,7 +36,7 @@ Gradients = Mapping[str, torch.Tensor]
 
 
 def _storing(codec: Quantize) -> str:
-    """What plans of the model compiler call it (src/model/policy/plan.cc)."""
+    """What plans of the model compiler call it (src/model/policy/policy.cc)."""
     bits = f"{codec.bits} bit" + ("s" if codec.bits > 1 else "")
     return f"quantize {bits}" + (" stochastic" if codec.rounding == "stochastic" else "")
 
@@ -139,7 +139,9 @@ def _measure_batch(
     emitted = inspect.unwrap(type(step).forward).__globals__
     missing = [each for each in ("pack_bits", "unpack_bits") if each not in emitted]
     if missing:
-        raise ValueError("the step packs nothing: emit it with --native --plan balanced")
+        raise ValueError(
+            "the step packs nothing: emit it with `tensorpress model emit --native --plan balanced`"
+        )
     before = {name: each.grad for name, each in step.named_parameters()}
     try:
         saved, packed = _unpacked_forward(step, emitted, batch)

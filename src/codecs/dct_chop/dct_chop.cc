@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 #include "codecs/dct_chop/matmul_form.h"
 #include "codecs/dct_chop/nonfinite.h"
 #include "codecs/dct_chop/parameters.h"

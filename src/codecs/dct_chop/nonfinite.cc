@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 
 namespace tensorpress::dct_chop {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/errors.h"
-#include "base/planes.h"
+#include "base/tensor/planes.h"
 #include "codecs/parameter_values.h"
 
 namespace tensorpress::dct_chop {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/elements.h"
-#include "base/planes.h"
 #include "base/squares.h"
+#include "base/tensor/elements.h"
+#include "base/tensor/planes.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::dct_chop {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/errors.h"
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 #include "codecs/pack/packing.h"
 #include "kernels/bitmask/bitmask.h"
 #include "kernels/quantize/quantize.h"

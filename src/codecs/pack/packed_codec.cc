@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "base/elements.h"
 #include "base/squares.h"
+#include "base/tensor/elements.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::packing {

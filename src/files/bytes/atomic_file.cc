@@ -53,7 +53,7 @@ class DirectOutput : public AtomicFile {
 /// What an output takes over from its input, as it was when the output was begun.
 using Origin = std::optional<struct stat>;
 
-// The group first, then the bits, then the owner: at no time may somebody read the file who could
+// The group first, then the bits, then the owner: at no time may a user read the file who could
 // not read the input. A user who may not set the group keeps its bits from the group that it gets
 // instead, and one who may not give the file away stays its owner.
 Result<void> take_over(const FileDescriptor& file, const struct stat& from) {

@@ -20,8 +20,8 @@ class AtomicFile : public ByteSink {
  public:
   /// "-" is standard output, which cannot be atomic. A file made from one input file gets the
   /// permissions, times and (as far as this user may give it away) owner of that file, `made_from`,
-  /// and nobody else can read it before it is finished. Without: those of the file it replaces, or
-  /// the usual ones; so too when `made_from` is no regular file.
+  /// and no other user can read it before it is finished. Without: those of the file it replaces,
+  /// or the usual ones; so too when `made_from` is no regular file.
   static Result<std::unique_ptr<AtomicFile>> create(const std::string& path,
                                                     const std::string& made_from = {});
   /// False for standard output, pipes and devices, which are written in order and directly.
@@ -30,7 +30,7 @@ class AtomicFile : public ByteSink {
   virtual Result<void> finish() = 0;
 };
 
-/// A file that somebody else writes: several processes together, or another library. It is created
+/// A file that others write: several processes together, or another library. It is created
 /// here, they open it by the path of the temporary file, and it appears under its own name only
 /// when `finish` is called after all of them are done. Otherwise no trace is left.
 class SharedFile {

@@ -27,8 +27,8 @@ class TemporaryFile {
   const FileDescriptor& descriptor() const { return file_; }
   /// Inside its directory; "" when it has none.
   const std::string& name() const { return name_; }
-  /// Syncs the file and puts it in place of `name` in its directory, in one step for everybody who
-  /// looks. To be called once.
+  /// Syncs the file and puts it in place of `name` in its directory, in one step for every program
+  /// that looks. To be called once.
   Result<void> rename_to(const std::string& name);
   /// Gives it a random name in its directory, if it has none.
   Result<void> appear();

@@ -56,7 +56,7 @@ struct Hdf5FilterSettings {
 
   /// Errors say what a filter does not take: `ratio` bounds, codebooks from files, ...
   Result<std::vector<std::uint32_t>> to_words() const;
-  /// From anybody's words: the error says what is wrong with which of them.
+  /// From words that a user typed: the error says what is wrong with which of them.
   static Result<Hdf5FilterSettings> from_words(std::span<const std::uint32_t> words);
 
   friend bool operator==(const Hdf5FilterSettings&, const Hdf5FilterSettings&) = default;

@@ -1,13 +1,10 @@
 // The part of files/netcdf/file.h that needs no NetCDF library.
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "base/errors.h"
-#include "files/bytes/byte_files.h"
+#include "files/conventions/file_kind.h"
 #include "files/netcdf/file.h"
 
 namespace tensorpress::files {
@@ -21,34 +18,19 @@ bool ends_in(std::string_view path, std::string_view ending) {
   });
 }
 
+ArrayFormat array_format_of(FileKind kind) {
+  if (kind == FileKind::hdf5) return ArrayFormat::hdf5;
+  return kind == FileKind::netcdf_classic ? ArrayFormat::netcdf_classic : ArrayFormat::other;
+}
+
 }  // namespace
 
 ArrayFormat array_format_of(std::span<const std::byte> beginning) {
-  constexpr std::array kHdf5 = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  if (beginning.size() < kHdf5.size()) return ArrayFormat::other;
-  if (std::memcmp(beginning.data(), kHdf5.data(), kHdf5.size()) == 0) return ArrayFormat::hdf5;
-  const auto version = static_cast<int>(beginning[3]);
-  const bool classic = std::memcmp(beginning.data(), "CDF", 3) == 0 &&
-                       (version == 1 || version == 2 || version == 5);
-  return classic ? ArrayFormat::netcdf_classic : ArrayFormat::other;
+  return array_format_of(kind_of(beginning));
 }
 
 ArrayFormat array_format_of(const std::string& path) {
-  // A pipe must not be opened to look: its writer would find it closed.
-  std::error_code ignored;
-  if (path == "-" || !std::filesystem::is_regular_file(path, ignored)) return ArrayFormat::other;
-  const auto file = open_bytes(path);
-  if (!file.ok()) return ArrayFormat::other;
-  std::array<std::byte, 8> begin{};
-  // HDF5 may begin behind a block of the user's own, at 512, 1024, 2048, ... bytes.
-  constexpr std::uint64_t kLastPlace = 1 << 20;
-  for (std::uint64_t at = 0; at <= kLastPlace; at = at == 0 ? 512 : at * 2) {
-    if (at + begin.size() > (*file)->size()) break;
-    if (!(*file)->read_at(at, begin).ok()) break;
-    const ArrayFormat format = array_format_of(begin);
-    if (format == ArrayFormat::hdf5 || (at == 0 && format != ArrayFormat::other)) return format;
-  }
-  return ArrayFormat::other;
+  return array_format_of(kind_of(path));
 }
 
 bool is_array_file_name(const std::string& path) {

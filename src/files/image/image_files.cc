@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 #include "files/bytes/byte_files.h"
 #include "files/image/image.h"
 #include "files/tensor/tensor_files.h"

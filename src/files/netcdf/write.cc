@@ -4,9 +4,9 @@
 #include <iterator>
 #include <set>
 
-#include "base/contiguous.h"
 #include "base/errors.h"
-#include "base/region.h"
+#include "base/tensor/contiguous.h"
+#include "base/tensor/region.h"
 #include "files/bytes/byte_files.h"
 #include "files/bytes/file_descriptor.h"
 #include "files/conventions/netcdf_packing.h"

@@ -47,7 +47,7 @@ stream::HistoryStep step_of(const Hdf5FilterSettings& filter);
 void add_step(const Hdf5FilterSettings& filter, stream::History& history);
 
 std::string to_text(const Storage& storage);
-/// From anybody's text.
+/// From any text.
 Result<Storage> parse_storage(std::string_view text);
 
 struct Provenance {

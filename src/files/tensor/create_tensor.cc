@@ -2,12 +2,12 @@
 // pipes and devices take them in order, and what comes out of order waits in a spool.
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "files/bytes/byte_files.h"
 #include "files/bytes/temporary_file.h"
+#include "files/conventions/file_kind.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/region_runs.h"
 #include "files/tensor/tensor_files.h"
@@ -106,15 +106,6 @@ class TensorFileWriter : public TensorFile {
   FileDescriptor spool_;        // holds the element bytes from appended_ on
   AlignedBuffer packing_;
 };
-
-/// ".npy" of "dir/X.NPY".
-std::string extension_of(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  for (char& letter : extension) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return extension;
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "files/bytes/temporary_file.h"
+#include "files/conventions/file_kind.h"
 #include "files/netcdf/file.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/stored_tensor.h"
@@ -27,8 +28,7 @@ std::string described(const StoredLayout& layout) {
 bool starts_like_npy(const FileDescriptor& file) {
   std::array<std::byte, kNpyMagic.size()> start{};
   const auto count = read_fully_at(file, 0, start);
-  return count.ok() && *count == start.size() &&
-         std::ranges::equal(start, std::as_bytes(std::span(kNpyMagic)));
+  return count.ok() && kind_of(std::span(start).first(*count)) == FileKind::npy;
 }
 
 Result<void> check_raw_size(const FileDescriptor& file, const std::string& name,

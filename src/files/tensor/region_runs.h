@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "tensorpress/tensor_view.h"
 
 namespace tensorpress::files {

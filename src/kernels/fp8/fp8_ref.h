@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 #include "kernels/fp8/fp8.h"
 
 namespace tensorpress::kernels {

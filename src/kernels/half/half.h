@@ -1,5 +1,5 @@
 // Floats to f16 or bf16 and back, many at a time. Rounds to nearest, ties to even; the same bits as
-// base/half_types.h, those of NaN too. Bandwidth-bound when vectorized.
+// base/tensor/half_types.h, those of NaN too. Bandwidth-bound when vectorized.
 #pragma once
 
 #include <cstddef>

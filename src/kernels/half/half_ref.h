@@ -2,7 +2,7 @@
 // call.
 #pragma once
 
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 #include "kernels/half/half.h"
 
 namespace tensorpress::kernels {

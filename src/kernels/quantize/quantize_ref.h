@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "kernels/quantize/group_scale.h"
 #include "kernels/quantize/quantize.h"
 

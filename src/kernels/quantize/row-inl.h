@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "kernels/half/half-inl.h"
 
 #if defined(TENSORPRESS_KERNELS_QUANTIZE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)

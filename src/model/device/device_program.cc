@@ -106,13 +106,13 @@ void add_functions(devices::Program& program, const Program& lowered) {
 
 }  // namespace
 
-Result<devices::Program> device_program(const Graph& graph, const Plan& plan, StepOptions options,
-                                        std::int64_t batch) {
+Result<devices::Program> device_program(const Graph& graph, const Policy& policy,
+                                        StepOptions options, std::int64_t batch) {
   options.lowering.native = false;
-  TRY(const Program lowered, lower(graph, plan, options.lowering));
+  TRY(const Program lowered, lower(graph, policy, options.lowering));
   const Sizes& sizes = options.lowering.sizes;
   devices::Program program;
-  program.name = text("training step of ", graph.name, ", batch ", batch, ", plan ", plan.name);
+  program.name = text("training step of ", graph.name, ", batch ", batch, ", plan ", policy.name);
   for (const Value& value : graph.values) {
     program.add({.name = value.name,
                  .shape = extents(value.type.shape, sizes),

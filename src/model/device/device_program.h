@@ -5,12 +5,12 @@
 
 #include "devices/programs/program.h"
 #include "model/memory/step_memory.h"
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 
 namespace tensorpress::model {
 
 /// `batch` is the number that stands for the samples among the sizes of `options`.
-Result<devices::Program> device_program(const Graph& graph, const Plan& plan, StepOptions options,
-                                        std::int64_t batch);
+Result<devices::Program> device_program(const Graph& graph, const Policy& policy,
+                                        StepOptions options, std::int64_t batch);
 
 }  // namespace tensorpress::model

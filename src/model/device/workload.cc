@@ -19,7 +19,7 @@ double bytes_of_value(const Value& value, const Sizes& sizes) {
 }
 
 /// Packing takes about 8 flop a value each way; DCT+Chop two products of n x n planes.
-double codec_flops(const Value& value, const report::ActivationRow& row, const Sizes& sizes) {
+double codec_flops(const Value& value, const ProfiledActivation& row, const Sizes& sizes) {
   if (row.stored_bytes >= row.bytes) return 0;
   const auto count = static_cast<double>(elements(value.type.shape, sizes));
   if (row.storing.find("chop") == std::string::npos || value.type.shape.size() < 2)
@@ -71,7 +71,7 @@ Workload workload_of(const Graph& graph, const Profile& profile, const StepOptio
   }
   std::map<std::string, const Value*> by_name;
   for (const Value& value : graph.values) by_name[value.name] = &value;
-  for (const report::ActivationRow& row : profile.activations) {
+  for (const ProfiledActivation& row : profile.activations) {
     const auto found = by_name.find(row.name);
     if (found == by_name.end() || row.bytes <= 0 || row.stored_bytes <= 0) continue;  // rebuilt
     const Value& value = *found->second;

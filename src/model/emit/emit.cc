@@ -156,8 +156,8 @@ Peak predict_peak(const Graph& graph, const Program& program) {
 Result<void> check_emittable(const std::string& activation, const Storing& storing, bool native) {
   if (native || storing.kind != Storing::Kind::bounded) return {};
   return unsupported(activation, " is to be stored with ", storing.codec,
-                     ", which is a codec of the library; use --native, or quantize, cast or "
-                     "dct-chop with --portable");
+                     ", which is a codec of the library; use `native`, or quantize, cast or "
+                     "dct-chop with `portable`");
 }
 
 /// Step has members besides the model's modules; names that begin with one of them cannot be both.
@@ -174,7 +174,7 @@ Result<void> check_member_names(const Graph& graph, const GradientGiving& giving
   return {};
 }
 
-std::string header(const Graph& graph, const Program& program, const Plan& plan,
+std::string header(const Graph& graph, const Program& program, const Policy& policy,
                    const EmitOptions& options) {
   const Peak peak = predict_peak(graph, program);
   return text("\"\"\"One training step of ", graph.name, ", unrolled.\n\n    step = Step()\n",
@@ -184,7 +184,7 @@ std::string header(const Graph& graph, const Program& program, const Plan& plan,
               byte_table(graph, program, options.lowering.sizes), "# Parameters ", peak.parameters,
               " bytes. Predicted peak of everything else: ", peak.bytes, " bytes, at\n#   ",
               peak.line == nullptr ? std::string() : to_python(*peak.line),
-              "\n# Plan: ", escaped_for_python(plan.name), ". Written by tensorpress ",
+              "\n# Plan: ", escaped_for_python(policy.name), ". Written by tensorpress ",
               TENSORPRESS_VERSION_STRING, ".\n");
 }
 
@@ -272,13 +272,13 @@ std::string backward_method(const Graph& graph, const Program& program, const st
 
 }  // namespace
 
-Result<std::string> emit(const Graph& model, const Plan& plan, const EmitOptions& given) {
+Result<std::string> emit(const Graph& model, const Policy& policy, const EmitOptions& given) {
   EmitOptions options = given;
   const Graph graph = with_python_symbols(model, options.lowering.sizes);
   const bool native = options.lowering.native;
-  RETURN_IF_ERROR(check_emittable("the default", plan.fallback, native));
-  RETURN_IF_ERROR(check_emittable("the default of smooth functions", plan.smooth, native));
-  for (const auto& [name, storing] : plan.by_name) {
+  RETURN_IF_ERROR(check_emittable("the default", policy.fallback, native));
+  RETURN_IF_ERROR(check_emittable("the default of smooth functions", policy.smooth, native));
+  for (const auto& [name, storing] : policy.by_name) {
     RETURN_IF_ERROR(check_emittable(text("'", name, "'"), storing, native));
   }
   const GradientGiving* giving = find_giving(options.lowering.optimizer);
@@ -287,7 +287,7 @@ Result<std::string> emit(const Graph& model, const Plan& plan, const EmitOptions
                         "'; there are sgd and adam");
   }
   RETURN_IF_ERROR(check_member_names(graph, *giving));
-  TRY(const Program program, lower(graph, plan, options.lowering));
+  TRY(const Program program, lower(graph, policy, options.lowering));
   std::set<Name> kept = {Local{program.loss}};
   for (const std::string& name : program.inputs) kept.insert(Local{name});
   const std::string forward = python_of(program, program.forward, kept, graph);
@@ -296,7 +296,7 @@ Result<std::string> emit(const Graph& model, const Plan& plan, const EmitOptions
   called.merge(mentions_of(program.backward).functions);
   const std::vector<const PythonFunction*> functions = functions_for(called, native);
 
-  std::string out = header(graph, program, plan, options);
+  std::string out = header(graph, program, policy, options);
   out += imports(functions);
   for (const PythonFunction* each : functions) out += text("\n\n", each->text);
   out += text("\n\n", registration_functions());

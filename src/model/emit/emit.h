@@ -14,7 +14,7 @@ struct EmitOptions {
 };
 
 /// The source of a module that defines Step (and train_step, if portable).
-Result<std::string> emit(const Graph& graph, const Plan& plan, const EmitOptions& options);
+Result<std::string> emit(const Graph& graph, const Policy& policy, const EmitOptions& options);
 
 /// A script that compares the gradients of the emitted file with numerical ones in double
 /// precision.

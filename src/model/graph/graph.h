@@ -29,8 +29,8 @@ enum class Role : std::uint8_t {
   parameter,  // trained
   buffer,     // kept with the parameters, changed by forward: running statistics
   activation,
-  hidden,  // an activation that exists only if a plan compresses it, such as batch_norm's
-           // normalized input; nobody in the graph reads it
+  hidden,  // an activation that exists only if a policy compresses it, such as batch_norm's
+           // normalized input; no node of the graph reads it
 };
 
 struct Value {

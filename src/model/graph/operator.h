@@ -9,7 +9,7 @@
 //   rebuild     optionally: lines that make an output again from what backward needs anyway
 //   flops       operations of one forward pass (a multiplication and an addition are two)
 //
-// With the plan `off` the gradients must be autograd's, bit by bit: call the ATen functions that
+// With the policy `off` the gradients must be autograd's, bit by bit: call the ATen functions that
 // autograd calls, and accumulate in its order (site.give does).
 #pragma once
 
@@ -109,7 +109,7 @@ class Operator {
 
   virtual const Signature& signature() const = 0;
   virtual Result<Inferred> infer(const Arguments& arguments) const = 0;
-  /// `split`: the plan stores the hidden output, so backward reads that instead of the input.
+  /// `split`: the policy stores the hidden output, so backward reads that instead of the input.
   virtual std::vector<Need> needs(const NodeView& node, bool split) const = 0;
   virtual void forward(Site& site) const = 0;
   virtual void backward(Site& site) const = 0;

@@ -1,5 +1,5 @@
 // Types of values in a model: element type and shape. A dimension is a number or a whole multiple
-// of a symbol such as the batch size N, which stays open until somebody asks for bytes.
+// of a symbol such as the batch size N, which stays open until bytes are asked for.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct TensorType {
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
-/// Entries of a row of a sparse matrix, where nobody says how many there are.
+/// Entries of a row of a sparse matrix, where the model does not say how many there are.
 inline constexpr std::int64_t kUsualEntries = 16;
 
 /// "f32[N, 3, 32, 32]", "csr f32[V, V] entries E"

@@ -14,17 +14,17 @@ namespace {
 
 class Decision {
  public:
-  Decision(const Graph& graph, const Plan& plan, const Sizes& sizes)
-      : graph_(graph), plan_(plan), sizes_(sizes), stashes_(graph.values.size()) {}
+  Decision(const Graph& graph, const Policy& policy, const Sizes& sizes)
+      : graph_(graph), policy_(policy), sizes_(sizes), stashes_(graph.values.size()) {}
 
   Result<std::vector<Stash>> run() {
     for (NodeId i = 0; i < graph_.nodes.size(); ++i) mark_node(i);
     for (ValueId id = 0; id < stashes_.size(); ++id) {
       Stash& stash = stashes_[id];
-      if (stash.signs && !plan_.compact) stash.values = true;
+      if (stash.signs && !policy_.compact) stash.values = true;
       if (stash.values) stash.how = storing_for(id);
     }
-    if (plan_.compact) {
+    if (policy_.compact) {
       for (ValueId id = 0; id < stashes_.size(); ++id) {
         if (stashes_[id].values && wants_rebuilding(id)) rebuild(id);
       }
@@ -35,29 +35,30 @@ class Decision {
 
  private:
   const Storing* entry(ValueId id) const {
-    const auto found = plan_.by_name.find(graph_.values[id].name);
-    return found == plan_.by_name.end() ? nullptr : &found->second;
+    const auto found = policy_.by_name.find(graph_.values[id].name);
+    return found == policy_.by_name.end() ? nullptr : &found->second;
   }
 
-  /// Large floating activations are stored as the plan says, unless somebody needs them exactly.
+  /// Large floating activations are stored as the policy says, unless a backward needs them
+  /// exactly.
   Storing storing_for(ValueId id) const {
     const Value& value = graph_.values[id];
     if (const Storing* own = entry(id)) return *own;
-    if (!plan_.compact || !is_floating(value.type.element)) return {};
+    if (!policy_.compact || !is_floating(value.type.element)) return {};
     if (stashes_[id].tolerance == Tolerance::exact) return {};
     const std::int64_t size = bytes(value.type, sizes_);
-    if (size < plan_.min_bytes) return {};
-    if (value.type.shape.size() <= 2 && size <= plan_.exact_2d_bytes) return {};
+    if (size < policy_.min_bytes) return {};
+    if (value.type.shape.size() <= 2 && size <= policy_.exact_2d_bytes) return {};
     // The training loop holds inputs anyway.
     if (value.role == Role::input || value.role == Role::target) return {};
     const Storing& how =
-        stashes_[id].tolerance == Tolerance::smooth ? plan_.smooth : plan_.fallback;
+        stashes_[id].tolerance == Tolerance::smooth ? policy_.smooth : policy_.fallback;
     const bool too_small = how.kind == Storing::Kind::chop && !has_planes(value.type);
     return too_small ? levels().small_planes : how;
   }
 
   bool splits(const Node& node) const {
-    if (!plan_.compact || node.outputs.empty()) return false;
+    if (!policy_.compact || node.outputs.empty()) return false;
     const ValueId last = node.outputs.back();
     return graph_.values[last].role == Role::hidden &&
            storing_for(last).kind != Storing::Kind::keep;
@@ -163,7 +164,7 @@ class Decision {
   }
 
   Result<void> check_entries() const {
-    for (const auto& [name, storing] : plan_.by_name) {
+    for (const auto& [name, storing] : policy_.by_name) {
       ValueId id = 0;
       while (id < graph_.values.size() && graph_.values[id].name != name) ++id;
       if (id == graph_.values.size()) {
@@ -177,7 +178,7 @@ class Decision {
                             value.role == Role::buffer ? "buffer" : "parameter",
                             "; rules are for activations");
       }
-      if (!is_lossy(storing)) continue;
+      if (keeps_values(storing)) continue;
       if (!is_floating(value.type.element)) {
         return bad_argument("the plan asks for ", to_text(storing), " of '", name, "', which is ",
                             to_text(value.type), "; only floating activations can be lossy");
@@ -202,7 +203,7 @@ class Decision {
   }
 
   const Graph& graph_;
-  const Plan& plan_;
+  const Policy& policy_;
   const Sizes& sizes_;
   std::vector<Stash> stashes_;
   /// Of values while sources are looked for: a concatenation of concatenations has as many as 64 to
@@ -213,8 +214,8 @@ class Decision {
 
 }  // namespace
 
-Result<std::vector<Stash>> decide(const Graph& graph, const Plan& plan, const Sizes& sizes) {
-  return Decision(graph, plan, sizes).run();
+Result<std::vector<Stash>> decide(const Graph& graph, const Policy& policy, const Sizes& sizes) {
+  return Decision(graph, policy, sizes).run();
 }
 
 bool is_split(const Graph& graph, const std::vector<Stash>& stashes, NodeId node) {

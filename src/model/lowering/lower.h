@@ -1,13 +1,13 @@
-// From the graph and a plan to the program: what is stored of every activation, and the lines of
+// From the graph and a policy to the program: what is stored of every activation, and the lines of
 // the two passes. One stored copy per value; a view stands for what it views.
 //
-//   TRY(const Program program, lower(graph, plan, {.sizes = {{"N", 100}}}));
+//   TRY(const Program program, lower(graph, policy, {.sizes = {{"N", 100}}}));
 //   for (const Moment& moment : program.moments()) peak = std::max(peak, moment.total);
 #pragma once
 
 #include "model/graph/graph.h"
 #include "model/graph/operator.h"
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 #include "model/program/program.h"
 
 namespace tensorpress::model {
@@ -35,13 +35,13 @@ struct Stash {
   }
 };
 
-/// One for each value of the graph. Entries of the plan that name no activation of this model, or
+/// One for each value of the graph. Entries of the policy that name no activation of this model, or
 /// that ask for a codec where it is unsound, are errors.
-Result<std::vector<Stash>> decide(const Graph& graph, const Plan& plan, const Sizes& sizes);
+Result<std::vector<Stash>> decide(const Graph& graph, const Policy& policy, const Sizes& sizes);
 
 /// Nodes whose hidden output is stored instead of their input.
 bool is_split(const Graph& graph, const std::vector<Stash>& stashes, NodeId node);
 
-Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& options);
+Result<Program> lower(const Graph& graph, const Policy& policy, const LowerOptions& options);
 
 }  // namespace tensorpress::model

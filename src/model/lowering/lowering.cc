@@ -112,14 +112,14 @@ Result<void> check_bytes(const Graph& graph, const Sizes& sizes) {
 
 }  // namespace
 
-Result<Program> lower(const Graph& graph, const Plan& plan, const LowerOptions& options) {
+Result<Program> lower(const Graph& graph, const Policy& policy, const LowerOptions& options) {
   RETURN_IF_ERROR(check_bytes(graph, options.sizes));
-  TRY(auto stashes, decide(graph, plan, options.sizes));
+  TRY(auto stashes, decide(graph, policy, options.sizes));
   const bool lossy = std::any_of(stashes.begin(), stashes.end(), [](const Stash& stash) {
     return stash.stores_values() && is_lossy(stash.how);
   });
-  const Setting setting{graph,        options, std::move(stashes),
-                        plan.compact, lossy,   lossy ? plan.waiting_bits : 0};
+  const Setting setting{graph,          options, std::move(stashes),
+                        policy.compact, lossy,   lossy ? policy.waiting_bits : 0};
   return Lowering(setting).run();
 }
 

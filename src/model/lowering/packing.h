@@ -2,7 +2,7 @@
 // they call.
 #pragma once
 
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 #include "model/program/expression.h"
 
 namespace tensorpress::model {

@@ -1,23 +1,34 @@
-// What a step keeps and for how long: the rows and drawings of `model profile`.
+// What a training step keeps and for how long.
 #pragma once
 
-#include "model/planner/plan_search.h"
-#include "report/pages/memory_page.h"
+#include "model/planner/policy_search.h"
 
 namespace tensorpress::model {
 
-struct Profile {
-  Plan plan;
-  StepMemory memory;
-  StepMemory plain;  // with the plan off
-  std::vector<report::ActivationRow> activations;
+/// One activation that waits for the backward pass.
+struct ProfiledActivation {
+  std::string name;
+  std::string op = {};     // that makes it
+  std::string shape = {};  // "f32[N, 64, 32, 32]"
+  std::int64_t bytes = 0;
+  std::int64_t stored_bytes = 0;          // while it waits
+  std::string storing = {};               // "keep", "quantize 4"
+  std::string needed_by = {};             // whose backward reads it
+  std::size_t lifetime = 0;               // positions of the step
+  double flops = 0;                       // to compute it again
+  std::optional<double> zeros = {};       // share of elements that are zero
+  std::optional<double> dct_energy = {};  // share that the lowest quarter of coefficients holds
+  std::optional<double> score = {};
 };
 
-Result<Profile> profile_step(const Graph& graph, const Plan& plan, const StepOptions& options,
+struct Profile {
+  Policy policy;
+  StepMemory memory;
+  StepMemory plain;  // with the policy off
+  std::vector<ProfiledActivation> activations;
+};
+
+Result<Profile> profile_step(const Graph& graph, const Policy& policy, const StepOptions& options,
                              const Statistics& statistics);
-
-report::MemoryTimeline timeline_of(const StepMemory& memory, const std::string& title);
-
-report::MemoryPage page_of(const Graph& graph, const Profile& profile, const StepOptions& options);
 
 }  // namespace tensorpress::model

@@ -11,7 +11,7 @@
 //
 // The fused function has no dropout and no gradient of the mask: with either, PyTorch composes
 // attention of products, and so does this, in the same order; portable steps do it always. Then the
-// probabilities of all pairs and the noise wait for backward; compact plans keep neither:
+// probabilities of all pairs and the noise wait for backward; compact policies keep neither:
 // probabilities are computed again, noise comes from a seed.
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // 1 over the batch, then a scale and a shift (Ioffe and Szegedy 2015). With training = false by the
 // running statistics, which stay as they are: linear in x, so that a lossy x is sound.
 //
-// Autograd keeps x. If the plan stores the normalized values instead (the hidden output), backward
-// is
+// Autograd keeps x. If the policy stores the normalized values instead (the hidden output),
+// backward is
 //   dx = gamma rstd (g - mean(g) - xhat mean(g xhat)),   dgamma = sum(g xhat),   dbeta = sum(g),
 // which is PyTorch's own function for an input of mean 0, deviation 1 and weight gamma rstd; and
 // the output, which the next convolution needs, is rebuilt as gamma xhat + beta. xhat has unit
@@ -104,16 +104,12 @@ class BatchNorm final : public NormalizingOperator {
   }
 
   void backward(Site& s) const override {
-    const TensorType& channel = s.view().parameter("weight")->type;
     // From packed values slice by slice of the batch, in the gradient's own memory where that is
     // free.
     const bool trained = trains(s.view());
     const std::optional<Expression> bits = s.wants() && trained ? s.hidden_bits() : std::nullopt;
     const bool own = bits && s.may_overwrite_grad();
-    const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
-        {s.grad_name_of_parameter("weight"), channel},
-        {s.grad_name_of_parameter("bias"), channel}};
+    const std::vector<Definition> made = normalizing_gradients(s);
     const Expression mask = list_of({s.wants(), true, true});
     if (bits) {
       const Stored packed{s.view().output(s.hidden()).name};
@@ -134,9 +130,7 @@ class BatchNorm final : public NormalizingOperator {
                         s.parameter("running_mean"), s.parameter("running_var"), saved("mean"),
                         saved("rstd"), trained, s.attributes().number("eps"), mask));
     }
-    s.give_parameter("weight", made[1].variable);
-    s.give_parameter("bias", made[2].variable);
-    if (s.wants()) s.give(0, made[0].variable);
+    give_normalizing_gradients(s, made);
   }
 
   double flops(const NodeView& node, const Sizes& sizes) const override {

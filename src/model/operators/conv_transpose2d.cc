@@ -1,15 +1,13 @@
 // conv_transpose2d(x, channels, kernel, stride = 1, padding = 0, output_padding = 0, groups = 1,
-// dilation = 1, bias = true). Backward reads x for the weight's gradient; it may be lossy.
+// dilation = 1, bias = true).
 #include "base/errors.h"
 #include "model/lowering/site.h"
-#include "model/operators/batch_slices.h"
 #include "model/operators/convolutions.h"
-#include "model/operators/windows.h"
 
 namespace tensorpress::model {
 namespace {
 
-class ConvTranspose2d final : public Operator {
+class ConvTranspose2d final : public ConvolutionOperator {
  public:
   const Signature& signature() const override {
     static const Signature kSignature{
@@ -29,18 +27,10 @@ class ConvTranspose2d final : public Operator {
 
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& x = arguments.inputs[0];
-    const Attributes& attributes = arguments.attributes;
-    RETURN_IF_ERROR(expect_images(x));
-    TRY(const Pair kernel, window_pair(attributes, "kernel", 1));
-    TRY(const Pair stride, window_pair(attributes, "stride", 1));
-    TRY(const Pair padding, window_pair(attributes, "padding", 0));
-    TRY(const Pair extra, window_pair(attributes, "output_padding", 0));
-    TRY(const Pair dilation, window_pair(attributes, "dilation", 1));
-    const std::int64_t groups = attributes.integer("groups");
-    const std::int64_t in = x.shape[1].factor;
-    TRY(const std::int64_t out, output_channels(x, attributes));
+    TRY(const ConvolutionSizes sizes, convolution_sizes(x, arguments.attributes));
+    const auto& [kernel, stride, padding, dilation, groups, in, out] = sizes;
+    TRY(const Pair extra, window_pair(arguments.attributes, "output_padding", 0));
     TensorType y = x;
-    y.shape[1] = dim(out);
     for (std::size_t i = 0; i < 2; ++i) {
       if (extra[i] >= std::max(stride[i], dilation[i])) {
         return bad_argument("'output_padding' is ", extra[i], "; it must be below the stride ",
@@ -54,25 +44,8 @@ class ConvTranspose2d final : public Operator {
       }
       y.shape[i + 2] = dim(size);
     }
-    Inferred inferred{{y}};
-    inferred.parameters.push_back(
-        {"weight",
-         {x.element, {dim(in), dim(out / groups), dim(kernel[0]), dim(kernel[1])}},
-         kaiming_init()});
-    if (attributes.flag("bias")) {
-      inferred.parameters.push_back({"bias",
-                                     {x.element, {dim(out)}},
-                                     fan_in_bias_init(out / groups * kernel[0] * kernel[1])});
-    }
-    return inferred;
-  }
-
-  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
-    return {need_input(0, Tolerance::linear)};
-  }
-
-  bool reads_slices(const NodeView& node, const Sizes& sizes) const override {
-    return exceeds_a_slice(node, sizes);
+    return inferred_convolution(std::move(y), sizes, in, out / groups,
+                                arguments.attributes.flag("bias"));
   }
 
   void forward(Site& s) const override {

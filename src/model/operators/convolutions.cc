@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/errors.h"
 #include "model/lowering/site.h"
 #include "model/operators/batch_slices.h"
 #include "model/operators/windows.h"
@@ -139,6 +140,38 @@ Target target_of(Site& s, const std::optional<Expression>& decoded) {
 }
 
 }  // namespace
+
+Result<ConvolutionSizes> convolution_sizes(const TensorType& x, const Attributes& attributes) {
+  RETURN_IF_ERROR(expect_images(x));
+  ConvolutionSizes sizes;
+  TRY(sizes.kernel, window_pair(attributes, "kernel", 1));
+  TRY(sizes.stride, window_pair(attributes, "stride", 1));
+  TRY(sizes.padding, window_pair(attributes, "padding", 0));
+  TRY(sizes.dilation, window_pair(attributes, "dilation", 1));
+  sizes.groups = attributes.integer("groups");
+  sizes.in = x.shape[1].factor;
+  TRY(sizes.out, output_channels(x, attributes));
+  return sizes;
+}
+
+Inferred inferred_convolution(TensorType y, const ConvolutionSizes& sizes, std::int64_t rows,
+                              std::int64_t columns, bool bias) {
+  const std::int64_t height = sizes.kernel[0], width = sizes.kernel[1];
+  y.shape[1] = dim(sizes.out);
+  const Element element = y.element;
+  Inferred inferred{{std::move(y)}};
+  inferred.parameters.push_back(
+      {"weight", {element, {dim(rows), dim(columns), dim(height), dim(width)}}, kaiming_init()});
+  if (bias) {
+    inferred.parameters.push_back(
+        {"bias", {element, {dim(sizes.out)}}, fan_in_bias_init(columns * height * width)});
+  }
+  return inferred;
+}
+
+bool ConvolutionOperator::reads_slices(const NodeView& node, const Sizes& sizes) const {
+  return exceeds_a_slice(node, sizes);
+}
 
 void convolution_forward(Site& s, const char* name, const Operands& geometry) {
   const Callee convolution{Callee::Space::functional, name};

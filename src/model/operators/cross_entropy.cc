@@ -3,7 +3,7 @@
 #include "base/errors.h"
 #include "model/lowering/packing.h"
 #include "model/lowering/site.h"
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 
 namespace tensorpress::model {
 namespace {

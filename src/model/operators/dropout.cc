@@ -1,5 +1,5 @@
-// dropout(x, p = 0.5). With the plan off the mask is drawn and kept as PyTorch does. A compact plan
-// keeps a seed: the mask is drawn again in the backward pass, and takes no bytes.
+// dropout(x, p = 0.5). With the policy off the mask is drawn and kept as PyTorch does. A compact
+// policy keeps a seed: the mask is drawn again in the backward pass, and takes no bytes.
 #include "base/errors.h"
 #include "model/lowering/site.h"
 

@@ -17,9 +17,7 @@ class LayerNorm final : public NormalizingOperator {
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& x = arguments.inputs[0];
-    if (x.shape.size() < 2 || !is_floating(x.element) || !x.shape.back().known()) {
-      return bad_argument("the input must be floating [..., features], but is ", to_text(x));
-    }
+    RETURN_IF_ERROR(expect_features(x));
     Inferred inferred{{x}};
     inferred.parameters = {{"weight", {x.element, {x.shape.back()}}, "init.ones_({})"},
                            {"bias", {x.element, {x.shape.back()}}, "init.zeros_({})"}};
@@ -49,11 +47,7 @@ class LayerNorm final : public NormalizingOperator {
     affine(s, normal, s.may_overwrite_out(s.hidden()));
   }
   void backward(Site& s) const override {
-    const TensorType& weight = s.view().parameter("weight")->type;
-    const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
-        {s.grad_name_of_parameter("weight"), weight},
-        {s.grad_name_of_parameter("bias"), weight}};
+    const std::vector<Definition> made = normalizing_gradients(s);
     const Expression mask = list_of({s.wants(), true, true});
     if (s.split()) {
       s.define_all(made, function("layer_norm_backward", s.grad(), s.out(s.hidden()), features(s),
@@ -62,9 +56,7 @@ class LayerNorm final : public NormalizingOperator {
       s.define_all(made, aten("native_layer_norm_backward", s.grad(), s.in(), features(s),
                               s.saved("mean"), s.saved("rstd"), weights(s), mask));
     }
-    s.give_parameter("weight", made[1].variable);
-    s.give_parameter("bias", made[2].variable);
-    if (s.wants()) s.give(0, made[0].variable);
+    give_normalizing_gradients(s, made);
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
     return 7.0 * static_cast<double>(elements(node.output().type.shape, sizes));
@@ -119,17 +111,11 @@ class GroupNorm final : public Operator {
     s.save("rstd", rstd);
   }
   void backward(Site& s) const override {
-    const TensorType& weight = s.view().parameter("weight")->type;
-    const std::vector<Definition> made = {
-        {s.wants() ? s.grad_name_of(0) : unused(), s.view().input(0).type},
-        {s.grad_name_of_parameter("weight"), weight},
-        {s.grad_name_of_parameter("bias"), weight}};
+    const std::vector<Definition> made = normalizing_gradients(s);
     s.define_all(made, aten("native_group_norm_backward", function("without_gaps", s.grad()),
                             function("without_gaps", s.in()), s.saved("mean"), s.saved("rstd"),
                             s.parameter("weight"), geometry(s), list_of({s.wants(), true, true})));
-    s.give_parameter("weight", made[1].variable);
-    s.give_parameter("bias", made[2].variable);
-    if (s.wants()) s.give(0, made[0].variable);
+    give_normalizing_gradients(s, made);
   }
 
  private:
@@ -150,9 +136,7 @@ class RmsNorm final : public Operator {
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& x = arguments.inputs[0];
-    if (x.shape.size() < 2 || !is_floating(x.element) || !x.shape.back().known()) {
-      return bad_argument("the input must be floating [..., features], but is ", to_text(x));
-    }
+    RETURN_IF_ERROR(expect_features(x));
     Inferred inferred{{x}};
     inferred.parameters = {{"weight", {x.element, {x.shape.back()}}, "init.ones_({})"}};
     return inferred;

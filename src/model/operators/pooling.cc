@@ -1,5 +1,5 @@
 // max_pool2d, avg_pool2d, adaptive_avg_pool2d. Maximum pooling keeps which element of its window
-// won: PyTorch 8 bytes an output, a compact plan 2 to 8 bits. Averages keep nothing.
+// won: PyTorch 8 bytes an output, a compact policy 2 to 8 bits. Averages keep nothing.
 #include "base/errors.h"
 #include "model/lowering/site.h"
 #include "model/operators/batch_slices.h"

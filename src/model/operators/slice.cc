@@ -1,6 +1,6 @@
 // slice(x, axis, start = 0, stop = none, step = 1): some of the elements along an axis, in the
-// memory of x. Not a view for plans: where backward reads it, only this part is stored, unless all
-// of x is stored anyway. The gradient is zero elsewhere.
+// memory of x. Not a view for policies: where backward reads it, only this part is stored, unless
+// all of x is stored anyway. The gradient is zero elsewhere.
 #include <algorithm>
 
 #include "base/errors.h"

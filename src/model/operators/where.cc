@@ -1,7 +1,7 @@
 // where(condition, a, b): a where the condition holds, b elsewhere; b may be a number,
 // where(condition, a, otherwise = 0). masked_fill(x, mask, value): the number where the mask holds.
-// Backward reads the condition: one bit an element in compact plans, nothing that the caller holds
-// anyway.
+// Backward reads the condition: one bit an element in compact policies, nothing that the caller
+// holds anyway.
 #include "base/errors.h"
 #include "model/operators/axes.h"
 

@@ -38,7 +38,7 @@ struct IntegerProgram {
 struct SearchLimits {
   double relative_gap = 1e-3;  // the search ends when the proof is this close
   int nodes = 1000;            // of the search tree: ends it at the same place on every machine
-  double seconds = 30;         // for machines so slow that nobody would wait for the nodes
+  double seconds = 30;         // for machines too slow to search all the nodes
 };
 
 struct ProgramSolution {

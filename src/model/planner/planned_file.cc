@@ -90,9 +90,9 @@ std::string plan_to_json(const PlannedStep& planned, const std::string& model,
   Json json;
   json["tensorpress_plan"] = 1;
   json["model"] = model;
-  json["level"] = planned.choices.empty() ? planned.plan.name : "balanced";
+  json["level"] = planned.choices.empty() ? planned.policy.name : "balanced";
   json["by_name"] = Json::object();
-  for (const auto& [name, storing] : planned.plan.by_name) {
+  for (const auto& [name, storing] : planned.policy.by_name) {
     json["by_name"][name] = storing_to_json(storing);
   }
   json["prediction"] = prediction_to_json(planned, options);

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "model/planner/plan_search.h"
+#include "model/planner/policy_search.h"
 
 namespace tensorpress::model {
 
-/// The plan with what it is predicted to do, ready for the file that read_plan reads.
+/// The policy with what it is predicted to do, as a plan that read_plan reads.
 std::string plan_to_json(const PlannedStep& planned, const std::string& model,
                          const StepOptions& options);
 

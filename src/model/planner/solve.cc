@@ -187,43 +187,43 @@ std::vector<double> start_values(const std::vector<Candidate>& candidates, const
   return values;
 }
 
-/// One answer of CBC, checked in whole bytes. Its tolerance may let a plan through that is a few
-/// bytes too large; then the limit is lowered by as much and the search repeated.
-Result<Plan> search(const Problem& problem, const std::vector<Candidate>& candidates,
-                    const std::vector<MemoryRow>& rows, const Request& request) {
-  Plan plan;
-  plan.choice = greedy_choice(problem, candidates, request);
-  plan.evaluation = evaluate(problem, plan.choice);
-  const bool start = keeps(plan.evaluation, request.limits);
-  if (start) plan.outcome = Plan::Outcome::planned;
+/// One answer of CBC, checked in whole bytes. Its tolerance may let a choice through that is a
+/// few bytes too large; then the limit is lowered by as much and the search repeated.
+Result<Solution> search(const Problem& problem, const std::vector<Candidate>& candidates,
+                        const std::vector<MemoryRow>& rows, const Request& request) {
+  Solution solution;
+  solution.choice = greedy_choice(problem, candidates, request);
+  solution.evaluation = evaluate(problem, solution.choice);
+  const bool start = keeps(solution.evaluation, request.limits);
+  if (start) solution.outcome = Solution::Outcome::solved;
   Request tightened = request;
   for (int attempt = 0; attempt < 4; ++attempt) {
     IntegerProgram program = Builder(problem, candidates, tightened).build(rows);
     if (start && attempt == 0 && request.aim != Aim::peak_bytes) {
-      program.start = start_values(candidates, plan.choice);
+      program.start = start_values(candidates, solution.choice);
     }
-    TRY(const ProgramSolution solution, minimize(program, request.search));
-    if (solution.status == ProgramSolution::Status::infeasible) {
-      if (!start && attempt == 0) plan.outcome = Plan::Outcome::impossible;
-      return plan;
+    TRY(const ProgramSolution answer, minimize(program, request.search));
+    if (answer.status == ProgramSolution::Status::infeasible) {
+      if (!start && attempt == 0) solution.outcome = Solution::Outcome::impossible;
+      return solution;
     }
-    if (solution.status == ProgramSolution::Status::unknown) return plan;
-    const Choice choice = choice_of(problem, candidates, solution.values);
+    if (answer.status == ProgramSolution::Status::unknown) return solution;
+    const Choice choice = choice_of(problem, candidates, answer.values);
     const Evaluation evaluation = evaluate(problem, choice);
     if (keeps(evaluation, request.limits)) {
       const bool better =
-          plan.outcome != Plan::Outcome::planned ||
-          value_of(evaluation, request.aim) <= value_of(plan.evaluation, request.aim);
+          solution.outcome != Solution::Outcome::solved ||
+          value_of(evaluation, request.aim) <= value_of(solution.evaluation, request.aim);
       if (better) {
-        plan.choice = choice;
-        plan.evaluation = evaluation;
+        solution.choice = choice;
+        solution.evaluation = evaluation;
       }
-      plan.outcome = Plan::Outcome::planned;
-      plan.proven_best = solution.status == ProgramSolution::Status::optimal;
-      const double size = std::max(std::abs(solution.objective), 1e-9);
-      plan.gap = std::max(0.0, (solution.objective - solution.bound) / size);
-      if (plan.proven_best) plan.gap = std::min(plan.gap, request.search.relative_gap);
-      return plan;
+      solution.outcome = Solution::Outcome::solved;
+      solution.proven_best = answer.status == ProgramSolution::Status::optimal;
+      const double size = std::max(std::abs(answer.objective), 1e-9);
+      solution.gap = std::max(0.0, (answer.objective - answer.bound) / size);
+      if (solution.proven_best) solution.gap = std::min(solution.gap, request.search.relative_gap);
+      return solution;
     }
     if (request.limits.peak_bytes && evaluation.peak_bytes > *request.limits.peak_bytes) {
       *tightened.limits.peak_bytes -= evaluation.peak_bytes - *request.limits.peak_bytes;
@@ -232,42 +232,44 @@ Result<Plan> search(const Problem& problem, const std::vector<Candidate>& candid
       *tightened.limits.stored_bytes -= evaluation.stored_bytes - *request.limits.stored_bytes;
     }
   }
-  return plan;
+  return solution;
 }
 
 /// Where many choices reach the same value of the first aim, the best of them by the second: for
 /// the smallest peak nearly everything away from the peak is free to choose.
-Result<Plan> settle_ties(const Problem& problem, const std::vector<Candidate>& candidates,
-                         const std::vector<MemoryRow>& rows, const Request& request, Plan first) {
+Result<Solution> settle_ties(const Problem& problem, const std::vector<Candidate>& candidates,
+                             const std::vector<MemoryRow>& rows, const Request& request,
+                             Solution first) {
   Request again = request;
   again.aim = request.second_aim;
   if (request.aim == Aim::peak_bytes) again.limits.peak_bytes = first.evaluation.peak_bytes;
   if (request.aim == Aim::stored_bytes) again.limits.stored_bytes = first.evaluation.stored_bytes;
-  TRY(Plan second, search(problem, candidates, rows, again));
-  if (second.outcome != Plan::Outcome::planned) return first;
+  TRY(Solution second, search(problem, candidates, rows, again));
+  if (second.outcome != Solution::Outcome::solved) return first;
   second.proven_best = first.proven_best;
   second.gap = first.gap;
   return second;
 }
 
-Result<Plan> search_both(const Problem& problem, const std::vector<Candidate>& candidates,
-                         const std::vector<MemoryRow>& rows, const Request& request) {
-  TRY(Plan plan, search(problem, candidates, rows, request));
+Result<Solution> search_both(const Problem& problem, const std::vector<Candidate>& candidates,
+                             const std::vector<MemoryRow>& rows, const Request& request) {
+  TRY(Solution solution, search(problem, candidates, rows, request));
   const bool memory = request.aim == Aim::peak_bytes || request.aim == Aim::stored_bytes;
-  if (plan.outcome != Plan::Outcome::planned || !memory || request.aim == request.second_aim) {
-    return plan;
+  if (solution.outcome != Solution::Outcome::solved || !memory ||
+      request.aim == request.second_aim) {
+    return solution;
   }
-  return settle_ties(problem, candidates, rows, request, std::move(plan));
+  return settle_ties(problem, candidates, rows, request, std::move(solution));
 }
 
 /// Activations that hold more at the peak than their smallest option would, for people: what other
 /// limits keep large.
-std::string above_least_at_peak(const Problem& problem, const Plan& plan) {
-  const std::size_t at = plan.evaluation.peak_position;
+std::string above_least_at_peak(const Problem& problem, const Solution& solution) {
+  const std::size_t at = solution.evaluation.peak_position;
   std::vector<std::pair<std::int64_t, std::size_t>> pieces;
-  for (std::size_t a = 0; a < plan.choice.size(); ++a) {
+  for (std::size_t a = 0; a < solution.choice.size(); ++a) {
     std::int64_t bytes = 0;
-    for (const Held& held : problem.activations[a].options[plan.choice[a]].held) {
+    for (const Held& held : problem.activations[a].options[solution.choice[a]].held) {
       if (held.first <= at && at <= held.last) bytes += held.bytes;
     }
     if (bytes > 0) pieces.emplace_back(-bytes, a);
@@ -278,15 +280,16 @@ std::string above_least_at_peak(const Problem& problem, const Plan& plan) {
   for (std::size_t i = 0; i < std::min(kShown, pieces.size()); ++i) {
     const Activation& each = problem.activations[pieces[i].second];
     out += text(i == 0 ? "" : ", ", "'", each.name, "' (",
-                each.options[plan.choice[pieces[i].second]].name, ") by ",
+                each.options[solution.choice[pieces[i].second]].name, ") by ",
                 human_bytes(static_cast<std::uint64_t>(-pieces[i].first)));
   }
   return out;
 }
 
 /// The limits are dropped one after the other until a choice exists; it minimizes what was dropped.
-Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candidates,
-                     const std::vector<MemoryRow>& rows, const Request& request, Plan failed) {
+Result<Solution> closest(const Problem& problem, const std::vector<Candidate>& candidates,
+                         const std::vector<MemoryRow>& rows, const Request& request,
+                         Solution failed) {
   for (const Aim dropped : {Aim::peak_bytes, Aim::stored_bytes}) {
     Request relaxed = request;
     relaxed.aim = dropped;
@@ -295,23 +298,23 @@ Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candi
     if (peak ? !request.limits.peak_bytes : !request.limits.stored_bytes) continue;
     relaxed.limits.peak_bytes.reset();
     if (!peak) relaxed.limits.stored_bytes.reset();
-    TRY(Plan plan, search_both(problem, candidates, rows, relaxed));
-    if (plan.outcome != Plan::Outcome::planned) continue;
+    TRY(Solution solution, search_both(problem, candidates, rows, relaxed));
+    if (solution.outcome != Solution::Outcome::solved) continue;
     const char* with = peak && request.limits.stored_bytes ? " with the limit on saved bytes" : "";
     const auto bytes = [](std::int64_t count) {
       return text(human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))), " (",
                   count, " bytes)");
     };
-    plan.reason = peak ? text("a peak of ", bytes(*request.limits.peak_bytes),
-                              " cannot be reached; the smallest possible", with, " is ",
-                              bytes(plan.evaluation.peak_bytes), ", reached at '",
-                              problem.positions[plan.evaluation.peak_position].name, "'")
-                       : text("saved activations of ", bytes(*request.limits.stored_bytes),
-                              " cannot be reached; the smallest possible is ",
-                              bytes(plan.evaluation.stored_bytes));
-    if (peak) plan.above_least_at_peak = above_least_at_peak(problem, plan);
-    plan.outcome = failed.outcome;
-    return plan;
+    solution.reason = peak ? text("a peak of ", bytes(*request.limits.peak_bytes),
+                                  " cannot be reached; the smallest possible", with, " is ",
+                                  bytes(solution.evaluation.peak_bytes), ", reached at '",
+                                  problem.positions[solution.evaluation.peak_position].name, "'")
+                           : text("saved activations of ", bytes(*request.limits.stored_bytes),
+                                  " cannot be reached; the smallest possible is ",
+                                  bytes(solution.evaluation.stored_bytes));
+    if (peak) solution.above_least_at_peak = above_least_at_peak(problem, solution);
+    solution.outcome = failed.outcome;
+    return solution;
   }
   if (request.limits.mean_score) {
     failed.reason = text("a mean score of ", rounded(*request.limits.mean_score),
@@ -324,7 +327,7 @@ Result<Plan> closest(const Problem& problem, const std::vector<Candidate>& candi
 
 }  // namespace
 
-Result<Plan> solve(const Problem& problem, const Request& request) {
+Result<Solution> solve(const Problem& problem, const Request& request) {
   RETURN_IF_ERROR(validate(problem));
   for (const auto& score : {request.limits.lowest_score, request.limits.mean_score}) {
     if (score && !(*score >= 0 && *score <= 1)) {
@@ -336,13 +339,13 @@ Result<Plan> solve(const Problem& problem, const Request& request) {
   // What no choice can be below is known before the search.
   for (const MemoryRow& row : rows) {
     if (request.limits.peak_bytes && row.base_bytes > *request.limits.peak_bytes) {
-      Plan impossible{.outcome = Plan::Outcome::impossible};
+      Solution impossible{.outcome = Solution::Outcome::impossible};
       return closest(problem, candidates, rows, request, std::move(impossible));
     }
   }
-  TRY(Plan plan, search_both(problem, candidates, rows, request));
-  if (plan.outcome == Plan::Outcome::planned) return plan;
-  return closest(problem, candidates, rows, request, std::move(plan));
+  TRY(Solution solution, search_both(problem, candidates, rows, request));
+  if (solution.outcome == Solution::Outcome::solved) return solution;
+  return closest(problem, candidates, rows, request, std::move(solution));
 }
 
 }  // namespace tensorpress::model::planner

@@ -1,7 +1,7 @@
 // The best choice for every activation under limits, by an integer program: one 0/1 column per
 // option, exactly one option per activation, and one row per position of the step that can reach
 // the limit on the peak (memory_rows.h). What CBC answers is evaluated again in whole bytes, so a
-// plan that is returned keeps its limits exactly.
+// solution that is returned keeps its limits exactly.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,9 @@ struct Request {
   SearchLimits search = {};
 };
 
-struct Plan {
+struct Solution {
   enum class Outcome {
-    planned,     // within all limits
+    solved,      // within all limits
     impossible,  // proven; the choice comes as close as anything can
     undecided,   // the search ended without an answer; the choice is the closest that was seen
   };
@@ -49,6 +49,6 @@ struct Plan {
   std::string above_least_at_peak = {};
 };
 
-Result<Plan> solve(const Problem& problem, const Request& request);
+Result<Solution> solve(const Problem& problem, const Request& request);
 
 }  // namespace tensorpress::model::planner

@@ -27,21 +27,21 @@ Result<Storing> storing_in(const toml::node_view<const toml::node>& node, const 
                  .stochastic = rounding == "stochastic"};
 }
 
-Result<Plan> plan_in(const toml::table& root, const toml::table& level) {
-  Plan plan;
-  TRY(plan.name, entry<std::string>(level, "name"));
-  TRY(plan.compact, entry<bool>(level, "exact_forms"));
+Result<Policy> policy_in(const toml::table& root, const toml::table& level) {
+  Policy policy;
+  TRY(policy.name, entry<std::string>(level, "name"));
+  TRY(policy.compact, entry<bool>(level, "exact_forms"));
   if (level.contains("linear")) {
-    TRY(plan.fallback, storing_in(level["linear"], "linear"));
+    TRY(policy.fallback, storing_in(level["linear"], "linear"));
   }
   if (level.contains("smooth")) {
-    TRY(plan.smooth, storing_in(level["smooth"], "smooth"));
+    TRY(policy.smooth, storing_in(level["smooth"], "smooth"));
   }
   TRY(const auto waiting, entry<std::int64_t>(level, "waiting_gradients"));
-  plan.waiting_bits = static_cast<int>(waiting);
-  TRY(plan.min_bytes, entry<std::int64_t>(root, "min_bytes"));
-  TRY(plan.exact_2d_bytes, entry<std::int64_t>(root, "exact_2d_bytes"));
-  return plan;
+  policy.waiting_bits = static_cast<int>(waiting);
+  TRY(policy.min_bytes, entry<std::int64_t>(root, "min_bytes"));
+  TRY(policy.exact_2d_bytes, entry<std::int64_t>(root, "exact_2d_bytes"));
+  return policy;
 }
 
 }  // namespace
@@ -67,8 +67,8 @@ Result<Levels> parse_levels(std::string_view text) {
   }
   for (const toml::node& level : *named) {
     if (!level.is_table()) return bad_argument("levels.toml: 'level' is no table");
-    TRY(Plan plan, plan_in(root, *level.as_table()));
-    levels.plans.push_back(std::move(plan));
+    TRY(Policy policy, policy_in(root, *level.as_table()));
+    levels.policies.push_back(std::move(policy));
   }
   return levels;
 }

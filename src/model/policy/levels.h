@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/embedded.h"
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 
 namespace tensorpress::model {
 
@@ -15,10 +15,10 @@ namespace tensorpress::model {
 extern const std::span<const EmbeddedFile> kLevelFiles;
 
 struct Levels {
-  std::vector<Plan> plans;      // one a level, in the order of the file
-  Storing small_planes;         // instead of dct-chop
-  std::vector<Storing> ladder;  // from mild to strong
-  Storing one_bit;              // only on request
+  std::vector<Policy> policies;  // one a level, in the order of the file
+  Storing small_planes;          // instead of dct-chop
+  std::vector<Storing> ladder;   // from mild to strong
+  Storing one_bit;               // only on request
 };
 
 Result<Levels> parse_levels(std::string_view text);

@@ -135,7 +135,7 @@ Result<Storing> rule_of(const Json& given) {
 
 }  // namespace
 
-Result<Plan> parse_plan(const std::string& json, const std::string& model) {
+Result<Policy> parse_plan(const std::string& json, const std::string& model) {
   TRY(const Json object, parse_json_object<Json>(json));
   TRY(const int version, number_in(object, "tensorpress_plan", 1));
   if (version != 1) return bad_argument("tensorpress_plan is ", version, "; this version reads 1");
@@ -152,15 +152,15 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
     return bad_argument("it was made for model '", made_for, "', not for '", model, "'");
   }
   TRY(const std::string level, word_in(object, "level", "balanced"));
-  TRY(Plan plan, named_plan(level));
+  TRY(Policy policy, named_policy(level));
   if (object.contains("default") && !object["default"].is_null()) {
     auto rule = rule_of(object["default"]);
     if (!rule.ok()) return bad_argument("default: ", rule.error().message);
-    plan.fallback = plan.smooth = *rule;
-    plan.compact = true;
+    policy.fallback = policy.smooth = *rule;
+    policy.compact = true;
   }
   for (const auto& [key, member] :
-       {std::pair{"min_bytes", &plan.min_bytes}, {"exact_2d_bytes", &plan.exact_2d_bytes}}) {
+       {std::pair{"min_bytes", &policy.min_bytes}, {"exact_2d_bytes", &policy.exact_2d_bytes}}) {
     if (!object.contains(key)) continue;
     if (!object[key].is_number_unsigned() ||
         !std::in_range<std::int64_t>(object[key].get<std::uint64_t>())) {
@@ -168,9 +168,9 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
     }
     *member = object[key].get<std::int64_t>();
   }
-  TRY(plan.waiting_bits, number_in(object, "waiting_gradients", plan.waiting_bits));
-  if (plan.waiting_bits != 0 && plan.waiting_bits != 8) {
-    return bad_argument("'waiting_gradients' is ", plan.waiting_bits,
+  TRY(policy.waiting_bits, number_in(object, "waiting_gradients", policy.waiting_bits));
+  if (policy.waiting_bits != 0 && policy.waiting_bits != 8) {
+    return bad_argument("'waiting_gradients' is ", policy.waiting_bits,
                         "; it is 8 (bits a value) or 0 (as they are)");
   }
   if (object.contains("by_type") && !object["by_type"].empty()) {
@@ -181,20 +181,20 @@ Result<Plan> parse_plan(const std::string& json, const std::string& model) {
     for (const auto& [name, rule] : object["by_name"].items()) {
       auto storing = rule_of(rule);
       if (!storing.ok()) return bad_argument("by_name ", name, ": ", storing.error().message);
-      plan.by_name[name] = std::move(storing).value();
-      plan.compact = true;
+      policy.by_name[name] = std::move(storing).value();
+      policy.compact = true;
     }
   }
-  return plan;
+  return policy;
 }
 
-Result<Plan> read_plan(const std::string& name_or_path, const std::string& model) {
-  if (!name_or_path.ends_with(".json")) return named_plan(name_or_path);
+Result<Policy> read_plan(const std::string& name_or_path, const std::string& model) {
+  if (!name_or_path.ends_with(".json")) return named_policy(name_or_path);
   TRY(const std::string content, files::read_text(name_or_path, kLargestPlan, "a plan"));
-  auto plan = parse_plan(content, model);
-  if (!plan.ok()) return bad_argument("plan ", name_or_path, ": ", plan.error().message);
-  plan->name = name_or_path.substr(name_or_path.find_last_of('/') + 1);
-  return plan;
+  auto policy = parse_plan(content, model);
+  if (!policy.ok()) return bad_argument("plan ", name_or_path, ": ", policy.error().message);
+  policy->name = name_or_path.substr(name_or_path.find_last_of('/') + 1);
+  return policy;
 }
 
 }  // namespace tensorpress::model

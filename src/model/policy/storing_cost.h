@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 
 namespace tensorpress::model {
 
@@ -33,7 +33,7 @@ double score_of_half_the_bits(double score);
 
 /// `bits` a value, rounded as levels.toml says.
 Storing quantize_level(int bits);
-/// What a plan may choose from besides keeping, rebuilding and offloading, largest first.
+/// What a policy may choose from besides keeping, rebuilding and offloading, largest first.
 std::vector<Storing> storing_levels(int fewest_bits = 2);
 
 }  // namespace tensorpress::model

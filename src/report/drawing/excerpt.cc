@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/elements.h"
-#include "base/planes.h"
+#include "base/tensor/elements.h"
+#include "base/tensor/planes.h"
 #include "base/text.h"
 
 namespace tensorpress::report {

@@ -9,6 +9,8 @@
 namespace tensorpress::report {
 namespace {
 
+using model::ProfiledActivation;
+
 std::string bytes_text(std::int64_t bytes) {
   return human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
 }
@@ -24,16 +26,16 @@ std::string share(const std::optional<double>& value) {
   return value ? percent(*value) : "";
 }
 
-bool any(const MemoryPage& page, std::optional<double> ActivationRow::*member) {
-  return std::ranges::any_of(page.activations,
-                             [&](const ActivationRow& row) { return (row.*member).has_value(); });
+bool any(const MemoryPage& page, std::optional<double> ProfiledActivation::*member) {
+  return std::ranges::any_of(
+      page.activations, [&](const ProfiledActivation& row) { return (row.*member).has_value(); });
 }
 
 /// Columns that nothing was measured for are left out.
 Table table_of(const MemoryPage& page) {
-  const bool zeros = any(page, &ActivationRow::zeros);
-  const bool energy = any(page, &ActivationRow::dct_energy);
-  const bool score = any(page, &ActivationRow::score);
+  const bool zeros = any(page, &ProfiledActivation::zeros);
+  const bool energy = any(page, &ProfiledActivation::dct_energy);
+  const bool score = any(page, &ProfiledActivation::score);
   Table table;
   table.columns = {{"activation", "", false, true},
                    {"op", "the operator that makes it", false},
@@ -52,7 +54,7 @@ Table table_of(const MemoryPage& page) {
   if (score) {
     table.columns.push_back({"score", "0...1: what its gradient keeps; 1 is exact", true});
   }
-  for (const ActivationRow& row : page.activations) {
+  for (const ProfiledActivation& row : page.activations) {
     std::vector<std::string> cells = {row.name,
                                       row.op,
                                       row.shape,
@@ -70,7 +72,46 @@ Table table_of(const MemoryPage& page) {
   return table;
 }
 
+MemoryTimeline timeline_of(const model::StepMemory& memory, const std::string& title) {
+  MemoryTimeline timeline{
+      .title = title,
+      .layers = {"weights", "optimizer state", "inputs", "weight gradients", "saved activations",
+                 "working activations", "their gradients", "scratch"}};
+  timeline.first_backward = memory.first_backward;
+  for (const model::StepPosition& each : memory.positions) {
+    timeline.positions.push_back({each.name,
+                                  {each.parameters, each.state, each.inputs, each.weight_gradients,
+                                   each.saved, each.activations, each.gradients, each.scratch}});
+  }
+  return timeline;
+}
+
 }  // namespace
+
+MemoryPage memory_page(const model::Graph& graph, const model::Profile& profile,
+                       const model::StepOptions& options) {
+  std::string sizes;
+  for (const auto& [symbol, size] : options.lowering.sizes) {
+    sizes += text(sizes.empty() ? "" : ", ", symbol, " = ", size);
+  }
+  const double ratio = static_cast<double>(profile.plain.saved_bytes) /
+                       static_cast<double>(std::max<std::int64_t>(profile.memory.saved_bytes, 1));
+  MemoryPage page{.title = text("Memory of a training step of ", graph.name)};
+  page.facts.push_back(text(
+      sizes.empty() ? "" : sizes + ". ", "Predicted from the lines of the emitted step with plan ",
+      profile.policy.name, ": peak ", bytes_text(profile.memory.peak_bytes()), " at ",
+      profile.memory.positions[profile.memory.peak].name, "; ",
+      bytes_text(profile.memory.saved_bytes), " wait between the passes, where autograd keeps ",
+      bytes_text(profile.plain.saved_bytes), " (", fixed(ratio, 2), " times)."));
+  page.timelines.push_back(timeline_of(profile.memory, text("Plan ", profile.policy.name)));
+  if (profile.policy.name != "off") {
+    page.timelines.push_back(timeline_of(profile.plain, "Plan off: what autograd keeps"));
+    const std::int64_t most = std::max(profile.memory.peak_bytes(), profile.plain.peak_bytes());
+    for (MemoryTimeline& each : page.timelines) each.scale_bytes = most;
+  }
+  page.activations = profile.activations;
+  return page;
+}
 
 std::string memory_html(const MemoryPage& page) {
   HtmlDocument document(page.title);

@@ -25,7 +25,7 @@ Result<std::optional<LikelyFill>> find_likely_fill(const Survey& survey, DataLoo
                                                    const ChunkGrid& grid,
                                                    std::span<const double> fill_values);
 
-/// The one sentence that everybody says about it.
+/// The one sentence that all callers say about it.
 Error likely_fill_error(const LikelyFill& fill);
 
 }  // namespace tensorpress::stream

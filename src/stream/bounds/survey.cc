@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/contiguous.h"
 #include "base/errors.h"
-#include "base/stored_value.h"
+#include "base/tensor/contiguous.h"
+#include "base/tensor/stored_value.h"
 #include "kernels/value_scan/value_scan.h"
 #include "stream/bounds/trial.h"
 #include "stream/chunks/for_chunks.h"

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 #include "stream/chunks/section_reader.h"
 
 namespace tensorpress::stream {

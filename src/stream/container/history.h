@@ -27,7 +27,7 @@ struct HistoryStep {
 using History = std::vector<HistoryStep>;
 
 std::string to_text(const History& history);
-/// From anybody's text. Empty text is an empty history.
+/// From any text. Empty text is an empty history.
 Result<History> parse_history(std::string_view text);
 
 /// What a stream was made of, and then the stream itself: what a copy of its values has behind it.

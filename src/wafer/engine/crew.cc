@@ -47,7 +47,7 @@ void Crew::run(std::uint64_t max_cycles) {
     std::uint64_t cycle = kNever;
     for (const auto& strip : strips_) {
       cycle = std::min(cycle, strip->next());
-      if (!strip->failure().empty()) return;
+      if (strip->failure()) return;
     }
     if (cycle == kNever) return;
     ended_ = cycle <= max_cycles;

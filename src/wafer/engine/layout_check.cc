@@ -1,4 +1,4 @@
-// What only the whole layout shows: wavelets that nobody next door takes, and colors that run in
+// What only the whole layout shows: wavelets that no router next door takes, and colors that run in
 // circles, where wavelets could go round forever.
 #include <vector>
 

@@ -16,13 +16,13 @@ std::uint32_t sum_of(std::uint32_t a, std::uint32_t b, Arithmetic arithmetic) {
 }  // namespace
 
 void Strip::step_ramp(std::uint32_t pe) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   std::uint32_t passed = 0;  // colors whose first send cannot go: those behind it wait too
   std::uint32_t before = kNil;
   for (std::uint32_t node = state.outbox; node != kNil; node = sends_.next(node)) {
     Send& send = sends_[node];
     const std::uint32_t bit = 1u << send.color;
-    std::uint8_t& outstanding = plan_.outstanding(pe, kUpRamp, send.color);
+    std::uint8_t& outstanding = mesh_.outstanding(pe, kUpRamp, send.color);
     if ((passed & bit) != 0 || send.ready > cycle_ || outstanding >= machine().router_queue) {
       passed |= bit;
       before = node;
@@ -56,14 +56,14 @@ void Strip::step_pe(std::uint32_t pe) {
 }
 
 Operation* Strip::operation_for(std::uint32_t pe, unsigned color) {
-  for (std::uint32_t node = plan_.pes[pe].operations; node != kNil; node = operations_.next(node)) {
+  for (std::uint32_t node = mesh_.pes[pe].operations; node != kNil; node = operations_.next(node)) {
     if (operations_[node].color == color) return &operations_[node];
   }
   return nullptr;
 }
 
 void Strip::step_operations(std::uint32_t pe) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   if (state.operations == kNil) return;
   std::uint32_t served = 0;  // an operation takes a word a cycle
   std::uint32_t before = kNil;
@@ -103,7 +103,7 @@ void Strip::consume(std::uint32_t pe, Operation& operation, std::uint32_t word) 
       [[fallthrough]];
     case OperationKind::forward: {
       done += machine().issue + machine().add;
-      const Color out = plan_.color_of[operation.out];
+      const Color out = mesh_.color_of[operation.out];
       post(pe, Send{.ready = done, .word = sum_of(operation.own[i], word, operation.arithmetic)},
            out);
       break;
@@ -112,7 +112,7 @@ void Strip::consume(std::uint32_t pe, Operation& operation, std::uint32_t word) 
   last_ = std::max(last_, done);
   if (operation.done < operation.count) return;
   const Task then = operation.then;
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   std::uint32_t before = kNil;
   for (std::uint32_t node = state.operations; node != kNil; node = operations_.next(node)) {
     if (&operations_[node] == &operation) {
@@ -125,7 +125,7 @@ void Strip::consume(std::uint32_t pe, Operation& operation, std::uint32_t word) 
 }
 
 void Strip::step_tasks(std::uint32_t pe) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   std::uint32_t best = kNil, best_before = kNil, before = kNil;
   for (std::uint32_t node = state.tasks; node != kNil; node = tasks_.next(node)) {
     if (best == kNil || tasks_[node].ready < tasks_[best].ready) {
@@ -166,26 +166,26 @@ void Strip::step_tasks(std::uint32_t pe) {
 }
 
 void Strip::run_task(std::uint32_t pe, Task task) {
-  Pe context(*this, pe, plan_.at(pe), cycle_ + machine().task_activation);
-  plan_.pes[pe].program->on_task(context, task);
+  Pe context(*this, pe, mesh_.at(pe), cycle_ + machine().task_activation);
+  mesh_.pes[pe].program->on_task(context, task);
   task_ended(pe, context.now(), {.pe = context.at(), .kind = TraceKind::task, .what = task});
 }
 
 void Strip::run_wavelet(std::uint32_t pe, unsigned color, std::uint32_t word) {
-  Pe context(*this, pe, plan_.at(pe), cycle_ + machine().task_activation);
-  plan_.pes[pe].program->on_wavelet(context, plan_.color_of[color], word);
+  Pe context(*this, pe, mesh_.at(pe), cycle_ + machine().task_activation);
+  mesh_.pes[pe].program->on_wavelet(context, mesh_.color_of[color], word);
   task_ended(pe, context.now(),
              {.pe = context.at(), .kind = TraceKind::task, .what = kNoTask, .word = word});
 }
 
 void Strip::task_ended(std::uint32_t pe, std::uint64_t until, TraceEvent event) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   state.busy_until = std::max(until, cycle_ + 1);
   state.busy_cycles += static_cast<std::uint32_t>(state.busy_until - cycle_);
   last_ = std::max(last_, state.busy_until);
   ++task_count_;
   if (state.tasks != kNil || state.inbox != kNil) wake(pe, state.busy_until);
-  if (plan_.options.trace) {
+  if (mesh_.options.trace) {
     event.begin = cycle_;
     event.end = state.busy_until;
     trace_.push_back(event);
@@ -200,13 +200,13 @@ void Strip::spend(std::uint32_t pe, std::uint64_t begin, std::uint64_t cycles, S
   sum.first_begin = sum.cycles == 0 ? begin : std::min(sum.first_begin, begin);
   sum.last_end = std::max(sum.last_end, begin + cycles);
   sum.cycles += cycles;
-  if (plan_.options.trace) {
-    trace_.push_back({begin, begin + cycles, plan_.at(pe), TraceKind::stage, stage, Port::ramp, 0});
+  if (mesh_.options.trace) {
+    trace_.push_back({begin, begin + cycles, mesh_.at(pe), TraceKind::stage, stage, Port::ramp, 0});
   }
 }
 
 void Strip::activate(std::uint32_t pe, std::uint64_t when, Task task) {
-  tasks_.append(plan_.pes[pe].tasks, {when, task});
+  tasks_.append(mesh_.pes[pe].tasks, {when, task});
   // Of this very cycle: the caller looks at the tasks next.
   if (when > cycle_ || !running_) wake(pe, when);
 }
@@ -214,25 +214,25 @@ void Strip::activate(std::uint32_t pe, std::uint64_t when, Task task) {
 void Strip::post(std::uint32_t pe, Operation operation, Color in, Color out) {
   const bool sends =
       operation.kind == OperationKind::forward || operation.kind == OperationKind::scan;
-  const unsigned color = in < kColors ? plan_.dense[in] : kNoColor;
-  if (color == kNoColor || (sends && (out >= kColors || plan_.dense[out] == kNoColor))) {
+  const unsigned color = in < kColors ? mesh_.dense[in] : kNoColor;
+  if (color == kNoColor || (sends && (out >= kColors || mesh_.dense[out] == kNoColor))) {
     fail(pe, no_route(pe, color == kNoColor ? in : out));
     return;
   }
   operation.color = static_cast<std::uint8_t>(color);
-  if (sends) operation.out = plan_.dense[out];
+  if (sends) operation.out = mesh_.dense[out];
   if (operation.count == 0) {
     if (operation.then != kNoTask)
       activate(pe, std::max(operation.ready, cycle_ + 1), operation.then);
     return;
   }
-  operations_.append(plan_.pes[pe].operations, operation);
-  if (plan_.pes[pe].inbox != kNil) wake(pe, std::max(operation.ready, cycle_ + 1));
+  operations_.append(mesh_.pes[pe].operations, operation);
+  if (mesh_.pes[pe].inbox != kNil) wake(pe, std::max(operation.ready, cycle_ + 1));
 }
 
 void Strip::post(std::uint32_t pe, Send send, Color color) {
-  const unsigned dense = color < kColors ? plan_.dense[color] : kNoColor;
-  if (dense == kNoColor || plan_.route(pe, dense).count == 0) {
+  const unsigned dense = color < kColors ? mesh_.dense[color] : kNoColor;
+  if (dense == kNoColor || mesh_.route(pe, dense).count == 0) {
     fail(pe, no_route(pe, color));
     return;
   }
@@ -241,8 +241,8 @@ void Strip::post(std::uint32_t pe, Send send, Color color) {
     if (send.then != kNoTask) activate(pe, std::max(send.ready, cycle_ + 1), send.then);
     return;
   }
-  PeState& state = plan_.pes[pe];
-  if (plan_.collecting[std::size_t{pe / plan_.width} * plan_.colors + dense] != kNoChain) {
+  PeState& state = mesh_.pes[pe];
+  if (mesh_.collecting[std::size_t{pe / mesh_.width} * mesh_.colors + dense] != kNoChain) {
     collect(pe, send);
     return;
   }

@@ -1,12 +1,14 @@
 // A run from a layout to its report, or to what went wrong.
+#include "wafer/engine/run.h"
+
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
 #include <tuple>
+#include <variant>
 
 #include "base/errors.h"
-#include "tensorpress/wafer/wafer.h"
 #include "wafer/engine/crew.h"
 #include "wafer/engine/strip.h"
 
@@ -14,7 +16,8 @@ namespace tensorpress::wafer {
 namespace {
 
 using engine::Crew;
-using engine::Plan;
+using engine::Failure;
+using engine::MeshState;
 using engine::Strip;
 
 std::vector<std::uint32_t> strip_borders(std::uint32_t height, std::size_t threads) {
@@ -57,19 +60,22 @@ Result<void> check_machine(const Machine& machine) {
   return {};
 }
 
-Result<Report> run_to_its_end(Layout& layout, const RunOptions& options) {
+/// How a run ends that is no error to everyone.
+using Ending = std::variant<Report, Failure>;
+
+Result<Ending> run_to_its_end(Layout& layout, const RunOptions& options) {
   RETURN_IF_ERROR(check_machine(options.machine));
   RETURN_IF_ERROR(layout.check());
-  Plan plan(layout, options);
+  MeshState mesh(layout, options);
   const auto borders = strip_borders(layout.height(), options.threads);
   std::vector<std::unique_ptr<Strip>> strips;
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-    strips.push_back(std::make_unique<Strip>(plan, borders[i], borders[i + 1]));
+    strips.push_back(std::make_unique<Strip>(mesh, borders[i], borders[i + 1]));
   }
   Crew crew(std::move(strips), options.shared_from);
   RETURN_IF_ERROR(crew.work(options.max_cycles));
   for (const auto& strip : crew.strips()) {
-    if (!strip->failure().empty()) return bad_argument(strip->failure());
+    if (strip->failure()) return Ending(*strip->failure());
   }
   if (!crew.ended()) {
     return bad_argument("the program is still running after ", options.max_cycles,
@@ -94,24 +100,22 @@ Result<Report> run_to_its_end(Layout& layout, const RunOptions& options) {
     return bad_argument("deadlock: nothing moves any more, but ", list,
                         waiting.size() == kListed ? "; and perhaps more" : "");
   }
-  plan.count_chains();
+  mesh.count_chains();
   Report report;
   for (const auto& strip : crew.strips()) strip->add_to(report);
   sort_parts(report);
-  report.finish.reserve(plan.pes.size());
-  report.busy_cycles.reserve(plan.pes.size());
-  for (const auto& pe : plan.pes) {
+  report.finish.reserve(mesh.pes.size());
+  report.busy_cycles.reserve(mesh.pes.size());
+  for (const auto& pe : mesh.pes) {
     report.finish.push_back(pe.finish);
     report.busy_cycles.push_back(pe.busy_cycles);
     report.last_finish = std::max(report.last_finish, pe.finish);
   }
-  report.link_wavelets = std::move(plan.link_wavelets);
-  return report;
+  report.link_wavelets = std::move(mesh.link_wavelets);
+  return Ending(std::move(report));
 }
 
-}  // namespace
-
-Result<Report> run(Layout& layout, const RunOptions& options) {
+Result<Ending> run_guarded(Layout& layout, const RunOptions& options) {
   // Programs are not all ours, and every wavelet on its way takes memory.
   try {
     return run_to_its_end(layout, options);
@@ -123,6 +127,25 @@ Result<Report> run(Layout& layout, const RunOptions& options) {
   } catch (...) {
     return bad_argument("a program threw an exception that is not a std::exception");
   }
+}
+
+}  // namespace
+
+Result<Report> run(Layout& layout, const RunOptions& options) {
+  TRY(Ending ending, run_guarded(layout, options));
+  if (const auto* const failure = std::get_if<Failure>(&ending)) {
+    return bad_argument(failure->sentence);
+  }
+  return std::get<Report>(std::move(ending));
+}
+
+Result<std::optional<Report>> engine::run_if_alone(Layout& layout, const RunOptions& options) {
+  TRY(Ending ending, run_guarded(layout, options));
+  if (const auto* const failure = std::get_if<Failure>(&ending)) {
+    if (failure->not_alone) return std::optional<Report>();
+    return bad_argument(failure->sentence);
+  }
+  return std::optional(std::get<Report>(std::move(ending)));
 }
 
 }  // namespace tensorpress::wafer

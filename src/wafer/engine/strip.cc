@@ -12,24 +12,24 @@ constexpr unsigned kRamp = static_cast<unsigned>(Port::ramp);
 
 }  // namespace
 
-Strip::Strip(Plan& plan, std::uint32_t first_row, std::uint32_t end_row)
-    : plan_(plan), first_pe_(first_row * plan.width), end_pe_(end_row * plan.width) {
-  const auto inputs = plan.layout.edge_inputs();
+Strip::Strip(MeshState& mesh, std::uint32_t first_row, std::uint32_t end_row)
+    : mesh_(mesh), first_pe_(first_row * mesh.width), end_pe_(end_row * mesh.width) {
+  const auto inputs = mesh.layout.edge_inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::uint32_t pe = plan.index(inputs[i].pe);
+    const std::uint32_t pe = mesh.index(inputs[i].pe);
     if (!owns(pe) || inputs[i].words.empty()) continue;
-    const unsigned color = plan.dense[inputs[i].color];
+    const unsigned color = mesh.dense[inputs[i].color];
     injection_at_[edge_key(pe, static_cast<unsigned>(inputs[i].edge), color)] =
         static_cast<std::uint32_t>(injections_.size());
-    injections_.push_back({.input = &inputs[i], .chain = plan.dealing[i]});
+    injections_.push_back({.input = &inputs[i], .chain = mesh.dealing[i]});
   }
 }
 
 void Strip::start() {
   for (std::uint32_t pe = first_pe_; pe < end_pe_; ++pe) {
-    PeState& state = plan_.pes[pe];
+    PeState& state = mesh_.pes[pe];
     if (state.program == nullptr) continue;
-    Pe context(*this, pe, plan_.at(pe), 0);
+    Pe context(*this, pe, mesh_.at(pe), 0);
     state.program->start(context);
     state.busy_until = context.now();
     state.busy_cycles += static_cast<std::uint32_t>(context.now());
@@ -48,7 +48,7 @@ void Strip::work(std::uint64_t cycle) {
   active_.clear();
   for (const Event& event : events_) take(event);
   for (const std::uint32_t pe : active_) {
-    PeState& state = plan_.pes[pe];
+    PeState& state = mesh_.pes[pe];
     state.active = false;
     if (state.wavelets != kNil) step_router(pe);
     if (state.outbox != kNil) step_ramp(pe);
@@ -63,7 +63,7 @@ void Strip::take_in(const std::vector<Message>& messages) {
 }
 
 void Strip::wake_now(std::uint32_t pe) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   if (state.active) return;
   state.active = true;
   active_.push_back(pe);
@@ -72,12 +72,12 @@ void Strip::wake_now(std::uint32_t pe) {
 void Strip::take(const Event& event) {
   switch (event.kind) {
     case EventKind::to_router:
-      wavelets_.append(plan_.pes[event.pe].wavelets,
+      wavelets_.append(mesh_.pes[event.pe].wavelets,
                        {event.word, event.port, event.color, event.advance});
       wake_now(event.pe);
       break;
     case EventKind::to_pe:
-      inbox_.append(plan_.pes[event.pe].inbox, {event.word, event.color});
+      inbox_.append(mesh_.pes[event.pe].inbox, {event.word, event.color});
       wake_now(event.pe);
       break;
     case EventKind::wake:
@@ -98,7 +98,7 @@ void Strip::take(const Event& event) {
 // --- Router --------------------------------------------------------------------------------------
 
 void Strip::step_router(std::uint32_t pe) {
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   unsigned taken = 0;  // ways out that carry a wavelet in this cycle
   bool retry = false;
   if (wavelets_.next(state.wavelets) == kNil) {
@@ -151,8 +151,8 @@ void Strip::step_router(std::uint32_t pe) {
 }
 
 bool Strip::try_forward(std::uint32_t pe, const Wavelet& wavelet, unsigned& taken, bool& retry) {
-  const CompiledRoute& route = plan_.route(pe, wavelet.color);
-  std::uint8_t& at = plan_.position(pe, wavelet.color);
+  const CompiledRoute& route = mesh_.route(pe, wavelet.color);
+  std::uint8_t& at = mesh_.position(pe, wavelet.color);
   const Position& position = route.positions[at];
   if (!position.from.has(Port{wavelet.port})) return false;  // until the switch moves
   if ((taken & position.to.bits) != 0) {
@@ -161,17 +161,19 @@ bool Strip::try_forward(std::uint32_t pe, const Wavelet& wavelet, unsigned& take
   }
   for (unsigned way = 0; way < kPorts; ++way) {
     if ((position.to.bits >> way & 1u) == 0) continue;
-    if (plan_.outstanding(pe, way, wavelet.color) >= capacity(way)) return false;  // until a credit
-    const PeState& state = plan_.pes[pe];
+    if (mesh_.outstanding(pe, way, wavelet.color) >= capacity(way)) return false;  // until a credit
+    const PeState& state = mesh_.pes[pe];
     const std::uint64_t lands = cycle_ + machine().ramp;
     const bool to_receiver =
         way == kRamp && lands >= state.ramp_down_from && lands <= state.ramp_down_until;
     const bool among_dealt = way == state.dealt_way && cycle_ < state.dealt_until;
     const bool among_collected = way == state.collected_way && cycle_ >= state.collected_from;
     if (to_receiver || among_dealt || among_collected) {
-      fail(pe, text("a wavelet of color ", unsigned{plan_.color_of[wavelet.color]}, " came to ",
-                    place_name(plan_.at(pe)),
-                    " in the way of words that promise to be alone; leave `alone` out"));
+      fail(pe,
+           {.sentence = text("a wavelet of color ", unsigned{mesh_.color_of[wavelet.color]},
+                             " came to ", place_name(mesh_.at(pe)),
+                             " in the way of words that promise to be alone; leave `alone` out"),
+            .not_alone = true});
       return false;
     }
   }
@@ -194,27 +196,27 @@ void Strip::forward(std::uint32_t pe, const Wavelet& wavelet, PortSet to) {
     if ((to.bits >> way & 1u) == 0) continue;
     ++copies;
     if (way == kRamp) {
-      ++plan_.outstanding(pe, way, wavelet.color);
+      ++mesh_.outstanding(pe, way, wavelet.color);
       wheel_.push(
           cycle_ + machine().ramp,
           {.pe = pe, .word = wavelet.word, .kind = EventKind::to_pe, .color = wavelet.color});
       continue;
     }
     ++hops_;
-    ++plan_.link_wavelets[pe][way];
+    ++mesh_.link_wavelets[pe][way];
     const auto port = Port{static_cast<std::uint8_t>(way)};
-    if (plan_.options.trace) {
-      trace_.push_back({cycle_, cycle_ + machine().hop, plan_.at(pe), TraceKind::wavelet,
-                        plan_.color_of[wavelet.color], port, wavelet.word});
+    if (mesh_.options.trace) {
+      trace_.push_back({cycle_, cycle_ + machine().hop, mesh_.at(pe), TraceKind::wavelet,
+                        mesh_.color_of[wavelet.color], port, wavelet.word});
     }
     PeAt beside;
-    if (!plan_.layout.neighbour(plan_.at(pe), port, beside)) {
+    if (!mesh_.layout.neighbour(mesh_.at(pe), port, beside)) {
       leave_edge(pe, port, wavelet.color, wavelet.word);
       continue;
     }
-    ++plan_.outstanding(pe, way, wavelet.color);
-    deliver(plan_.index(beside), cycle_ + machine().hop,
-            {.pe = plan_.index(beside),
+    ++mesh_.outstanding(pe, way, wavelet.color);
+    deliver(mesh_.index(beside), cycle_ + machine().hop,
+            {.pe = mesh_.index(beside),
              .word = wavelet.word,
              .kind = EventKind::to_router,
              .port = static_cast<std::uint8_t>(opposite(port)),
@@ -238,7 +240,7 @@ void Strip::leave_edge(std::uint32_t pe, Port port, unsigned color, std::uint32_
 EdgeOutput& Strip::edge_output(std::uint32_t pe, Port port, unsigned color) {
   const auto [place, fresh] = edge_output_at_.try_emplace(
       edge_key(pe, static_cast<unsigned>(port), color), edge_outputs_.size());
-  if (fresh) edge_outputs_.push_back({plan_.at(pe), port, plan_.color_of[color], {}, 0, 0});
+  if (fresh) edge_outputs_.push_back({mesh_.at(pe), port, mesh_.color_of[color], {}, 0, 0});
   return edge_outputs_[place->second];
 }
 
@@ -265,7 +267,7 @@ void Strip::give_back(const Pop& pop) {
   }
   const auto port = Port{pop.way};
   PeAt beside;
-  if (!plan_.layout.neighbour(plan_.at(pop.pe), port, beside)) {
+  if (!mesh_.layout.neighbour(mesh_.at(pop.pe), port, beside)) {
     Injection& injection = injections_[injection_at_.at(edge_key(pop.pe, pop.way, pop.color))];
     --injection.outstanding;
     if (injection.waits) {
@@ -275,7 +277,7 @@ void Strip::give_back(const Pop& pop) {
     }
     return;
   }
-  const std::uint32_t sender = plan_.index(beside);
+  const std::uint32_t sender = mesh_.index(beside);
   const auto way = static_cast<std::uint8_t>(opposite(port));
   if (!owns(sender)) {
     deliver(sender, cycle_ + 1,
@@ -288,13 +290,13 @@ void Strip::give_back(const Pop& pop) {
 // Within a strip this is called after all steps of a cycle, across strips before those of the
 // next: the same to every sender. True when the sender may have waited for it.
 bool Strip::credit(std::uint32_t pe, unsigned way, unsigned color) {
-  return plan_.outstanding(pe, way, color)-- == capacity(way);
+  return mesh_.outstanding(pe, way, color)-- == capacity(way);
 }
 
 // --- What the whole run needs --------------------------------------------------------------------
 
 std::uint64_t Strip::clock_offset(std::uint32_t pe) const {
-  const std::uint32_t seed = plan_.options.clock_seed;
+  const std::uint32_t seed = mesh_.options.clock_seed;
   if (seed == 0) return 0;
   std::uint64_t mixed = (std::uint64_t{seed} << 32 | pe) * 0x9E3779B97F4A7C15u;
   mixed ^= mixed >> 29;
@@ -303,12 +305,12 @@ std::uint64_t Strip::clock_offset(std::uint32_t pe) const {
 
 void Strip::list_waiting_pes(std::vector<std::string>& sentences, std::size_t limit) {
   for (std::uint32_t pe = first_pe_; pe < end_pe_ && sentences.size() < limit; ++pe) {
-    const PeState& state = plan_.pes[pe];
+    const PeState& state = mesh_.pes[pe];
     const auto color_name = [&](unsigned color) {
-      return text("color ", unsigned{plan_.color_of[color]}, " (",
-                  plan_.layout.color_name(plan_.color_of[color]), ")");
+      return text("color ", unsigned{mesh_.color_of[color]}, " (",
+                  mesh_.layout.color_name(mesh_.color_of[color]), ")");
     };
-    const std::string name = place_name(plan_.at(pe));
+    const std::string name = place_name(mesh_.at(pe));
     if (state.operations != kNil) {
       const Operation& operation = operations_[state.operations];
       sentences.push_back(text(name, " waits for ", operation.count - operation.done,
@@ -339,14 +341,14 @@ void Strip::list_waiting_host(std::vector<std::string>& sentences, std::size_t l
 }
 
 void Strip::list_waiting_chains(std::vector<std::string>& sentences, std::size_t limit) const {
-  for (const Chain& chain : plan_.chains) {
+  for (const Chain& chain : mesh_.chains) {
     if (chain.deals || !owns(chain.pes.front())) continue;
     for (std::size_t i = 0; i < chain.waiting.size(); ++i) {
       const std::size_t done = i == chain.next ? chain.sent : 0;
       if (chain.waiting[i].size() == done || sentences.size() >= limit) continue;
-      sentences.push_back(text(place_name(plan_.at(chain.pes[i])), " cannot send color ",
-                               unsigned{plan_.color_of[chain.color]}, ": it is the turn of ",
-                               place_name(plan_.at(chain.pes[chain.next]))));
+      sentences.push_back(text(place_name(mesh_.at(chain.pes[i])), " cannot send color ",
+                               unsigned{mesh_.color_of[chain.color]}, ": it is the turn of ",
+                               place_name(mesh_.at(chain.pes[chain.next]))));
       break;
     }
   }

@@ -12,12 +12,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "wafer/engine/event_wheel.h"
-#include "wafer/engine/plan.h"
+#include "wafer/engine/mesh_state.h"
 
 namespace tensorpress::wafer::engine {
 
@@ -65,6 +66,13 @@ struct Activation {
   Task task = 0;
 };
 
+/// Why a run must stop. `not_alone`: words that promise to be alone on their links were not, which
+/// only matters to words that are moved at once.
+struct Failure {
+  std::string sentence;
+  bool not_alone = false;
+};
+
 /// To the strip above or below, for a later cycle.
 struct Message {
   std::uint64_t cycle = 0;
@@ -73,7 +81,7 @@ struct Message {
 
 class Strip {
  public:
-  Strip(Plan& plan, std::uint32_t first_row, std::uint32_t end_row);
+  Strip(MeshState& mesh, std::uint32_t first_row, std::uint32_t end_row);
 
   void start();
   std::uint64_t next() const { return wheel_.next(); }
@@ -84,8 +92,7 @@ class Strip {
   std::vector<Message>& to_above() { return to_above_; }
   std::vector<Message>& to_below() { return to_below_; }
 
-  /// What went wrong, if something did: the run must stop.
-  const std::string& failure() const { return failure_; }
+  const std::optional<Failure>& failure() const { return failure_; }
   /// Adds to `sentences` who waits for what, until there are `limit`: the PEs and their routers,
   /// then the host, then the turns of chains.
   void list_waiting_pes(std::vector<std::string>& sentences, std::size_t limit);
@@ -98,9 +105,9 @@ class Strip {
   void activate(std::uint32_t pe, std::uint64_t when, Task task);
   void post(std::uint32_t pe, Operation operation, Color in, Color out);
   void post(std::uint32_t pe, Send send, Color color);
-  void finish(std::uint32_t pe, std::uint64_t when) { plan_.pes[pe].finish = when; }
+  void finish(std::uint32_t pe, std::uint64_t when) { mesh_.pes[pe].finish = when; }
   std::uint64_t clock_offset(std::uint32_t pe) const;
-  const Machine& machine() const { return plan_.options.machine; }
+  const Machine& machine() const { return mesh_.options.machine; }
   void touch_memory(std::uint64_t bits_read, std::uint64_t bits_written) {
     bits_read_ += bits_read;
     bits_written_ += bits_written;
@@ -150,9 +157,9 @@ class Strip {
   void deliver(std::uint32_t pe, std::uint64_t cycle, const Event& event);
   bool owns(std::uint32_t pe) const { return pe >= first_pe_ && pe < end_pe_; }
   /// Of several failures in a cycle, that of the first PE is told: the same for any strips.
-  void fail(std::uint32_t pe, std::string sentence) {
-    if (!failure_.empty() && failed_pe_ <= pe) return;
-    failure_ = std::move(sentence);
+  void fail(std::uint32_t pe, Failure failure) {
+    if (failure_ && failed_pe_ <= pe) return;
+    failure_ = std::move(failure);
     failed_pe_ = pe;
   }
 
@@ -162,8 +169,8 @@ class Strip {
   bool deal_one(Chain& chain, const EdgeInput& input, std::size_t place, std::size_t train);
   void take_train(std::uint32_t pe, std::uint32_t number, unsigned color);
   void collect(std::uint32_t pe, const Send& send);
-  std::string no_route(std::uint32_t pe, Color color) const;
-  std::string not_alone(std::uint32_t pe, Color color) const;
+  Failure no_route(std::uint32_t pe, Color color) const;
+  Failure not_alone(std::uint32_t pe, Color color) const;
   void collect_turns(Chain& chain);
 
   std::uint32_t capacity(unsigned way) const {
@@ -175,7 +182,7 @@ class Strip {
     return (std::uint64_t{pe} * kPorts + port) * kColors + color;
   }
 
-  Plan& plan_;
+  MeshState& mesh_;
   std::uint32_t first_pe_, end_pe_;
   std::uint64_t cycle_ = 0;
   std::uint64_t last_ = 0;  // when something was done last
@@ -197,7 +204,7 @@ class Strip {
   std::vector<EdgeOutput> edge_outputs_;
   std::vector<TraceEvent> trace_;
   std::array<StageReport, kStages> stages_ = {};
-  std::string failure_;
+  std::optional<Failure> failure_;
   std::uint32_t failed_pe_ = 0;
   std::uint64_t hops_ = 0, sent_ = 0, copied_ = 0, received_ = 0, task_count_ = 0, event_count_ = 0;
   std::uint64_t bits_read_ = 0, bits_written_ = 0;

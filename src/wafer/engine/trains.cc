@@ -9,15 +9,16 @@
 
 namespace tensorpress::wafer::engine {
 
-std::string Strip::no_route(std::uint32_t pe, Color color) const {
-  return text(place_name(plan_.at(pe)), " uses color ", unsigned{color},
-              ", which has no route there");
+Failure Strip::no_route(std::uint32_t pe, Color color) const {
+  return {text(place_name(mesh_.at(pe)), " uses color ", unsigned{color},
+               ", which has no route there")};
 }
 
-std::string Strip::not_alone(std::uint32_t pe, Color color) const {
-  return text(place_name(plan_.at(pe)), " sends color ", unsigned{color},
-              " while it sends words to an edge output that promises to be alone; leave `alone` "
-              "out");
+Failure Strip::not_alone(std::uint32_t pe, Color color) const {
+  return {.sentence = text(place_name(mesh_.at(pe)), " sends color ", unsigned{color},
+                           " while it sends words to an edge output that promises to be alone; "
+                           "leave `alone` out"),
+          .not_alone = true};
 }
 
 void Strip::inject(std::uint32_t number) {
@@ -42,11 +43,11 @@ void Strip::inject(std::uint32_t number) {
   ++sent_;
   ++hops_;
   wheel_.push(cycle_ + machine().hop,
-              {.pe = plan_.index(input.pe),
+              {.pe = mesh_.index(input.pe),
                .word = input.words[i],
                .kind = EventKind::to_router,
                .port = static_cast<std::uint8_t>(input.edge),
-               .color = plan_.dense[input.color],
+               .color = mesh_.dense[input.color],
                .advance = input.advance_every != 0 && (i + 1) % input.advance_every == 0});
   if (injection.next < input.words.size()) {
     wheel_.push(cycle_ + 1, {.word = number, .kind = EventKind::inject});
@@ -56,7 +57,7 @@ void Strip::inject(std::uint32_t number) {
 // As many trains as find a PE that waits for exactly theirs.
 void Strip::deal(std::uint32_t number) {
   Injection& injection = injections_[number];
-  Chain& chain = plan_.chains[injection.chain];
+  Chain& chain = mesh_.chains[injection.chain];
   const std::size_t trains = injection.input->words.size() / injection.input->advance_every;
   std::size_t train = 0, dealt = 0;  // the places up to the last one that got a train
   for (std::size_t place = 0; train < trains && place < chain.pes.size(); ++place) {
@@ -68,7 +69,7 @@ void Strip::deal(std::uint32_t number) {
   }
   // Until the last of them has passed, each link is theirs.
   for (std::size_t place = 0; place + 1 < dealt; ++place) {
-    PeState& state = plan_.pes[chain.pes[place]];
+    PeState& state = mesh_.pes[chain.pes[place]];
     state.dealt_way = static_cast<std::uint8_t>(opposite(chain.down));
     state.dealt_until = cycle_ + injection.next + (place + 1) * machine().hop;
   }
@@ -82,14 +83,14 @@ bool Strip::deal_one(Chain& chain, const EdgeInput& input, std::size_t place, st
   const std::uint64_t first =
       cycle_ + train * length + (place + 1) * machine().hop + machine().ramp;
   const Operation* const operation = operation_for(pe, chain.color);
-  PeState& state = plan_.pes[pe];
+  PeState& state = mesh_.pes[pe];
   if (operation == nullptr || operation->kind != OperationKind::store || operation->ready > first ||
       operation->done != 0 || operation->count != length) {
     return false;
   }
   state.ramp_down_from = first;
   state.ramp_down_until = first + length - 1;
-  if (plan_.route(pe, chain.color).count > 1) plan_.position(pe, chain.color) = 1;
+  if (mesh_.route(pe, chain.color).count > 1) mesh_.position(pe, chain.color) = 1;
   chain.words[place] += length;
   sent_ += length;
   hops_ += (place + 1) * length;
@@ -112,11 +113,11 @@ void Strip::take_train(std::uint32_t pe, std::uint32_t number, unsigned color) {
 }
 
 void Strip::collect(std::uint32_t pe, const Send& send) {
-  const std::size_t row = pe / plan_.width;
-  Chain& chain = plan_.chains[plan_.collecting[row * plan_.colors + send.color]];
-  PeState& state = plan_.pes[pe];
+  const std::size_t row = pe / mesh_.width;
+  Chain& chain = mesh_.chains[mesh_.collecting[row * mesh_.colors + send.color]];
+  PeState& state = mesh_.pes[pe];
   const auto place = static_cast<std::size_t>(std::ranges::find(chain.pes, pe) - chain.pes.begin());
-  const Color color = plan_.color_of[send.color];
+  const Color color = mesh_.color_of[send.color];
   if (place == chain.pes.size() || chain.passes[place]) {
     fail(pe, no_route(pe, color));
     return;
@@ -141,7 +142,7 @@ void Strip::collect(std::uint32_t pe, const Send& send) {
   state.ramp_up_until = waiting.ready + send.count;
   // Its way out is theirs from now on, and so is that of the routers before it that pass them on.
   for (std::size_t i = place + 1; i-- > 0 && (i == place || chain.passes[i]);) {
-    PeState& on_the_way = plan_.pes[chain.pes[i]];
+    PeState& on_the_way = mesh_.pes[chain.pes[i]];
     on_the_way.collected_way = static_cast<std::uint8_t>(chain.down);
     on_the_way.collected_from = std::min(on_the_way.collected_from, waiting.ready + machine().ramp);
   }
@@ -171,7 +172,7 @@ void Strip::collect_turns(Chain& chain) {
     if (output.words.empty()) output.first_cycle = first;
     output.last_cycle = chain.edge_free - 1;
     output.words.insert(output.words.end(), waiting.words.begin(), waiting.words.end());
-    if (waiting.advance && plan_.route(pe, chain.color).count > 1) {
+    if (waiting.advance && mesh_.route(pe, chain.color).count > 1) {
       chain.waiting[chain.next].erase(
           chain.waiting[chain.next].begin(),
           chain.waiting[chain.next].begin() + static_cast<std::ptrdiff_t>(chain.sent));

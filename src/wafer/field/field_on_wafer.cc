@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "codecs/bounded/bounded_codec.h"
+#include "codecs/bounded/observing_coder.h"
 #include "codecs/ceresz/ceresz.h"
 #include "codecs/ceresz2/ceresz2.h"
 #include "kernels/bitplane/bitplane.h"
@@ -14,72 +15,61 @@ namespace {
 
 using programs::Mapping;
 
-/// Codes on the mesh and on the host, and notes whether they agree. One call at a time.
-class MeshCoder final : public bounded::FieldCoder {
- public:
-  MeshCoder(std::unique_ptr<bounded::FieldCoder> host, const Calibration& calibration,
-            const FieldOptions& options, FieldOnWafer& result, Result<void>& outcome)
-      : host_(std::move(host)),
-        calibration_(calibration),
-        options_(options),
-        result_(result),
-        outcome_(outcome) {}
-
-  Shape preferred_chunk_shape(const Shape& shape, DType) const override { return shape; }
-
-  std::optional<std::size_t> encode(const bounded::Field<float>& field, double bound,
-                                    std::span<std::byte> output,
-                                    ChunkWorkspace& workspace) const override {
-    outcome_ = run(field, bound, workspace);
-    if (!outcome_.ok() || result_.payload_bytes > output.size()) return std::nullopt;
-    std::ranges::copy(result_.run->payload, output.begin());
-    return result_.payload_bytes;
-  }
-  std::optional<std::size_t> encode(const bounded::Field<double>&, double, std::span<std::byte>,
-                                    ChunkWorkspace&) const override {
-    return std::nullopt;
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<float> output, ChunkWorkspace& workspace) const override {
-    return host_->decode(input, shape, bound, output, workspace);
-  }
-  Result<void> decode(std::span<const std::byte> input, const Shape& shape, double bound,
-                      std::span<double> output, ChunkWorkspace& workspace) const override {
-    return host_->decode(input, shape, bound, output, workspace);
-  }
-
- private:
-  Result<void> run(const bounded::Field<float>& field, double bound,
-                   ChunkWorkspace& workspace) const {
-    const auto& book = ceresz2::Codebook::standard();
-    TRY(auto run,
-        programs::compress_on_mesh(field.values, bound, book, calibration_, options_.mesh));
-    // More than any block takes, and all values once more as outliers.
-    const std::size_t blocks = field.values.size() / 32 + 1;
-    std::vector<std::byte> own(64 + blocks * 160 + field.values.size() * 8);
-    const auto bytes = host_->encode(field, bound, own, workspace);
-    own.resize(bytes.value_or(0));
-    result_.same_as_host = bytes && run.payload == own;
-    result_.payload_bytes = run.payload.size();
-    if (options_.decompress) {
-      TRY(auto back, programs::decompress_on_mesh(run.payload, field.values.size(), bound, book,
-                                                  calibration_, options_.mesh));
-      std::vector<float> values(field.values.size());
-      RETURN_IF_ERROR(host_->decode(run.payload, field.shape, bound, values, workspace));
-      result_.back_same_as_host = std::ranges::equal(std::as_bytes(std::span(values)),
-                                                     std::as_bytes(std::span(back.values)));
-      result_.back = std::move(back);
-    }
-    result_.run = std::move(run);
-    return {};
-  }
-
-  std::unique_ptr<bounded::FieldCoder> host_;
-  const Calibration& calibration_;
-  const FieldOptions& options_;
-  FieldOnWafer& result_;
-  Result<void>& outcome_;
+struct MeshCoding {
+  programs::MeshRun run;
+  bool same_as_host = false;
+  std::optional<programs::MeshRun> back = {};
+  bool back_same_as_host = false;
 };
+
+/// One chunk of clean values, coded on the mesh and by the host.
+Result<MeshCoding> code_on_mesh(const bounded::Field<float>& field, double bound,
+                                const bounded::FieldCoder& host, const Calibration& calibration,
+                                const FieldOptions& options, ChunkWorkspace& workspace) {
+  const auto& book = ceresz2::Codebook::standard();
+  MeshCoding coding;
+  TRY(coding.run, programs::compress_on_mesh(field.values, bound, book, calibration, options.mesh));
+  // More than any block takes, and all values once more as outliers.
+  const std::size_t blocks = field.values.size() / 32 + 1;
+  std::vector<std::byte> own(64 + blocks * 160 + field.values.size() * 8);
+  const auto bytes = host.encode(field, bound, own, workspace);
+  own.resize(bytes.value_or(0));
+  coding.same_as_host = bytes && coding.run.payload == own;
+  if (!options.decompress) return coding;
+  TRY(auto back, programs::decompress_on_mesh(coding.run.payload, field.values.size(), bound, book,
+                                              calibration, options.mesh));
+  std::vector<float> values(field.values.size());
+  RETURN_IF_ERROR(host.decode(coding.run.payload, field.shape, bound, values, workspace));
+  coding.back_same_as_host =
+      std::ranges::equal(std::as_bytes(std::span(values)), std::as_bytes(std::span(back.values)));
+  coding.back = std::move(back);
+  return coding;
+}
+
+/// The values that the host's codec would code of a tensor, which is one chunk, coded on the mesh;
+/// nothing if it codes none, because they are all the same.
+Result<std::optional<MeshCoding>> code_what_host_codes(const TensorView& tensor,
+                                                       const bounded::FieldCoder& host,
+                                                       const KeptBound& kept,
+                                                       const Calibration& calibration,
+                                                       const FieldOptions& options) {
+  std::optional<Result<MeshCoding>> coding;
+  const auto observe = [&](const auto& field, double bound, ChunkWorkspace& workspace) {
+    if constexpr (std::is_same_v<decltype(field), const bounded::Field<float>&>) {
+      coding = code_on_mesh(field, bound, host, calibration, options, workspace);
+    }
+  };
+  const auto codec = bounded::make_bounded_codec(bounded::make_observing_coder(observe),
+                                                 bounded::Parameters::of(kept));
+  std::vector<std::byte> output(
+      static_cast<std::size_t>(codec->bound_on_output_size(tensor.shape, tensor.dtype)));
+  ChunkWorkspace workspace(usable_isas().back());
+  const auto compressed = codec->compress(tensor, output, workspace);
+  if (coding && !coding->ok()) return coding->error();
+  if (!compressed.ok()) return compressed.error();
+  if (!coding) return std::optional<MeshCoding>();
+  return std::optional(std::move(*coding).value());
+}
 
 struct NamedMapping {
   const char* name;
@@ -135,20 +125,17 @@ Result<FieldOnWafer> run_field(TensorSource& source, const Calibration& calibrat
   }
   const auto& kept = result.info.codec.kept_bound();
   ENSURE(kept.has_value());
-  Result<void> outcome;
-  const auto mesh_codec = bounded::make_bounded_codec(
-      std::make_unique<MeshCoder>(std::move(host), calibration, options, result, outcome),
-      bounded::Parameters::of(*kept));
   AlignedBuffer scratch;
   Region whole;
   whole.extent = source.shape();
   TRY(const TensorView view, source.read(whole, scratch));
-  std::vector<std::byte> output(
-      static_cast<std::size_t>(mesh_codec->bound_on_output_size(source.shape(), source.dtype())));
-  ChunkWorkspace workspace(usable_isas().back());
-  const auto compressed = mesh_codec->compress(view, output, workspace);
-  RETURN_IF_ERROR(outcome);
-  if (!compressed.ok()) return compressed.error();
+  TRY(auto coding, code_what_host_codes(view, *host, *kept, calibration, options));
+  if (!coding) return result;
+  result.payload_bytes = coding->run.payload.size();
+  result.run = std::move(coding->run);
+  result.same_as_host = coding->same_as_host;
+  result.back = std::move(coding->back);
+  result.back_same_as_host = coding->back_same_as_host;
   return result;
 }
 

@@ -10,7 +10,7 @@ netCDF4 = pytest.importorskip("netCDF4")
 
 @pytest.fixture
 def two(tensorpress):
-    """m.nc with A and B, and a file of somebody else's where A would go."""
+    """m.nc with A and B, and another file where A would go."""
     with netCDF4.Dataset(tensorpress.directory / "m.nc", "w") as file:
         file.createDimension("x", 64)
         for name in "AB":

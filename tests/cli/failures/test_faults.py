@@ -216,7 +216,7 @@ def test_a_file_size_limit_is_an_error_and_not_a_signal(faulty):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """small_disk(argv, folder): runs argv with a tmpfs of 96 KiB, seen by nobody else, mounted on
+    """small_disk(argv, folder): runs argv with a tmpfs of 96 KiB, which no other process sees, on
     that folder, whose file `out` is OLD before. Returns the process, the content of `out` and the
     names in the folder afterwards."""
     mount = 'mount -t tmpfs -o size=96k tmpfs "$0"'

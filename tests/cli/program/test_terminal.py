@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 
 PLANE = bytes(1024 * 1024 * 4)
-SHAPE = "100000x1024x1024"  # 400 GB: nobody waits for the end of it
+SHAPE = "100000x1024x1024"  # 400 GB: too long to wait for its end
 
 
 def start(tensorpress, stderr, *arguments):
@@ -29,7 +29,7 @@ def start(tensorpress, stderr, *arguments):
         "x.tpz",
         *arguments,
     ]
-    # Whoever runs the tests in the background ignores SIGINT, and children inherit that.
+    # A shell that runs the tests in the background ignores SIGINT, and children inherit that.
     heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(
         command, cwd=tensorpress.directory, stdin=subprocess.PIPE, stderr=stderr, preexec_fn=heed

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from tensorpress.torch import Plan, compress_activations
+from tensorpress.torch import Policy, compress_activations
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -104,9 +104,9 @@ def test_a_plan_is_the_same_from_text_file_dict_and_itself(tmp_path):
     }
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(fields))
-    plans = [Plan.read(policy) for policy in (fields, json.dumps(fields), path, str(path))]
+    plans = [Policy.read(policy) for policy in (fields, json.dumps(fields), path, str(path))]
     assert all(plan == plans[0] for plan in plans)
-    assert Plan.read(json.dumps(plans[0].as_dict())) == plans[0]
+    assert Policy.read(json.dumps(plans[0].as_dict())) == plans[0]
 
 
 def test_what_the_planner_writes_beside_the_rules_is_no_rule(tmp_path):
@@ -114,9 +114,9 @@ def test_what_the_planner_writes_beside_the_rules_is_no_rule(tmp_path):
     planned = {"model": "resnet18", "prediction": {"peak_bytes": 174063616}, **rules}
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(planned))
-    assert Plan.read(path) == Plan.read(rules)
+    assert Policy.read(path) == Policy.read(rules)
     with pytest.raises(ValueError, match="a plan has no entry 'predictions'"):
-        Plan.read({**rules, "predictions": {}})
+        Policy.read({**rules, "predictions": {}})
 
 
 def test_small_values_stay_as_they_are():

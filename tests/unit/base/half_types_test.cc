@@ -1,6 +1,6 @@
 // f16 and bf16 against the definitions of the formats: exhaustively over all bit patterns, and at
 // every tie between neighbours.
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Memory that runs out, from the caller's allocator or from the C++ runtime, is a status; nothing
-// leaks and nobody waits for work that will not be done.
+// leaks and no thread waits for work that will not be done.
 #include <atomic>
 #include <cstdlib>
 #include <functional>

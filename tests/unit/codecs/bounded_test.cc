@@ -8,7 +8,7 @@
 #include <random>
 
 #include "base/portable_math.h"
-#include "base/region.h"
+#include "base/tensor/region.h"
 #include "base/text.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/bounded/exact_values.h"

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 #include "metrics/metrics.h"
 #include "tensorpress/stream.h"
 #include "unit/codecs/dct_chop_reference.h"

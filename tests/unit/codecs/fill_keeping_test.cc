@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "unit/stream/samples.h"
 
 namespace tensorpress {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "tensorpress/pack.h"
 
 namespace tensorpress::samples {

@@ -1,4 +1,4 @@
-// graph.json: what the Python package writes, and what nobody should.
+// graph.json: what the Python package writes, and what it never should.
 #include "devices/programs/graph_file.h"
 
 #include <gtest/gtest.h>

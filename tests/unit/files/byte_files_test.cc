@@ -64,7 +64,7 @@ TEST(ByteFiles, WhatIsNoFileIsNamedWithItsReason) {
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().message, quoted(scratch.path()) + " is a directory, not a file");
 
-  // Nobody writes to this pipe: waiting for it would never end.
+  // Nothing writes to this pipe: waiting for it would never end.
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
   const auto pipe = open_bytes(scratch / "pipe");
   ASSERT_FALSE(pipe.ok());

@@ -1,4 +1,4 @@
-// Our attributes of variables: what is written can be read, and anybody's text does no harm.
+// Our attributes of variables: what is written can be read, and no text does harm.
 #include "files/rewriting/provenance.h"
 
 #include <gtest/gtest.h>

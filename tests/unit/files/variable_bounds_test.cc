@@ -1,4 +1,4 @@
-// Which rule holds for which variable, and files of bounds as anybody may write them.
+// Which rule holds for which variable, and files of bounds as users may write them.
 #include "files/rewriting/variable_bounds.h"
 
 #include <gtest/gtest.h>

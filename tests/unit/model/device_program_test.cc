@@ -16,7 +16,7 @@ TEST(DeviceProgram, MemoryOfALinearLayerIsCountedByHand) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   StepOptions options;
   options.lowering.sizes = {{"N", 10}};
-  const auto program = device_program(*graph, plan_off(), options, 10);
+  const auto program = device_program(*graph, policy_off(), options, 10);
   ASSERT_TRUE(program.ok()) << program.error().message;
   ASSERT_TRUE(program->step.has_value());
   // 8 x 4 values of four bytes: weights, gradients and one value of momentum.

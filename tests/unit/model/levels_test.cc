@@ -23,16 +23,16 @@ TEST(Levels, AreThoseOfTheDocumentation) {
       {"balanced", "quantize 4 bits", "quantize 8 bits", true, 8},
       {"max", "quantize 2 bits stochastic", "quantize 4 bits stochastic", true, 8},
   };
-  ASSERT_EQ(levels().plans.size(), std::size(kExpected));
+  ASSERT_EQ(levels().policies.size(), std::size(kExpected));
   for (std::size_t i = 0; i < std::size(kExpected); ++i) {
-    const Plan& plan = levels().plans[i];
-    EXPECT_EQ(plan.name, kExpected[i].name);
-    EXPECT_EQ(to_text(plan.fallback), kExpected[i].linear);
-    EXPECT_EQ(to_text(plan.smooth), kExpected[i].smooth);
-    EXPECT_EQ(plan.compact, kExpected[i].compact);
-    EXPECT_EQ(plan.waiting_bits, kExpected[i].waiting_bits);
-    EXPECT_EQ(plan.min_bytes, 4096);
-    EXPECT_EQ(plan.exact_2d_bytes, 256 << 10);
+    const Policy& policy = levels().policies[i];
+    EXPECT_EQ(policy.name, kExpected[i].name);
+    EXPECT_EQ(to_text(policy.fallback), kExpected[i].linear);
+    EXPECT_EQ(to_text(policy.smooth), kExpected[i].smooth);
+    EXPECT_EQ(policy.compact, kExpected[i].compact);
+    EXPECT_EQ(policy.waiting_bits, kExpected[i].waiting_bits);
+    EXPECT_EQ(policy.min_bytes, 4096);
+    EXPECT_EQ(policy.exact_2d_bytes, 256 << 10);
   }
 }
 

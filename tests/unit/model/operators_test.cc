@@ -152,10 +152,10 @@ TEST(ModelOperators, MasksOfAttentionAreBroadcastToPairs) {
 }
 
 /// What is stored for the backward pass: name -> bytes.
-std::map<std::string, std::int64_t> stored(const std::string& text, const char* plan) {
+std::map<std::string, std::int64_t> stored(const std::string& text, const char* policy) {
   const auto graph = graph_of(text);
   EXPECT_TRUE(graph.ok()) << graph.error().message;
-  const auto program = lower(*graph, *named_plan(plan), {.sizes = {{"N", 8}}});
+  const auto program = lower(*graph, *named_policy(policy), {.sizes = {{"N", 8}}});
   EXPECT_TRUE(program.ok());
   return program->stored;
 }

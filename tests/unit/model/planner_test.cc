@@ -90,21 +90,22 @@ std::optional<double> best_by_brute_force(const Problem& problem, const Request&
 constexpr SearchLimits kExact{.relative_gap = 1e-9, .nodes = 1'000'000, .seconds = 600};
 
 void expect_brute_force(const Problem& problem, const Request& request) {
-  const auto plan = solve(problem, request);
+  const auto solution = solve(problem, request);
   const auto expected = best_by_brute_force(problem, request);
-  if (!plan.ok()) {  // an activation that reaches no such score
-    EXPECT_FALSE(expected) << plan.error().message;
+  if (!solution.ok()) {  // an activation that reaches no such score
+    EXPECT_FALSE(expected) << solution.error().message;
     return;
   }
-  ASSERT_EQ(plan->outcome == Plan::Outcome::planned, expected.has_value()) << plan->reason;
+  ASSERT_EQ(solution->outcome == Solution::Outcome::solved, expected.has_value())
+      << solution->reason;
   if (!expected) {
-    EXPECT_EQ(plan->outcome, Plan::Outcome::impossible);
-    EXPECT_FALSE(plan->reason.empty());
+    EXPECT_EQ(solution->outcome, Solution::Outcome::impossible);
+    EXPECT_FALSE(solution->reason.empty());
     return;
   }
-  EXPECT_TRUE(keeps(plan->evaluation, request.limits));
-  EXPECT_TRUE(plan->proven_best);
-  EXPECT_NEAR(value_of(plan->evaluation, request.aim), *expected, 1e-6 * (1 + *expected));
+  EXPECT_TRUE(keeps(solution->evaluation, request.limits));
+  EXPECT_TRUE(solution->proven_best);
+  EXPECT_NEAR(value_of(solution->evaluation, request.aim), *expected, 1e-6 * (1 + *expected));
 }
 
 TEST(Planner, FindsWhatBruteForceFindsUnderAPeak) {
@@ -147,19 +148,19 @@ TEST(Planner, ImpossibleBudgetsSayTheSmallestPeakAndWhatSetsIt) {
     const auto smallest = best_by_brute_force(problem, {.aim = Aim::peak_bytes});
     ASSERT_TRUE(smallest);
     const Limits limits{.peak_bytes = static_cast<std::int64_t>(*smallest) - 1};
-    const auto plan = solve(problem, {.limits = limits, .search = kExact});
-    ASSERT_TRUE(plan.ok());
-    ASSERT_EQ(plan->outcome, Plan::Outcome::impossible);
-    EXPECT_EQ(static_cast<double>(plan->evaluation.peak_bytes), *smallest);
-    EXPECT_NE(plan->reason.find(problem.positions[plan->evaluation.peak_position].name),
+    const auto solution = solve(problem, {.limits = limits, .search = kExact});
+    ASSERT_TRUE(solution.ok());
+    ASSERT_EQ(solution->outcome, Solution::Outcome::impossible);
+    EXPECT_EQ(static_cast<double>(solution->evaluation.peak_bytes), *smallest);
+    EXPECT_NE(solution->reason.find(problem.positions[solution->evaluation.peak_position].name),
               std::string::npos)
-        << plan->reason;
+        << solution->reason;
     ++impossible;
     // One byte more is enough.
     const Limits enough{.peak_bytes = static_cast<std::int64_t>(*smallest)};
     const auto possible = solve(problem, {.limits = enough, .search = kExact});
     ASSERT_TRUE(possible.ok());
-    EXPECT_EQ(possible->outcome, Plan::Outcome::planned);
+    EXPECT_EQ(possible->outcome, Solution::Outcome::solved);
   }
   EXPECT_EQ(impossible, 60);
 }
@@ -167,19 +168,19 @@ TEST(Planner, ImpossibleBudgetsSayTheSmallestPeakAndWhatSetsIt) {
 TEST(Planner, MoreMemoryNeverCostsMoreTime) {
   const Problem problem = random_problem(77, 12);
   double before = std::numeric_limits<double>::infinity();
-  int planned = 0;
+  int solved = 0;
   for (std::int64_t limit = 60; limit < 900; limit += 40) {
-    const auto plan = solve(problem, {.limits = {.peak_bytes = limit}, .search = kExact});
-    ASSERT_TRUE(plan.ok());
-    if (plan->outcome != Plan::Outcome::planned) {
-      EXPECT_EQ(planned, 0) << "a larger budget became impossible";
+    const auto solution = solve(problem, {.limits = {.peak_bytes = limit}, .search = kExact});
+    ASSERT_TRUE(solution.ok());
+    if (solution->outcome != Solution::Outcome::solved) {
+      EXPECT_EQ(solved, 0) << "a larger budget became impossible";
       continue;
     }
-    ++planned;
-    EXPECT_LE(plan->evaluation.seconds, before);
-    before = plan->evaluation.seconds;
+    ++solved;
+    EXPECT_LE(solution->evaluation.seconds, before);
+    before = solution->evaluation.seconds;
   }
-  EXPECT_GT(planned, 3);
+  EXPECT_GT(solved, 3);
   EXPECT_EQ(before, 0) << "with enough memory everything is kept";
 }
 
@@ -194,9 +195,9 @@ TEST(Planner, GivesTheSameAnswerTwice) {
 
 TEST(Planner, PrintsNothing) {
   testing::internal::CaptureStdout();
-  const auto plan = solve(random_problem(9, 12), {.limits = {.peak_bytes = 300}});
+  const auto solution = solve(random_problem(9, 12), {.limits = {.peak_bytes = 300}});
   const std::string printed = testing::internal::GetCapturedStdout();
-  ASSERT_TRUE(plan.ok());
+  ASSERT_TRUE(solution.ok());
   EXPECT_EQ(printed, "");
 }
 
@@ -216,10 +217,10 @@ TEST(Planner, AwayFromThePeakNothingIsPaidForASmallerPeak) {
                      .score = 0.9}}};
   };
   problem.activations = {activation("early", 0), activation("late", 2)};
-  const auto plan = solve(problem, {.aim = Aim::peak_bytes, .second_aim = Aim::error});
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->choice, (Choice{1, 0}));
-  EXPECT_EQ(plan->evaluation.peak_bytes, 105);
+  const auto solution = solve(problem, {.aim = Aim::peak_bytes, .second_aim = Aim::error});
+  ASSERT_TRUE(solution.ok());
+  EXPECT_EQ(solution->choice, (Choice{1, 0}));
+  EXPECT_EQ(solution->evaluation.peak_bytes, 105);
 }
 
 TEST(Planner, RowsKeepEveryPeakOfEveryChoice) {
@@ -289,21 +290,21 @@ TEST(Planner, PlansAStepAsLongAsResNet50WithASmallGap) {
   const Problem problem = deep_network(160);
   const auto everything = evaluate(problem, Choice(160, 0)).peak_bytes;
   for (const Aim aim : {Aim::seconds, Aim::error}) {
-    const auto plan = solve(problem, {.aim = aim,
-                                      .limits = {.peak_bytes = everything / 4},
-                                      .search = {.relative_gap = 5e-3, .nodes = 200}});
-    ASSERT_TRUE(plan.ok());
-    ASSERT_EQ(plan->outcome, Plan::Outcome::planned) << plan->reason;
-    EXPECT_LE(plan->evaluation.peak_bytes, everything / 4);
-    EXPECT_LT(plan->gap, 0.02);
+    const auto solution = solve(problem, {.aim = aim,
+                                          .limits = {.peak_bytes = everything / 4},
+                                          .search = {.relative_gap = 5e-3, .nodes = 200}});
+    ASSERT_TRUE(solution.ok());
+    ASSERT_EQ(solution->outcome, Solution::Outcome::solved) << solution->reason;
+    EXPECT_LE(solution->evaluation.peak_bytes, everything / 4);
+    EXPECT_LT(solution->gap, 0.02);
   }
 }
 
 TEST(Planner, HostileProblemsAreRefusedByName) {
   Problem problem = random_problem(1);
   const auto message = [](const Problem& each) {
-    const auto plan = solve(each, {});
-    return plan.ok() ? std::string() : plan.error().message;
+    const auto solution = solve(each, {});
+    return solution.ok() ? std::string() : solution.error().message;
   };
   EXPECT_EQ(message(problem), "");
   EXPECT_NE(message({}).find("without positions"), std::string::npos);
@@ -337,14 +338,14 @@ TEST(Planner, LimitsThatMakeNoSenseAreAnswered) {
   const Problem problem = random_problem(3);
   for (const std::int64_t limit :
        {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0}}) {
-    const auto plan = solve(problem, {.limits = {.peak_bytes = limit}});
-    ASSERT_TRUE(plan.ok());
-    EXPECT_EQ(plan->outcome, Plan::Outcome::impossible);
+    const auto solution = solve(problem, {.limits = {.peak_bytes = limit}});
+    ASSERT_TRUE(solution.ok());
+    EXPECT_EQ(solution->outcome, Solution::Outcome::impossible);
   }
   const auto plenty =
       solve(problem, {.limits = {.peak_bytes = std::numeric_limits<std::int64_t>::max()}});
   ASSERT_TRUE(plenty.ok());
-  EXPECT_EQ(plenty->outcome, Plan::Outcome::planned);
+  EXPECT_EQ(plenty->outcome, Solution::Outcome::solved);
   EXPECT_FALSE(solve(problem, {.limits = {.lowest_score = 1.5}}).ok());
   EXPECT_FALSE(
       solve(problem, {.limits = {.mean_score = std::numeric_limits<double>::quiet_NaN()}}).ok());
@@ -355,10 +356,10 @@ TEST(Planner, AStepWithoutActivationsIsItsBase) {
   problem.positions = {{"only", 12}};
   const auto fits = solve(problem, {.limits = {.peak_bytes = 12}});
   ASSERT_TRUE(fits.ok());
-  EXPECT_EQ(fits->outcome, Plan::Outcome::planned);
+  EXPECT_EQ(fits->outcome, Solution::Outcome::solved);
   const auto tight = solve(problem, {.limits = {.peak_bytes = 11}});
   ASSERT_TRUE(tight.ok());
-  EXPECT_EQ(tight->outcome, Plan::Outcome::impossible);
+  EXPECT_EQ(tight->outcome, Solution::Outcome::impossible);
   EXPECT_NE(tight->reason.find("12 bytes"), std::string::npos) << tight->reason;
 }
 

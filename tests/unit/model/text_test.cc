@@ -208,7 +208,7 @@ TEST(ModelText, LongChainsAreLoweredInTimeAndOnAnySmallStack) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   for (const char* const name : {"off", "max"}) {
     const auto source =
-        emit(*graph, *named_plan(name), {.lowering = {.sizes = {{"N", 4}}}, .command = "test"});
+        emit(*graph, *named_policy(name), {.lowering = {.sizes = {{"N", 4}}}, .command = "test"});
     ASSERT_TRUE(source.ok()) << source.error().message;
     EXPECT_NE(source->find("relu_1500"), std::string::npos);
   }
@@ -222,7 +222,7 @@ TEST(ModelText, ConcatenationsOfConcatenationsAreLoweredInTime) {
   const auto graph = graph_of(text + "loss mse_loss(gelu(h), h)\n");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   for (const char* const name : {"off", "lossless", "balanced", "max"}) {
-    EXPECT_TRUE(emit(*graph, *named_plan(name), {.lowering = {}, .command = "test"}).ok());
+    EXPECT_TRUE(emit(*graph, *named_policy(name), {.lowering = {}, .command = "test"}).ok());
   }
 }
 
@@ -231,7 +231,7 @@ TEST(ModelText, AModelWithoutInputsIsEmitted) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   for (const bool native : {true, false}) {
     const auto source =
-        emit(*graph, plan_off(), {.lowering = {.native = native}, .command = "test"});
+        emit(*graph, policy_off(), {.lowering = {.native = native}, .command = "test"});
     ASSERT_TRUE(source.ok()) << source.error().message;
     EXPECT_NE(source->find("def forward(self):"), std::string::npos);
   }
@@ -241,7 +241,7 @@ TEST(ModelText, SizesThatDoNotFitIn64BitsAreRefused) {
   const auto graph = graph_of(kInputs + "loss cross_entropy(fc: linear(flatten(x), 10), y)\n");
   ASSERT_TRUE(graph.ok());
   const LowerOptions enormous{.sizes = {{"N", std::int64_t{1} << 45}}};
-  const auto refused = emit(*graph, plan_off(), {.lowering = enormous, .command = "test"});
+  const auto refused = emit(*graph, policy_off(), {.lowering = enormous, .command = "test"});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("N = 35184372088832"), std::string::npos);
 }

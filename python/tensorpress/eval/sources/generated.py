@@ -1,4 +1,4 @@
-"""Data of the benchmarks' shapes out of nothing but a fixed seed, so that everybody has it.
+"""Data of the benchmarks' shapes out of nothing but a fixed seed, so that every machine has it.
 
 It is smooth where the real data is smooth and noisy where that is noisy, and there is something to
 learn; accuracies on it are no accuracies on the real data, and the report says what it was.

@@ -8,7 +8,7 @@
     print(run.report())
 
 What autograd saves is stored as its backward needs it (policy/saved_by.py, requirements.py), once
-for each value (stored_value.py), with the codec that the policy says (policy/plan.py).
+for each value (stored_value.py), with the codec that the policy says (policy/policy.py).
 docs/guide/activations.md tells users what to expect.
 """
 

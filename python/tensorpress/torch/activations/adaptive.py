@@ -30,7 +30,7 @@ import torch
 
 from ..packing.codecs import TensorCodec
 from ..policy.levels import LADDER
-from ..policy.plan import Plan
+from ..policy.policy import Policy
 from ..scores import LEVELS, least_score, measure_activations, packed_sizes
 from .run import compress_activations
 
@@ -72,9 +72,9 @@ class Adaptive:
         self._shadow: tuple[Any, Any] | None = None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Policy:
         """What compress_activations runs with: exact forms, and the codecs that were chosen."""
-        return self._plan_with(self.choice)
+        return self._policy_with(self.choice)
 
     @property
     def mean_score(self) -> float:
@@ -172,7 +172,7 @@ class Adaptive:
             self.scores = {name: {} for name in self.sizes}
             for name in self.sizes:
                 for place, codec in enumerate(LADDER[1:], 1):
-                    lossy, _ = gradients(self._plan_with({name: place}))
+                    lossy, _ = gradients(self._policy_with({name: place}))
                     self.scores[name][codec.describe()] = least_score(exact, lossy)
         finally:
             torch.set_rng_state(random)
@@ -191,9 +191,9 @@ class Adaptive:
     def _score_of(self, name: str, place: int) -> float:
         return 1.0 if place == 0 else self.scores[name][LADDER[place].describe()]
 
-    def _plan_with(self, choice: Mapping[str, int]) -> Plan:
+    def _policy_with(self, choice: Mapping[str, int]) -> Policy:
         rules = {name: LADDER[place].as_dict() for name, place in choice.items() if place > 0}
-        return Plan.read({"level": "lossless", "by_name": rules})
+        return Policy.read({"level": "lossless", "by_name": rules})
 
 
 class AdaptiveStep(Adaptive):
@@ -204,7 +204,10 @@ class AdaptiveStep(Adaptive):
 
     def __init__(self, step: torch.nn.Module, **options: Any) -> None:
         if not isinstance(getattr(step, "bits", None), dict):
-            raise ValueError("the step has no bits to choose: emit it with --adaptive and a plan")
+            raise ValueError(
+                "the step has no bits to choose: emit it with `tensorpress model emit --adaptive` "
+                "and a plan"
+            )
         super().__init__(step, **options)
 
     @property

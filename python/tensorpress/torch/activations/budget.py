@@ -18,7 +18,7 @@ import torch
 
 from ..packing.codecs import Quantize, TensorCodec
 from ..policy.levels import KEEP, LADDER, LEVELS
-from ..policy.plan import Plan
+from ..policy.policy import Policy
 from ..policy.saved_by import Need
 from .ledger import Ledger
 from .report import megabytes
@@ -100,10 +100,10 @@ class Budget:
         self._observed: dict[str, Observed] = {}
 
     @staticmethod
-    def plan_of_first_step(plan: Plan) -> Plan:
+    def policy_of_first_step(policy: Policy) -> Policy:
         """The same rules on level max. What that level quantizes is what a budget may choose for,
         and the first step takes as few bytes as any."""
-        return dataclasses.replace(plan, level=LEVELS["max"])
+        return dataclasses.replace(policy, level=LEVELS["max"])
 
     def requirement_within(self, value: StoredValue, requirement: Requirement) -> Requirement:
         """Values that the level would quantize are stored as the budget allows."""

@@ -1,5 +1,5 @@
-"""What a function's backward requires of a value that it saves: from the function, the plan and the
-tensor."""
+"""What a function's backward requires of a value that it saves: from the function, the policy and
+the tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..packing.codecs import DctChop, Mask, TensorCodec
 from ..packing.pool_indices import Windows
 from ..policy import saved_by
 from ..policy.levels import KEEP, SMALL_PLANES
-from ..policy.plan import Plan
+from ..policy.policy import Policy
 from ..policy.saved_by import Call, Need
 from .stored_value import Span
 
@@ -34,10 +34,10 @@ EXACTLY = Requirement(Need.VALUES)
 
 
 class Requirements:
-    """Decides by a plan. `notes` are what users should know, and the value that was first."""
+    """Decides by a policy. `notes` are what users should know, and the value that was first."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
         self.notes: dict[str, str] = {}
         self._inputs: list[weakref.ref[torch.Tensor]] = []
 
@@ -50,8 +50,8 @@ class Requirements:
         self, tensor: torch.Tensor, size: int, call: Call, name: str, rule: TensorCodec | None
     ) -> Requirement:
         """`size` is what the tensor takes as it is."""
-        exact_forms = self.plan.level.exact_forms or rule is not None
-        if size < self.plan.min_bytes or rule == KEEP or not exact_forms:
+        exact_forms = self.policy.level.exact_forms or rule is not None
+        if size < self.policy.min_bytes or rule == KEEP or not exact_forms:
             return EXACTLY
         if not tensor.is_floating_point():
             return _requirement_of_whole_numbers(tensor, call)
@@ -70,14 +70,14 @@ class Requirements:
         # A linear layer flattens (batch, token, feature), which are no last features.
         base = tensor._base if tensor._is_view() else tensor
         flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
-        if flat and size <= self.plan.exact_2d_bytes:
+        if flat and size <= self.policy.exact_2d_bytes:
             return KEEP
         if saved_by.is_weight(call, tensor):
             return KEEP
         # A copy of the batch would be on top of it.
         if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
             return KEEP
-        return KEEP if saved_by.is_singular(call) else self.plan.codec_for(call.name)
+        return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
 
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None

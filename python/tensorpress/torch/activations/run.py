@@ -17,7 +17,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from ..module_names import ModuleNames
 from ..packing.backend import NATIVE, PORTABLE
 from ..peak_memory import Peak, measured_peak
-from ..policy.plan import Plan
+from ..policy.policy import Policy
 from .budget import Budget, parse_bytes
 from .hooks import SavedTensorHooks
 from .ledger import Ledger
@@ -66,12 +66,12 @@ class CompressedActivations:
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"model is a {type(model).__name__}, not a torch.nn.Module")
-        self.plan = Plan.read("balanced" if policy is None else policy)
-        best = math.inf if policy is None else self.plan.level.linear.fidelity
+        self.policy = Policy.read("balanced" if policy is None else policy)
+        best = math.inf if policy is None else self.policy.level.linear.fidelity
         if budget is not None:
-            self.plan = Budget.plan_of_first_step(self.plan)
-        self.plan.check(model)
-        self._requirements = Requirements(self.plan)
+            self.policy = Budget.policy_of_first_step(self.policy)
+        self.policy.check(model)
+        self._requirements = Requirements(self.policy)
         notes = self._requirements.notes
         self._budget = None if budget is None else Budget(budget, best, notes)
         self._coder = ValueCoder(int(seed), PORTABLE if portable else NATIVE)
@@ -136,7 +136,7 @@ class CompressedActivations:
         """Of the last step: the forward passes since nothing was held any more."""
         records = list(self._ledger.records.values())
         return ActivationReport(
-            policy=self.plan.level.name if self._budget is None else "budget",
+            policy=self.policy.level.name if self._budget is None else "budget",
             steps=self._ledger.steps + 1,
             saved_bytes=self._ledger.saved,
             stored_bytes=self._ledger.most_held,

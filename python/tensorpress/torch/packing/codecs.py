@@ -4,7 +4,7 @@ A codec packs contiguous values into a tensor that takes less memory, and unpack
 None for values that it cannot represent (NaN, infinity), which are then kept as they are.
 `fidelity` orders codecs by how much they keep, in bits a value: of two codecs that are required of
 one value the higher wins. A codec's parameters are the fields of its class, with their checks;
-policy/plan.py reads them from JSON.
+policy/policy.py reads them from JSON.
 """
 
 from __future__ import annotations

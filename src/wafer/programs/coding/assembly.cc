@@ -19,7 +19,7 @@ Result<void> Assembly::cut(const EdgeOutput& row, std::span<const std::uint64_t>
   return {};
 }
 
-Result<std::vector<std::byte>> Assembly::ceresz2(const CodingPlan& plan) const {
+Result<std::vector<std::byte>> Assembly::ceresz2(const CodingJob& job) const {
   std::uint64_t words = 0, further = 0;
   for (const PeOutput& output : outputs_) {
     words += output.words.size();
@@ -28,12 +28,12 @@ Result<std::vector<std::byte>> Assembly::ceresz2(const CodingPlan& plan) const {
   if (words > UINT32_MAX) return too_large(words, " words do not fit offsets of 32 bits");
   std::vector<std::byte> payload(8 + 4 * static_cast<std::size_t>(words + further));
   const std::uint64_t outliers = further / 2;
-  store_le(payload.data(), outliers << 16 | std::uint64_t{32} << 8 | plan.slack);
+  store_le(payload.data(), outliers << 16 | std::uint64_t{32} << 8 | job.slack);
   std::byte* position = payload.data() + 8 + 4 * words;
   std::byte* value = position + 4 * outliers;
   std::uint64_t before = 0;
   for (const PeOutput& output : outputs_) {
-    const std::uint64_t offset = plan.offsets_by != OffsetsBy::host ? output.offset : before;
+    const std::uint64_t offset = job.offsets_by != OffsetsBy::host ? output.offset : before;
     if (offset + output.words.size() > words) {
       return internal_error("a PE's words go to ", offset, ", beyond all ", words);
     }

@@ -14,7 +14,7 @@ class Assembly {
   Result<void> cut(const EdgeOutput& row, std::span<const std::uint64_t> numbers);
 
   /// Head, blocks at their offsets, outliers.
-  Result<std::vector<std::byte>> ceresz2(const CodingPlan& plan) const;
+  Result<std::vector<std::byte>> ceresz2(const CodingJob& job) const;
   /// slack, widths, planes; the host puts the blocks together, as CereSZ leaves it to.
   std::vector<std::byte> ceresz(unsigned slack) const;
 

@@ -10,7 +10,7 @@ constexpr std::size_t kLargestBlockBytes = 4 + kernels::huffman::kMaxBlockBits<f
 
 }  // namespace
 
-BlockValues CodingPlan::block(std::uint64_t number) const {
+BlockValues CodingJob::block(std::uint64_t number) const {
   BlockValues block;
   const std::size_t at = static_cast<std::size_t>(number) * kBlockValues;
   const std::size_t count = std::min(kBlockValues, values.size() - at);
@@ -19,7 +19,7 @@ BlockValues CodingPlan::block(std::uint64_t number) const {
   return block;
 }
 
-void CodingPlan::deal(std::uint64_t first, std::vector<std::uint32_t>& words) const {
+void CodingJob::deal(std::uint64_t first, std::vector<std::uint32_t>& words) const {
   if (io == MeshIo::sram) {
     words.push_back(1);
     return;
@@ -35,20 +35,20 @@ void CodingPlan::deal(std::uint64_t first, std::vector<std::uint32_t>& words) co
   }
 }
 
-std::size_t CodingPlan::fixed_bytes() const {
+std::size_t CodingJob::fixed_bytes() const {
   const std::size_t book_bytes =
       mapping == Mapping::ceresz2 ? kCodebookEntryBytes * book->symbols() : 0;
   const std::size_t shared_bytes = share_work ? block_bytes() + 8 * kMessageHead : 0;
   return kCodeBytes + kQueueBytes + book_bytes + 4 * kMessageHead + shared_bytes;
 }
 
-std::size_t CodingPlan::block_bytes() const {
+std::size_t CodingJob::block_bytes() const {
   const std::size_t raw = sizeof(float) * kBlockValues;
   return raw + (mapping == Mapping::ceresz2 ? kLargestBlockBytes : raw + 1);
 }
 
-StageCycles CodingPlan::code(std::uint64_t number, const BlockValues& block_values,
-                             CodedBlocks& coded) const {
+StageCycles CodingJob::code(std::uint64_t number, const BlockValues& block_values,
+                            CodedBlocks& coded) const {
   if (mapping == Mapping::ceresz2) {
     const auto block = ceresz2::encode_block<float>(block_values, quantizer, *book);
     for (std::uint32_t i = 0; i < block.words; ++i) {
@@ -71,27 +71,27 @@ StageCycles CodingPlan::code(std::uint64_t number, const BlockValues& block_valu
 }
 
 std::vector<MemoryItem> CodingPe::memory() const {
-  const std::size_t raw = sizeof(float) * kBlockValues * plan_.blocks_per_pe;
+  const std::size_t raw = sizeof(float) * kBlockValues * job_.blocks_per_pe;
   std::vector<MemoryItem> items = {
       {"code", kCodeBytes},
       {"queues and descriptors", kQueueBytes},
       {"blocks", raw},
-      {"coded blocks", plan_.block_bytes() * plan_.blocks_per_pe - raw + 4 * kMessageHead}};
-  if (plan_.mapping == Mapping::ceresz2) {
-    items.push_back({"codebook", kCodebookEntryBytes * plan_.book->symbols()});
+      {"coded blocks", job_.block_bytes() * job_.blocks_per_pe - raw + 4 * kMessageHead}};
+  if (job_.mapping == Mapping::ceresz2) {
+    items.push_back({"codebook", kCodebookEntryBytes * job_.book->symbols()});
   }
   return items;
 }
 
-CodingPe::CodingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block,
+CodingPe::CodingPe(const CodingJob& job, PeAt at, std::uint64_t first_block,
                    std::uint32_t block_count)
-    : plan_(plan), first_block_(first_block), block_count_(block_count) {
-  if (plan.offsets_by == OffsetsBy::look_back) listens_ = LookBack::listens(plan.offsets, at);
+    : job_(job), first_block_(first_block), block_count_(block_count) {
+  if (job.offsets_by == OffsetsBy::look_back) listens_ = LookBack::listens(job.lines, at);
 }
 
 void CodingPe::start(Pe& pe) {
-  input_.resize(plan_.dealt_words());
-  pe.receive(plan_.in, input_, kLoaded);
+  input_.resize(job_.dealt_words());
+  pe.receive(job_.in, input_, kLoaded);
 }
 
 void CodingPe::on_task(Pe& pe, Task task) {
@@ -99,21 +99,21 @@ void CodingPe::on_task(Pe& pe, Task task) {
     began_ = pe.now();
     loaded(pe);
   } else if (task == kUnload) {
-    pe.send(plan_.out, message_, true);
-  } else if (stages_.on_task(pe, plan_.offsets, task)) {
+    pe.send(job_.out, message_, true);
+  } else if (stages_.on_task(pe, job_.lines, task)) {
     known(pe, stages_.offset());
   }
 }
 
 void CodingPe::on_wavelet(Pe& pe, Color, std::uint32_t word) {
-  if (look_back_.on_wavelet(pe, plan_.offsets, word)) known(pe, look_back_.offset());
+  if (look_back_.on_wavelet(pe, job_.lines, word)) known(pe, look_back_.offset());
 }
 
 void CodingPe::loaded(Pe& pe) {
   CodedBlocks blocks;
   StageCycles cycles;
   for (std::uint32_t i = 0; i < block_count_; ++i) {
-    cycles += plan_.code(first_block_ + i, block(first_block_ + i), blocks);
+    cycles += job_.code(first_block_ + i, block(first_block_ + i), blocks);
   }
   spend(pe, cycles);
   coded(pe, std::move(blocks));
@@ -129,19 +129,19 @@ void CodingPe::spend(Pe& pe, const StageCycles& cycles) {
 void CodingPe::coded(Pe& pe, CodedBlocks blocks) {
   // Values in, quanta out and in again, differences likewise, two table entries a value, codes out.
   const std::uint64_t values = std::uint64_t{32} * kBlockValues * block_count_;
-  pe.touch_memory(values * (plan_.mapping == Mapping::ceresz2 ? 5 : 3),
+  pe.touch_memory(values * (job_.mapping == Mapping::ceresz2 ? 5 : 3),
                   2 * values + 32 * blocks.words.size());
-  if (plan_.io == MeshIo::edge) input_ = {};
+  if (job_.io == MeshIo::edge) input_ = {};
   const auto words = static_cast<std::uint32_t>(blocks.words.size());
   message_.assign(kMessageHead, 0);
   message_.insert(message_.end(), blocks.words.begin(), blocks.words.end());
   further_ = std::move(blocks.further);
-  switch (plan_.offsets_by) {
+  switch (job_.offsets_by) {
     case OffsetsBy::mesh:
-      stages_.begin(pe, plan_.offsets, words);
+      stages_.begin(pe, job_.lines, words);
       break;
     case OffsetsBy::look_back:
-      if (look_back_.begin(pe, plan_.offsets, words)) known(pe, 0);
+      if (look_back_.begin(pe, job_.lines, words)) known(pe, 0);
       break;
     case OffsetsBy::host:
       known(pe, 0);
@@ -156,13 +156,13 @@ void CodingPe::known(Pe& pe, std::uint32_t offset) {
   message_[2] = static_cast<std::uint32_t>(further_.size());
   placed_ = pe.now();
   pe.finish();
-  if (plan_.io == MeshIo::sram) return;
+  if (job_.io == MeshIo::sram) return;
   message_.insert(message_.end(), further_.begin(), further_.end());
   pe.activate(kUnload);
 }
 
 BlockValues CodingPe::block(std::uint64_t number) const {
-  if (plan_.io == MeshIo::sram) return plan_.block(number);
+  if (job_.io == MeshIo::sram) return job_.block(number);
   BlockValues block;
   const std::size_t at = static_cast<std::size_t>(number - first_block_) * kBlockValues;
   for (std::size_t i = 0; i < kBlockValues; ++i) block[i] = std::bit_cast<float>(input_[at + i]);

@@ -16,7 +16,8 @@ namespace tensorpress::wafer::programs {
 using ceresz2::kBlockValues;
 using BlockValues = std::array<float, kBlockValues>;
 
-/// What a PE's program takes besides its blocks; a guess for code that nobody has written in CSL.
+/// What a PE's program takes besides its blocks; a guess, because the code is not written in CSL
+/// yet.
 inline constexpr std::size_t kCodeBytes = 6144;
 inline constexpr std::size_t kQueueBytes = 512;
 /// The paper's codebook: a length and a code of 4 bytes each for 2000 symbols, 15.625 KB.
@@ -30,7 +31,7 @@ struct CodedBlocks {
   std::vector<std::uint32_t> further;
 };
 
-struct CodingPlan {
+struct CodingJob {
   std::span<const float> values;
   unsigned slack = 0;
   kernels::bitplane::Quantizer<float> quantizer;
@@ -43,7 +44,7 @@ struct CodingPlan {
   std::uint64_t blocks = 0;
   std::uint32_t blocks_per_pe = 1;
   Color in = 0, out = 0;
-  OffsetPlan offsets = {};
+  MeshLines lines = {};
   ChainColors stages = {};         // between the three PEs of a pipeline
   Color to_east = 0, to_west = 0;  // between the PEs of a pair that share their work
 
@@ -74,7 +75,7 @@ class CodingPe : public PeProgram {
  public:
   enum : Task { kLoaded, kUnload, kFirstOffsetTask, kFirstSharingTask = kFirstOffsetTask + 3 };
 
-  CodingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block, std::uint32_t block_count);
+  CodingPe(const CodingJob& job, PeAt at, std::uint64_t first_block, std::uint32_t block_count);
 
   std::vector<MemoryItem> memory() const override;
   void start(Pe& pe) override;
@@ -95,14 +96,14 @@ class CodingPe : public PeProgram {
   /// All blocks are coded: where do they go?
   void coded(Pe& pe, CodedBlocks blocks);
 
-  const CodingPlan& plan() const { return plan_; }
+  const CodingJob& job() const { return job_; }
   std::uint64_t first_block() const { return first_block_; }
   std::uint32_t block_count() const { return block_count_; }
 
  private:
   void known(Pe& pe, std::uint32_t offset);
 
-  const CodingPlan& plan_;
+  const CodingJob& job_;
   std::uint64_t first_block_;
   std::uint32_t block_count_;
   std::uint32_t listens_ = 0;

@@ -14,7 +14,7 @@
 namespace tensorpress::wafer::programs {
 namespace {
 
-struct DecodingPlan {
+struct DecodingJob {
   kernels::bitplane::Quantizer<float> quantizer;
   const ceresz2::Codebook* book = nullptr;
   BlockCosts costs;
@@ -40,40 +40,38 @@ std::vector<std::uint32_t> words_of(std::span<const CodedPart> parts, Mapping ma
 
 class DecodingPe final : public PeProgram {
  public:
-  DecodingPe(const DecodingPlan& plan, std::span<const CodedPart> parts)
-      : plan_(plan), parts_(parts) {}
+  DecodingPe(const DecodingJob& job, std::span<const CodedPart> parts) : job_(job), parts_(parts) {}
 
   std::vector<MemoryItem> memory() const override {
     std::size_t coded = 0;
     for (const CodedPart& part : parts_) coded += part.bytes.size() + 1;
-    std::vector<MemoryItem> items = {
-        {"code", kCodeBytes},
-        {"queues and descriptors", kQueueBytes},
-        {"coded blocks", std::max(coded, std::size_t{4} * plan_.words)},
-        {"blocks", parts_.size() * sizeof(BlockValues)}};
-    if (plan_.mapping == Mapping::ceresz2) {
-      items.push_back({"codebook", kCodebookEntryBytes * plan_.book->symbols()});
+    std::vector<MemoryItem> items = {{"code", kCodeBytes},
+                                     {"queues and descriptors", kQueueBytes},
+                                     {"coded blocks", std::max(coded, std::size_t{4} * job_.words)},
+                                     {"blocks", parts_.size() * sizeof(BlockValues)}};
+    if (job_.mapping == Mapping::ceresz2) {
+      items.push_back({"codebook", kCodebookEntryBytes * job_.book->symbols()});
     }
     return items;
   }
   void start(Pe& pe) override {
-    input_.resize(plan_.words);
-    pe.receive(plan_.in, input_, kLoaded);
+    input_.resize(job_.words);
+    pe.receive(job_.in, input_, kLoaded);
   }
   void on_task(Pe& pe, Task task) override {
     if (task == kUnload) {
-      pe.send(plan_.out, output_, true);
+      pe.send(job_.out, output_, true);
       return;
     }
     began_ = pe.now();
-    if (plan_.io == MeshIo::edge) {
+    if (job_.io == MeshIo::edge) {
       decode_input();
     } else {
       for (const CodedPart& part : parts_) decode(part);
     }
     pe.spend(cycles_, kDecodeStage);
     pe.finish();
-    if (plan_.io == MeshIo::sram) return;
+    if (job_.io == MeshIo::sram) return;
     for (const BlockValues& block : values_) {
       for (const float value : block) output_.push_back(std::bit_cast<std::uint32_t>(value));
     }
@@ -96,11 +94,11 @@ class DecodingPe final : public PeProgram {
     std::vector<std::byte> bytes(4 * input_.size());
     for (std::size_t i = 0; i < input_.size(); ++i) store_le(bytes.data() + 4 * i, input_[i]);
     std::span<const std::byte> rest = bytes;
-    if (plan_.mapping == Mapping::ceresz) rest = rest.subspan(4 * parts_.size());
+    if (job_.mapping == Mapping::ceresz) rest = rest.subspan(4 * parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const auto width = static_cast<std::uint8_t>(input_[i]);
       const std::size_t size =
-          plan_.mapping == Mapping::ceresz
+          job_.mapping == Mapping::ceresz
               ? kernels::bitplane::payload_bytes<float>(width)
               : 4 + (std::size_t{load_le<std::uint32_t>(rest.data())} + 31) / 32 * 4;
       decode({rest.first(size), width});
@@ -109,22 +107,22 @@ class DecodingPe final : public PeProgram {
   }
   void decode(const CodedPart& part) {
     BlockValues& values = values_.emplace_back();
-    if (plan_.mapping == Mapping::ceresz2) {
+    if (job_.mapping == Mapping::ceresz2) {
       ceresz2::CodedBlock<float> block;
       std::ranges::copy(part.bytes, block.bytes.begin());
-      bad_ = bad_ || !ceresz2::decode_block<float>(block, plan_.quantizer, *plan_.book, values);
-      cycles_ += plan_.costs.decode_ceresz2(static_cast<std::uint32_t>(8 * part.bytes.size()));
+      bad_ = bad_ || !ceresz2::decode_block<float>(block, job_.quantizer, *job_.book, values);
+      cycles_ += job_.costs.decode_ceresz2(static_cast<std::uint32_t>(8 * part.bytes.size()));
       return;
     }
     ceresz::CodedBlock<float> block;
     block.width = part.width;
     block.bytes = part.bytes.size();
     std::ranges::copy(part.bytes, block.payload.begin());
-    bad_ = bad_ || !ceresz::decode_block<float>(block, plan_.quantizer, values);
-    cycles_ += plan_.costs.decode_ceresz(part.width == ceresz::kRawBlock ? 0 : part.width);
+    bad_ = bad_ || !ceresz::decode_block<float>(block, job_.quantizer, values);
+    cycles_ += job_.costs.decode_ceresz(part.width == ceresz::kRawBlock ? 0 : part.width);
   }
 
-  const DecodingPlan& plan_;
+  const DecodingJob& job_;
   std::span<const CodedPart> parts_;
   std::vector<std::uint32_t> input_, output_;
   std::vector<BlockValues> values_;
@@ -141,32 +139,32 @@ std::span<const CodedPart> parts_of(const CodedChunk& chunk, std::uint32_t block
       .subspan(first, std::min<std::size_t>(blocks_per_pe, chunk.blocks.size() - first));
 }
 
-Result<void> lay_row(Layout& layout, const DecodingPlan& plan, const OffsetPlan& numbering,
+Result<void> lay_row(Layout& layout, const DecodingJob& job, const MeshLines& lines,
                      const CodedChunk& chunk, std::uint32_t blocks_per_pe, std::uint32_t y) {
   const std::uint32_t width = layout.width();
-  RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, width, plan.in));
-  if (plan.io == MeshIo::edge) {
-    RETURN_IF_ERROR(route_collecting(layout, {0, y}, Port::west, width, plan.out));
+  RETURN_IF_ERROR(route_dealing(layout, {0, y}, Port::west, width, job.in));
+  if (job.io == MeshIo::edge) {
+    RETURN_IF_ERROR(route_collecting(layout, {0, y}, Port::west, width, job.out));
   }
   std::vector<std::uint32_t> dealt;
   for (std::uint32_t x = 0; x < width; ++x) {
-    const auto parts = parts_of(chunk, blocks_per_pe, numbering.number_of({x, y}));
-    if (plan.io == MeshIo::edge) {
-      const auto words = words_of(parts, plan.mapping);
+    const auto parts = parts_of(chunk, blocks_per_pe, lines.number_of({x, y}));
+    if (job.io == MeshIo::edge) {
+      const auto words = words_of(parts, job.mapping);
       dealt.insert(dealt.end(), words.begin(), words.end());
     }
-    dealt.resize(std::size_t{plan.words} * (x + 1));
-    RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<DecodingPe>(plan, parts)));
+    dealt.resize(std::size_t{job.words} * (x + 1));
+    RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<DecodingPe>(job, parts)));
   }
   return layout.edge_input({.pe = {0, y},
-                            .color = plan.in,
+                            .color = job.in,
                             .words = std::move(dealt),
-                            .advance_every = plan.words,
+                            .advance_every = job.words,
                             .alone = true});
 }
 
 /// The values that left a row, one PE after the other.
-Result<void> take_row(const EdgeOutput& row, const OffsetPlan& numbering, const Layout& layout,
+Result<void> take_row(const EdgeOutput& row, const MeshLines& lines, const Layout& layout,
                       std::uint32_t blocks_per_pe, std::span<float> values) {
   std::span<const std::uint32_t> rest = row.words;
   for (std::uint32_t x = 0; x < layout.width(); ++x) {
@@ -174,7 +172,7 @@ Result<void> take_row(const EdgeOutput& row, const OffsetPlan& numbering, const 
     const std::size_t words = std::max<std::size_t>(pe->block_count() * kBlockValues, 1);
     if (rest.size() < words) return internal_error("row ", row.pe.y, " ends before PE ", x);
     const std::size_t at = std::min<std::size_t>(
-        values.size(), numbering.number_of({x, row.pe.y}) * blocks_per_pe * kBlockValues);
+        values.size(), lines.number_of({x, row.pe.y}) * blocks_per_pe * kBlockValues);
     const std::size_t kept = std::min(pe->block_count() * kBlockValues, values.size() - at);
     std::ranges::transform(rest.first(kept), values.begin() + static_cast<std::ptrdiff_t>(at),
                            std::bit_cast<float, std::uint32_t>);
@@ -209,26 +207,26 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
   run.width = mesh.width;
   run.height = mesh.height;
   run.order = options.order.value_or(choose_order(run.width, run.height));
-  const OffsetPlan numbering = number_blocks(run.width, run.height, run.order);
+  const MeshLines lines = number_blocks(run.width, run.height, run.order);
   TRY(Layout layout, Layout::make(run.width, run.height));
   const std::uint64_t places = layout.pe_count();
   run.blocks_per_pe = static_cast<std::uint32_t>((run.blocks + places - 1) / places);
-  DecodingPlan plan{.quantizer = kernels::bitplane::make_quantizer<float>(bound, chunk.slack),
-                    .book = &book,
-                    .costs = BlockCosts(calibration, options.uniform_cost, options.transpose),
-                    .mapping = two ? Mapping::ceresz2 : Mapping::ceresz,
-                    .io = options.io};
-  const bool edge = plan.io == MeshIo::edge;
+  DecodingJob job{.quantizer = kernels::bitplane::make_quantizer<float>(bound, chunk.slack),
+                  .book = &book,
+                  .costs = BlockCosts(calibration, options.uniform_cost, options.transpose),
+                  .mapping = two ? Mapping::ceresz2 : Mapping::ceresz,
+                  .io = options.io};
+  const bool edge = job.io == MeshIo::edge;
   for (std::uint64_t i = 0; edge && i < places; ++i) {
-    const auto words = words_of(parts_of(chunk, run.blocks_per_pe, i), plan.mapping);
-    plan.words = std::max(plan.words, static_cast<std::uint32_t>(words.size()));
+    const auto words = words_of(parts_of(chunk, run.blocks_per_pe, i), job.mapping);
+    job.words = std::max(job.words, static_cast<std::uint32_t>(words.size()));
   }
   RETURN_IF_ERROR(layout.stage_name(kDecodeStage, "decoding"));
-  TRY(plan.in, layout.new_color("words in"));
-  TRY(plan.out, layout.new_color("words out"));
-  if (edge) RETURN_IF_ERROR(layout.edge_output(plan.out, true));
+  TRY(job.in, layout.new_color("words in"));
+  TRY(job.out, layout.new_color("words out"));
+  if (edge) RETURN_IF_ERROR(layout.edge_output(job.out, true));
   for (std::uint32_t y = 0; y < run.height; ++y) {
-    RETURN_IF_ERROR(lay_row(layout, plan, numbering, chunk, run.blocks_per_pe, y));
+    RETURN_IF_ERROR(lay_row(layout, job, lines, chunk, run.blocks_per_pe, y));
   }
   run.sram_bytes = layout.largest_memory();
   run.colors = static_cast<unsigned>(std::popcount(layout.used_colors()));
@@ -241,7 +239,7 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
       const auto* const pe = static_cast<const DecodingPe*>(layout.program({x, y}));
       if (pe->bad()) return corrupt("a block of PE (", x, ", ", y, ") is not a block of 32 values");
       std::size_t at =
-          static_cast<std::size_t>(numbering.number_of({x, y})) * run.blocks_per_pe * kBlockValues;
+          static_cast<std::size_t>(lines.number_of({x, y})) * run.blocks_per_pe * kBlockValues;
       for (const BlockValues& block : pe->values()) {
         std::copy_n(block.begin(), std::min(kBlockValues, count - at), run.values.data() + at);
         at += kBlockValues;
@@ -252,7 +250,7 @@ Result<MeshRun> decompress_on_mesh(std::span<const std::byte> payload, std::size
     }
   }
   for (const EdgeOutput& row : run.report.edge_outputs) {
-    RETURN_IF_ERROR(take_row(row, numbering, layout, run.blocks_per_pe, run.values));
+    RETURN_IF_ERROR(take_row(row, lines, layout, run.blocks_per_pe, run.values));
   }
   RETURN_IF_ERROR(put_outliers(chunk, run.values));
   run.kernel_cycles = run.report.last_finish - began;

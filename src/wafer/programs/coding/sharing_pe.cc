@@ -5,37 +5,37 @@
 
 namespace tensorpress::wafer::programs {
 
-Result<void> route_pairs(Layout& layout, CodingPlan& plan) {
-  TRY(plan.to_east, layout.new_color("to the eastern of a pair"));
-  TRY(plan.to_west, layout.new_color("to the western of a pair"));
+Result<void> route_pairs(Layout& layout, CodingJob& job) {
+  TRY(job.to_east, layout.new_color("to the eastern of a pair"));
+  TRY(job.to_west, layout.new_color("to the western of a pair"));
   const Route east_out = Route::fixed({Port::ramp}, {Port::east});
   const Route east_in = Route::fixed({Port::west}, {Port::ramp});
   const Route west_out = Route::fixed({Port::ramp}, {Port::west});
   const Route west_in = Route::fixed({Port::east}, {Port::ramp});
   for (std::uint32_t y = 0; y < layout.height(); ++y) {
     for (std::uint32_t x = 0; x + 1 < layout.width(); x += 2) {
-      RETURN_IF_ERROR(layout.route({x, y}, plan.to_east, east_out));
-      RETURN_IF_ERROR(layout.route({x + 1, y}, plan.to_east, east_in));
-      RETURN_IF_ERROR(layout.route({x + 1, y}, plan.to_west, west_out));
-      RETURN_IF_ERROR(layout.route({x, y}, plan.to_west, west_in));
+      RETURN_IF_ERROR(layout.route({x, y}, job.to_east, east_out));
+      RETURN_IF_ERROR(layout.route({x + 1, y}, job.to_east, east_in));
+      RETURN_IF_ERROR(layout.route({x + 1, y}, job.to_west, west_out));
+      RETURN_IF_ERROR(layout.route({x, y}, job.to_west, west_in));
     }
   }
   return {};
 }
 
-SharingPe::SharingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block,
+SharingPe::SharingPe(const CodingJob& job, PeAt at, std::uint64_t first_block,
                      std::uint32_t block_count, bool paired)
-    : CodingPe(plan, at, first_block, block_count),
+    : CodingPe(job, at, first_block, block_count),
       paired_(paired),
-      in_(at.x % 2 == 0 ? plan.to_west : plan.to_east),
-      out_(at.x % 2 == 0 ? plan.to_east : plan.to_west),
+      in_(at.x % 2 == 0 ? job.to_west : job.to_east),
+      out_(at.x % 2 == 0 ? job.to_east : job.to_west),
       results_(block_count),
       back_(block_count),
       missing_(block_count) {}
 
 std::vector<MemoryItem> SharingPe::memory() const {
   auto items = CodingPe::memory();
-  items.push_back({"a neighbour's block, in and out", plan().block_bytes() + 8 * kMessageHead});
+  items.push_back({"a neighbour's block, in and out", job().block_bytes() + 8 * kMessageHead});
   return items;
 }
 
@@ -82,7 +82,7 @@ void SharingPe::loaded(Pe& pe) {
 void SharingPe::next(Pe& pe) {
   if (front_ < back_) {
     const std::uint32_t i = front_++;
-    spend(pe, plan().code(first_block() + i, block(first_block() + i), results_[i]));
+    spend(pe, job().code(first_block() + i, block(first_block() + i), results_[i]));
     if (--missing_ == 0) complete(pe);
     pe.activate(kNextTask);
   } else if (paired_ && !said_idle_ && !other_done_ && !heard_bye_) {
@@ -118,7 +118,7 @@ void SharingPe::take_work(Pe& pe) {
   BlockValues values;
   std::ranges::transform(body_, values.begin(), std::bit_cast<float, std::uint32_t>);
   CodedBlocks blocks;
-  spend(pe, plan().code(heard_[1], values, blocks));
+  spend(pe, job().code(heard_[1], values, blocks));
   message_ = {kResult, static_cast<std::uint32_t>(blocks.words.size()),
               static_cast<std::uint32_t>(blocks.further.size())};
   message_.insert(message_.end(), blocks.words.begin(), blocks.words.end());

@@ -17,13 +17,13 @@
 
 namespace tensorpress::wafer::programs {
 
-/// Takes two colors (CodingPlan::to_east, to_west) and routes them between the PEs of each pair.
-Result<void> route_pairs(Layout& layout, CodingPlan& plan);
+/// Takes two colors (CodingJob::to_east, to_west) and routes them between the PEs of each pair.
+Result<void> route_pairs(Layout& layout, CodingJob& job);
 
 class SharingPe final : public CodingPe {
  public:
   /// `eastern`: its neighbour is in the west. `paired`: it has one with blocks, or has some itself.
-  SharingPe(const CodingPlan& plan, PeAt at, std::uint64_t first_block, std::uint32_t block_count,
+  SharingPe(const CodingJob& job, PeAt at, std::uint64_t first_block, std::uint32_t block_count,
             bool paired);
 
   std::vector<MemoryItem> memory() const override;
@@ -51,7 +51,7 @@ class SharingPe final : public CodingPe {
   bool paired_;
   Color in_, out_;
   std::vector<CodedBlocks> results_;  // by own block
-  std::uint32_t front_ = 0, back_;    // own blocks that nobody has begun
+  std::uint32_t front_ = 0, back_;    // own blocks that neither PE has begun
   std::uint32_t missing_;             // own blocks without a result
   std::uint32_t given_ = 0;
   bool loaded_ = false;

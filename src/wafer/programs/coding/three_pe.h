@@ -15,7 +15,8 @@
 
 namespace tensorpress::wafer::programs {
 
-/// Fills in what compress_on_mesh would.
-Result<void> compress_in_threes(CodingPlan& plan, const MeshOptions& options, MeshRun& run);
+/// Fills in the rest of `run`; nothing if its words were not alone (engine::run_if_alone).
+Result<std::optional<MeshRun>> compress_in_threes(CodingJob& job, const MeshOptions& options,
+                                                  const RunOptions& run_options, MeshRun run);
 
 }  // namespace tensorpress::wafer::programs

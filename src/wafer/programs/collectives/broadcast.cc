@@ -45,7 +45,7 @@ Result<BroadcastRun> run_broadcast(std::uint32_t width, std::uint32_t height,
       if (!origin) position.to.add(Port::ramp);
       if (y == 0 && x + 1 < width) position.to.add(Port::east);
       if (y + 1 < height) position.to.add(Port::south);
-      if (position.to.empty()) continue;  // a PE by itself has nobody to send to
+      if (position.to.empty()) continue;  // a PE by itself has no PE to send to
       RETURN_IF_ERROR(layout.route({x, y}, color, {{position}, false}));
       if (origin) {
         RETURN_IF_ERROR(layout.place({x, y}, std::make_unique<Sender>(color, words)));

@@ -10,7 +10,7 @@
 namespace tensorpress::wafer::programs {
 namespace {
 
-struct CsrPlan {
+struct CsrTiling {
   Color x = 0;
   Color y = 0;
   ChainColors sums = {};
@@ -27,43 +27,43 @@ enum : Task { kMultiply, kDone };
 
 class CsrTile final : public PeProgram {
  public:
-  CsrTile(const CsrPlan& plan, std::vector<Nonzero> nonzeros)
-      : plan_(plan),
+  CsrTile(const CsrTiling& tiling, std::vector<Nonzero> nonzeros)
+      : tiling_(tiling),
         nonzeros_(std::move(nonzeros)),
-        x_(plan.tile_columns * plan.features),
-        y_(plan.tile_rows * plan.features) {}
+        x_(tiling.tile_columns * tiling.features),
+        y_(tiling.tile_rows * tiling.features) {}
 
   std::vector<MemoryItem> memory() const override {
     return {{"code", 1024},
-            {"row starts", 4 * (plan_.tile_rows + 1)},
+            {"row starts", 4 * (tiling_.tile_rows + 1)},
             {"columns and values", 8 * nonzeros_.size()},
             {"rows of X", 4 * x_.size()},
             {"rows of Y", 4 * y_.size()}};
   }
-  void start(Pe& pe) override { pe.receive(plan_.x, x_, kMultiply); }
+  void start(Pe& pe) override { pe.receive(tiling_.x, x_, kMultiply); }
   void on_task(Pe& pe, Task task) override {
     if (task == kDone) {
-      pe.send(plan_.y, y_);
+      pe.send(tiling_.y, y_);
       pe.finish();
       return;
     }
     std::vector<float> sums(y_.size());
     for (const Nonzero& nonzero : nonzeros_) {
-      float* const to = sums.data() + nonzero.row * plan_.features;
-      const std::uint32_t* const from = x_.data() + nonzero.column * plan_.features;
-      for (std::size_t i = 0; i < plan_.features; ++i) {
+      float* const to = sums.data() + nonzero.row * tiling_.features;
+      const std::uint32_t* const from = x_.data() + nonzero.column * tiling_.features;
+      for (std::size_t i = 0; i < tiling_.features; ++i) {
         to[i] += nonzero.value * std::bit_cast<float>(from[i]);
       }
       pe.spend(2);  // its column and its value
-      pe.vector_operation(plan_.features, 2, 1);
+      pe.vector_operation(tiling_.features, 2, 1);
     }
     for (std::size_t i = 0; i < sums.size(); ++i) y_[i] = std::bit_cast<std::uint32_t>(sums[i]);
-    const std::size_t turn = plan_.width - 1 - pe.at().x;
-    add_along_chain(pe, plan_.sums, turn, plan_.width, y_, kDone);
+    const std::size_t turn = tiling_.width - 1 - pe.at().x;
+    add_along_chain(pe, tiling_.sums, turn, tiling_.width, y_, kDone);
   }
 
  private:
-  const CsrPlan& plan_;
+  const CsrTiling& tiling_;
   std::vector<Nonzero> nonzeros_;
   std::vector<std::uint32_t> x_, y_;
 };
@@ -94,38 +94,38 @@ Result<CsrDenseRun> run_csr_dense(std::uint32_t width, std::uint32_t height, con
                                   const RunOptions& options, const Inspect& inspect) {
   TRY(Layout layout, Layout::make(width, height));
   RETURN_IF_ERROR(check(a, features, x));
-  CsrPlan plan{.tile_rows = (a.rows + height - 1) / height,
-               .tile_columns = (a.columns + width - 1) / width,
-               .features = features,
-               .width = width};
+  CsrTiling tiling{.tile_rows = (a.rows + height - 1) / height,
+                   .tile_columns = (a.columns + width - 1) / width,
+                   .features = features,
+                   .width = width};
   std::vector<std::vector<Nonzero>> tiles(layout.pe_count());
   for (std::size_t row = 0; row < a.rows; ++row) {
     for (std::size_t i = a.row_starts[row]; i < a.row_starts[row + 1]; ++i) {
       const std::size_t column = a.column_of[i];
-      const PeAt pe{static_cast<std::uint32_t>(column / plan.tile_columns),
-                    static_cast<std::uint32_t>(row / plan.tile_rows)};
-      tiles[layout.index(pe)].push_back({static_cast<std::uint32_t>(row % plan.tile_rows),
-                                         static_cast<std::uint32_t>(column % plan.tile_columns),
+      const PeAt pe{static_cast<std::uint32_t>(column / tiling.tile_columns),
+                    static_cast<std::uint32_t>(row / tiling.tile_rows)};
+      tiles[layout.index(pe)].push_back({static_cast<std::uint32_t>(row % tiling.tile_rows),
+                                         static_cast<std::uint32_t>(column % tiling.tile_columns),
                                          a.values[i]});
     }
   }
-  TRY(plan.x, layout.new_color("rows of X"));
-  TRY(plan.y, layout.new_color("rows of Y"));
-  TRY(plan.sums, new_chain_colors(layout, "sums"));
-  RETURN_IF_ERROR(layout.edge_output(plan.y));
+  TRY(tiling.x, layout.new_color("rows of X"));
+  TRY(tiling.y, layout.new_color("rows of Y"));
+  TRY(tiling.sums, new_chain_colors(layout, "sums"));
+  RETURN_IF_ERROR(layout.edge_output(tiling.y));
   for (std::uint32_t i = 0; i < width; ++i) {
-    EdgeInput input{.pe = {i, 0}, .edge = Port::north, .color = plan.x, .words = {}};
-    const std::size_t first = i * plan.tile_columns * features;
-    for (std::size_t j = first; j < first + plan.tile_columns * features; ++j) {
+    EdgeInput input{.pe = {i, 0}, .edge = Port::north, .color = tiling.x, .words = {}};
+    const std::size_t first = i * tiling.tile_columns * features;
+    for (std::size_t j = first; j < first + tiling.tile_columns * features; ++j) {
       input.words.push_back(j < x.size() ? std::bit_cast<std::uint32_t>(x[j]) : 0);
     }
     RETURN_IF_ERROR(layout.edge_input(std::move(input)));
   }
   for (std::uint32_t y = 0; y < height; ++y) {
-    RETURN_IF_ERROR(route_row_of_product(layout, y, {plan.x, plan.sums, plan.y}));
+    RETURN_IF_ERROR(route_row_of_product(layout, y, {tiling.x, tiling.sums, tiling.y}));
     for (std::uint32_t i = 0; i < width; ++i) {
       RETURN_IF_ERROR(layout.place(
-          {i, y}, std::make_unique<CsrTile>(plan, std::move(tiles[layout.index({i, y})]))));
+          {i, y}, std::make_unique<CsrTile>(tiling, std::move(tiles[layout.index({i, y})]))));
     }
   }
   CsrDenseRun run;

@@ -8,7 +8,7 @@
 namespace tensorpress::wafer::programs {
 namespace {
 
-struct GemvPlan {
+struct GemvTiling {
   Color x = 0;
   Color y = 0;  // out at the west
   ChainColors sums = {};
@@ -20,36 +20,36 @@ enum : Task { kMultiply, kDone };
 
 class Tile final : public PeProgram {
  public:
-  Tile(const GemvPlan& plan, std::vector<float> a) : plan_(plan), a_(std::move(a)) {
-    x_.resize(plan.tile_columns);
-    y_.resize(plan.tile_rows);
+  Tile(const GemvTiling& tiling, std::vector<float> a) : tiling_(tiling), a_(std::move(a)) {
+    x_.resize(tiling.tile_columns);
+    y_.resize(tiling.tile_rows);
   }
   std::vector<MemoryItem> memory() const override {
     return {
         {"code", 512}, {"tile of A", 4 * a_.size()}, {"x", 4 * x_.size()}, {"y", 4 * y_.size()}};
   }
-  void start(Pe& pe) override { pe.receive(plan_.x, x_, kMultiply); }
+  void start(Pe& pe) override { pe.receive(tiling_.x, x_, kMultiply); }
   void on_task(Pe& pe, Task task) override {
-    const std::size_t turn = plan_.width - 1 - pe.at().x;
+    const std::size_t turn = tiling_.width - 1 - pe.at().x;
     if (task == kDone) {
-      pe.send(plan_.y, y_);
+      pe.send(tiling_.y, y_);
       pe.finish();
       return;
     }
-    std::vector<float> sums(plan_.tile_rows);
-    for (std::size_t j = 0; j < plan_.tile_columns; ++j) {
+    std::vector<float> sums(tiling_.tile_rows);
+    for (std::size_t j = 0; j < tiling_.tile_columns; ++j) {
       const float x = std::bit_cast<float>(x_[j]);
-      for (std::size_t i = 0; i < plan_.tile_rows; ++i) {
-        sums[i] += a_[j * plan_.tile_rows + i] * x;
+      for (std::size_t i = 0; i < tiling_.tile_rows; ++i) {
+        sums[i] += a_[j * tiling_.tile_rows + i] * x;
       }
-      pe.vector_operation(plan_.tile_rows, 2, 1);  // a column of A and y, into y
+      pe.vector_operation(tiling_.tile_rows, 2, 1);  // a column of A and y, into y
     }
     for (std::size_t i = 0; i < sums.size(); ++i) y_[i] = std::bit_cast<std::uint32_t>(sums[i]);
-    add_along_chain(pe, plan_.sums, turn, plan_.width, y_, kDone);
+    add_along_chain(pe, tiling_.sums, turn, tiling_.width, y_, kDone);
   }
 
  private:
-  const GemvPlan& plan_;
+  const GemvTiling& tiling_;
   std::vector<float> a_;  // column by column
   std::vector<std::uint32_t> x_, y_;
 };
@@ -65,28 +65,28 @@ Result<GemvRun> run_gemv(std::uint32_t width, std::uint32_t height, std::size_t 
     return bad_argument("a matrix of ", rows, "x", columns, " does not divide into ", width, "x",
                         height, " tiles, or does not fit its vector of ", x.size());
   }
-  GemvPlan plan{.tile_rows = rows / height, .tile_columns = columns / width, .width = width};
-  TRY(plan.x, layout.new_color("x"));
-  TRY(plan.y, layout.new_color("y"));
-  TRY(plan.sums, new_chain_colors(layout, "sums"));
-  RETURN_IF_ERROR(layout.edge_output(plan.y));
+  GemvTiling tiling{.tile_rows = rows / height, .tile_columns = columns / width, .width = width};
+  TRY(tiling.x, layout.new_color("x"));
+  TRY(tiling.y, layout.new_color("y"));
+  TRY(tiling.sums, new_chain_colors(layout, "sums"));
+  RETURN_IF_ERROR(layout.edge_output(tiling.y));
   for (std::uint32_t i = 0; i < width; ++i) {
-    EdgeInput input{.pe = {i, 0}, .edge = Port::north, .color = plan.x, .words = {}};
-    for (std::size_t j = 0; j < plan.tile_columns; ++j) {
-      input.words.push_back(std::bit_cast<std::uint32_t>(x[i * plan.tile_columns + j]));
+    EdgeInput input{.pe = {i, 0}, .edge = Port::north, .color = tiling.x, .words = {}};
+    for (std::size_t j = 0; j < tiling.tile_columns; ++j) {
+      input.words.push_back(std::bit_cast<std::uint32_t>(x[i * tiling.tile_columns + j]));
     }
     RETURN_IF_ERROR(layout.edge_input(std::move(input)));
   }
   for (std::uint32_t y = 0; y < height; ++y) {
-    RETURN_IF_ERROR(route_row_of_product(layout, y, {plan.x, plan.sums, plan.y}));
+    RETURN_IF_ERROR(route_row_of_product(layout, y, {tiling.x, tiling.sums, tiling.y}));
     for (std::uint32_t i = 0; i < width; ++i) {
       std::vector<float> tile;
-      for (std::size_t c = 0; c < plan.tile_columns; ++c) {
-        for (std::size_t r = 0; r < plan.tile_rows; ++r) {
-          tile.push_back(a[(y * plan.tile_rows + r) * columns + i * plan.tile_columns + c]);
+      for (std::size_t c = 0; c < tiling.tile_columns; ++c) {
+        for (std::size_t r = 0; r < tiling.tile_rows; ++r) {
+          tile.push_back(a[(y * tiling.tile_rows + r) * columns + i * tiling.tile_columns + c]);
         }
       }
-      RETURN_IF_ERROR(layout.place({i, y}, std::make_unique<Tile>(plan, std::move(tile))));
+      RETURN_IF_ERROR(layout.place({i, y}, std::make_unique<Tile>(tiling, std::move(tile))));
     }
   }
   GemvRun run;

@@ -22,25 +22,25 @@ inline constexpr std::uint32_t kLookBackLengths = 0x80000000u;
 /// All PEs that wait hand on what all before them said: half the square of wavelets.
 inline constexpr std::uint64_t kMostLookBackPes = 10000;
 
-/// Takes four colors (OffsetPlan::place along a line, OffsetPlan::scan to the next head) and routes
+/// Takes four colors (MeshLines::place along a line, MeshLines::scan to the next head) and routes
 /// them; an error on meshes of more PEs than can be simulated.
-Result<OffsetPlan> plan_look_back(Layout& layout, OffsetOrder order, Stage stage);
+Result<MeshLines> route_look_back(Layout& layout, OffsetOrder order, Stage stage);
 
 class LookBack {
  public:
   /// The color that activates a data task of the PE, as a set of one; none for the first.
-  static std::uint32_t listens(const OffsetPlan& plan, PeAt pe);
+  static std::uint32_t listens(const MeshLines& lines, PeAt pe);
 
   /// The PE's length is known. True when its offset is as well.
-  bool begin(Pe& pe, const OffsetPlan& plan, std::uint32_t length);
+  bool begin(Pe& pe, const MeshLines& lines, std::uint32_t length);
   /// A state came. True when it made a PE that has its length know its offset.
-  bool on_wavelet(Pe& pe, const OffsetPlan& plan, std::uint32_t state);
+  bool on_wavelet(Pe& pe, const MeshLines& lines, std::uint32_t state);
 
   std::uint32_t length() const { return length_; }
   std::uint32_t offset() const { return sum_; }
 
  private:
-  void tell(Pe& pe, const OffsetPlan& plan, std::uint32_t state) const;
+  void tell(Pe& pe, const MeshLines& lines, std::uint32_t state) const;
 
   std::uint32_t length_ = 0;
   std::uint32_t sum_ = 0;  // of the states that came

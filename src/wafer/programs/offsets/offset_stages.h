@@ -30,11 +30,11 @@ inline OffsetOrder choose_order(std::uint32_t width, std::uint32_t height) {
   return height > width ? OffsetOrder::row : OffsetOrder::column;
 }
 
-/// One for all PEs of a mesh.
-struct OffsetPlan {
+/// The lines of a mesh, and the colors between their PEs; one for all PEs.
+struct MeshLines {
   OffsetOrder order = OffsetOrder::column;
-  std::uint32_t lines = 1;
-  std::uint32_t line_length = 1;
+  std::uint32_t count = 1;
+  std::uint32_t length = 1;  // of each, in PEs
   ChainColors reduce, scan, place;
   Stage stage = 0;      // what the work is counted for
   Task first_task = 0;  // three from here on
@@ -46,31 +46,31 @@ struct OffsetPlan {
   }
   /// Consecutive blocks go down a line, then on to the next line.
   std::uint64_t number_of(PeAt pe) const {
-    return std::uint64_t{line_of(pe)} * line_length + place_of(pe);
+    return std::uint64_t{line_of(pe)} * length + place_of(pe);
   }
 };
 
 /// The numbers alone, without colors.
-OffsetPlan number_blocks(std::uint32_t width, std::uint32_t height, OffsetOrder order);
+MeshLines number_blocks(std::uint32_t width, std::uint32_t height, OffsetOrder order);
 
 /// Takes six colors and routes them over the whole mesh.
-Result<OffsetPlan> plan_offsets(Layout& layout, OffsetOrder order, Task first_task, Stage stage);
+Result<MeshLines> route_offsets(Layout& layout, OffsetOrder order, Task first_task, Stage stage);
 
 class OffsetStages {
  public:
-  /// Begins in the running task; the program hands tasks of the plan to on_task.
-  void begin(Pe& pe, const OffsetPlan& plan, std::uint32_t length);
+  /// Begins in the running task; the program hands tasks of the lines to on_task.
+  void begin(Pe& pe, const MeshLines& lines, std::uint32_t length);
   /// True when the PE's offset is known and everything is sent on.
-  bool on_task(Pe& pe, const OffsetPlan& plan, Task task);
+  bool on_task(Pe& pe, const MeshLines& lines, Task task);
 
   std::uint32_t length() const { return length_; }
   std::uint32_t offset() const { return offset_; }
 
  private:
   enum : Task { kReduce, kScan, kPlace };
-  void reduce(Pe& pe, const OffsetPlan& plan);
-  void scan(Pe& pe, const OffsetPlan& plan);
-  bool place(Pe& pe, const OffsetPlan& plan) const;
+  void reduce(Pe& pe, const MeshLines& lines);
+  void scan(Pe& pe, const MeshLines& lines);
+  bool place(Pe& pe, const MeshLines& lines) const;
 
   std::uint32_t length_ = 0;
   std::uint32_t sum_ = 0;  // of the line, in its head

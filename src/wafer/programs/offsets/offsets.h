@@ -31,7 +31,7 @@ struct OffsetsOptions {
   Inspect inspect = {};
 };
 
-/// `lengths` in the order of the blocks (OffsetPlan::number_of); missing ones are 0.
+/// `lengths` in the order of the blocks (MeshLines::number_of); missing ones are 0.
 Result<OffsetsRun> run_offsets(std::uint32_t width, std::uint32_t height,
                                std::span<const std::uint32_t> lengths,
                                const OffsetsOptions& options = {});

@@ -1,4 +1,4 @@
-// A layout as the engine runs it: colors numbered without gaps, routes by PE, and the state of
+// A layout while the engine runs it: colors numbered without gaps, routes by PE, and the state of
 // every PE. Strips of rows share it; each touches only its own PEs.
 #pragma once
 
@@ -71,8 +71,8 @@ struct Chain {
   std::vector<std::uint64_t> words;           // that ended at, or came from, each place
 };
 
-struct Plan {
-  explicit Plan(Layout& the_layout, const RunOptions& the_options);
+struct MeshState {
+  explicit MeshState(Layout& the_layout, const RunOptions& the_options);
 
   std::uint32_t index(PeAt pe) const { return pe.y * width + pe.x; }
   PeAt at(std::uint32_t pe) const { return {pe % width, pe / width}; }

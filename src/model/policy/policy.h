@@ -1,6 +1,6 @@
-// A plan says, for every activation that the backward pass reads, how it waits: as it is, packed by
-// a codec, as signs only, or rebuilt from something that is stored anyway. docs/plan.md has the
-// file format. Plans also have names: off, lossless, safe, balanced, max (levels.toml).
+// A policy says, for every activation that the backward pass reads, how it waits: as it is, packed
+// by a codec, as signs only, or rebuilt from something that is stored anyway. Users write it as a
+// plan, a file of docs/plan.md, or name a level: off, lossless, safe, balanced, max (levels.toml).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,9 @@ struct Storing {
   friend bool operator==(const Storing&, const Storing&) = default;
 };
 
-/// Whether values come back otherwise than they were.
+/// All values wait as they are, here or in the host's memory.
+bool keeps_values(const Storing& storing);
+/// A codec stores the values with an error.
 bool is_lossy(const Storing& storing);
 std::string to_text(const Storing& storing);
 /// Planes of 8 x 8 or more, which DCT+Chop is for.
@@ -43,7 +45,7 @@ bool has_planes(const TensorType& type);
 /// values and is estimated: a normal distribution, or the ratio that was asked for.
 std::int64_t stored_bytes(const Storing& storing, const TensorType& type, const Sizes& sizes);
 
-struct Plan {
+struct Policy {
   std::string name = "off";
   /// Exact compact forms where backward needs less than the values: 1-bit signs, small window
   /// indices, seeds instead of masks, one copy of normalized values. Off: what autograd would keep.
@@ -63,10 +65,10 @@ struct Plan {
 };
 
 /// Some rule or default may store values with an error.
-bool is_lossy(const Plan& plan);
+bool is_lossy(const Policy& policy);
 
-Plan plan_off();
+Policy policy_off();
 /// off, lossless, safe, balanced, max; or an error that lists them.
-Result<Plan> named_plan(const std::string& name);
+Result<Policy> named_policy(const std::string& name);
 
 }  // namespace tensorpress::model

@@ -22,16 +22,16 @@ const std::string kConvNormConv =
     "loss mse_loss(h, y)\n";
 constexpr std::int64_t kMap = 10 * 16 * 16 * 16 * 4;
 
-Program program_of(const std::string& text, const Plan& plan) {
+Program program_of(const std::string& text, const Policy& policy) {
   const auto graph = elaborate(SourceText("m.tpm", text));
   EXPECT_TRUE(graph.ok()) << graph.error().message;
-  auto program = lower(*graph, plan, {.sizes = kSizes});
+  auto program = lower(*graph, policy, {.sizes = kSizes});
   EXPECT_TRUE(program.ok()) << program.error().message;
   return std::move(program).value();
 }
 
-TEST(ModelPlan, OffKeepsWhatAutogradKeepsOnce) {
-  const Program program = program_of(kConvNormConv, plan_off());
+TEST(ModelPolicy, OffKeepsWhatAutogradKeepsOnce) {
+  const Program program = program_of(kConvNormConv, policy_off());
   // x and y are the caller's; a is batch_norm's input, relu's output is also b's input.
   EXPECT_EQ(program.stored.at("a"), kMap);
   EXPECT_EQ(program.stored.at("relu"), kMap);
@@ -39,8 +39,8 @@ TEST(ModelPlan, OffKeepsWhatAutogradKeepsOnce) {
   EXPECT_EQ(program.stored.at("n:mean"), 16 * 4);
 }
 
-TEST(ModelPlan, NormalizedValuesAndSignsReplaceTwoMaps) {
-  const Program program = program_of(kConvNormConv, named_plan("balanced").value());
+TEST(ModelPolicy, NormalizedValuesAndSignsReplaceTwoMaps) {
+  const Program program = program_of(kConvNormConv, named_policy("balanced").value());
   EXPECT_EQ(program.stored.at("n.normalized"), kMap / 8 + kMap / 4 / 256 * 4);
   EXPECT_EQ(program.stored.at("relu:signs"), kMap / 4 / 8);
   EXPECT_FALSE(program.stored.contains("a"));
@@ -48,42 +48,42 @@ TEST(ModelPlan, NormalizedValuesAndSignsReplaceTwoMaps) {
   EXPECT_FALSE(program.stored.contains("n:mean"));
 }
 
-TEST(ModelPlan, ViewsAndSumsStoreNothing) {
+TEST(ModelPolicy, ViewsAndSumsStoreNothing) {
   const Program program = program_of(
       "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
       "h = flatten(reshape(h + h, [0, 2, 1024]))\nh = b: linear(h, 2048)\nloss mse_loss(h, y)\n",
-      plan_off());
+      policy_off());
   // The input of b is a view of the sum, which is stored once; a's result is not stored at all.
   EXPECT_TRUE(program.stored.contains("add"));
   EXPECT_FALSE(program.stored.contains("a"));
   EXPECT_FALSE(program.stored.contains("flatten"));
 }
 
-TEST(ModelPlan, DropoutKeepsASeedOnly) {
+TEST(ModelPolicy, DropoutKeepsASeedOnly) {
   const std::string text =
       "input x: f32[N, 2048]\ntarget y: f32[N, 2048]\nh = a: linear(x, 2048)\n"
       "h = dropout(h)\nloss mse_loss(h, y)\n";
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("dropout:noise"), 10 * 2048 * 4);
-  EXPECT_FALSE(program_of(text, named_plan("lossless").value()).stored.contains("dropout:noise"));
+  EXPECT_EQ(program_of(text, policy_off()).stored.at("dropout:noise"), 10 * 2048 * 4);
+  EXPECT_FALSE(program_of(text, named_policy("lossless").value()).stored.contains("dropout:noise"));
 }
 
-TEST(ModelPlan, MaxPoolKeepsTwoBitsForTwoByTwo) {
+TEST(ModelPolicy, MaxPoolKeepsTwoBitsForTwoByTwo) {
   const std::string text =
       "input x: f32[N, 16, 16, 16]\ntarget y: f32[N, 16, 8, 8]\n"
       "h = max_pool2d(a: conv2d(x, 16, 3, padding = 1), 2)\nloss mse_loss(h, y)\n";
   const std::int64_t outputs = 10 * 16 * 8 * 8;
-  EXPECT_EQ(program_of(text, plan_off()).stored.at("max_pool2d:index"), outputs * 8);
-  EXPECT_EQ(program_of(text, named_plan("lossless").value()).stored.at("max_pool2d:index"),
+  EXPECT_EQ(program_of(text, policy_off()).stored.at("max_pool2d:index"), outputs * 8);
+  EXPECT_EQ(program_of(text, named_policy("lossless").value()).stored.at("max_pool2d:index"),
             outputs / 4);
 }
 
-TEST(ModelPlan, PredictedPeakOfALinearChainIsCountedByHand) {
+TEST(ModelPolicy, PredictedPeakOfALinearChainIsCountedByHand) {
   // Widths of 256 at N = 10; the largest moment is in backward at layer b: its input, the gradients
   // of its output and input, its weight's gradient, and everything that the caller holds.
   const Program program = program_of(
       "input x: f32[N, 256]\ntarget y: f32[N, 256]\nh = a: linear(x, 256, false)\n"
       "h = b: linear(h, 256, false)\nloss mse_loss(h, y)\n",
-      plan_off());
+      policy_off());
   const std::int64_t row = 10 * 256 * 4;
   const std::int64_t weight = 256 * 256 * 4;
   std::int64_t peak = 0;
@@ -92,7 +92,7 @@ TEST(ModelPlan, PredictedPeakOfALinearChainIsCountedByHand) {
   EXPECT_EQ(peak, 2 * weight + 3 * row);
 }
 
-TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
+TEST(ModelPolicy, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
   const auto graph = elaborate(
       SourceText("m.tpm",
                  "input x: f32[N, 16, 32, 32]\ntarget y: f32[N, 16, 32, 32]\n"
@@ -100,7 +100,7 @@ TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
                  "up = second: relu(b: conv2d(skip, 16, 3, padding = 1))\n"
                  "h = c: conv2d(cat([skip, up]), 16, 3, padding = 1)\nloss mse_loss(h, y)\n"));
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const auto program = lower(*graph, *named_plan("balanced"), {.sizes = {{"N", 64}}});
+  const auto program = lower(*graph, *named_policy("balanced"), {.sizes = {{"N", 64}}});
   ASSERT_TRUE(program.ok()) << program.error().message;
   const auto line = std::find_if(
       program->backward.begin(), program->backward.end(),
@@ -117,13 +117,13 @@ TEST(ModelPlan, ARebuiltConcatenationHoldsAllThatItIsMadeOf) {
   EXPECT_EQ(stored(at + 1), stored(at) - (kValues / 2 + kValues / 256 * 4));
 }
 
-TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
+TEST(ModelPolicy, EntriesThatMakeNoSenseAreRefused) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
   const auto refusal = [&](const std::string& json) {
-    const auto plan = parse_plan(json, "model");
-    if (!plan.ok()) return plan.error().message;
-    const auto program = lower(*graph, *plan, {.sizes = kSizes});
+    const auto policy = parse_plan(json, "model");
+    if (!policy.ok()) return policy.error().message;
+    const auto program = lower(*graph, *policy, {.sizes = kSizes});
     return program.ok() ? std::string("accepted") : program.error().message;
   };
   EXPECT_NE(refusal(R"({"by_name": {"nobody": {"codec": "keep"}}})").find("made for another model"),
@@ -139,10 +139,10 @@ TEST(ModelPlan, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 8}}})"), "accepted");
 }
 
-TEST(ModelPlan, ParametersThatACodecDoesNotHaveAreRefused) {
+TEST(ModelPolicy, ParametersThatACodecDoesNotHaveAreRefused) {
   const auto refusal = [](const std::string& rule) {
-    const auto plan = parse_plan(text(R"({"by_name": {"relu": )", rule, "}}"), "model");
-    return plan.ok() ? std::string("accepted") : plan.error().message;
+    const auto policy = parse_plan(text(R"({"by_name": {"relu": )", rule, "}}"), "model");
+    return policy.ok() ? std::string("accepted") : policy.error().message;
   };
   EXPECT_EQ(refusal(R"({"codec": "quantize", "bit": 2})"),
             "by_name relu: codec quantize of emitted code has no 'bit' (did you mean 'bits'?)");
@@ -154,22 +154,22 @@ TEST(ModelPlan, ParametersThatACodecDoesNotHaveAreRefused) {
     EXPECT_NE(refusal(text(R"({"codec": ")", codec, R"(", "bits": 4})")).find("has no 'bits'"),
               std::string::npos);
   }
-  const auto plan = parse_plan(R"({"default": {"codec": "quantize", "bit": 2}})", "model");
-  ASSERT_FALSE(plan.ok());
-  EXPECT_NE(plan.error().message.find("default: codec quantize"), std::string::npos);
+  const auto policy = parse_plan(R"({"default": {"codec": "quantize", "bit": 2}})", "model");
+  ASSERT_FALSE(policy.ok());
+  EXPECT_NE(policy.error().message.find("default: codec quantize"), std::string::npos);
 }
 
-TEST(ModelPlan, TheDefaultIsForSmoothFunctionsToo) {
-  const auto plan = parse_plan(R"({"default": {"codec": "cast", "to": "f16"}})", "model");
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(to_text(plan->fallback), "cast f16");
-  EXPECT_EQ(to_text(plan->smooth), "cast f16");
+TEST(ModelPolicy, TheDefaultIsForSmoothFunctionsToo) {
+  const auto policy = parse_plan(R"({"default": {"codec": "cast", "to": "f16"}})", "model");
+  ASSERT_TRUE(policy.ok()) << policy.error().message;
+  EXPECT_EQ(to_text(policy->fallback), "cast f16");
+  EXPECT_EQ(to_text(policy->smooth), "cast f16");
 }
 
-TEST(ModelPlan, NumbersOutOfRangeAreRefusedAndNotCutShort) {
+TEST(ModelPolicy, NumbersOutOfRangeAreRefusedAndNotCutShort) {
   const auto refusal = [](const std::string& json) {
-    const auto plan = parse_plan(json, "model");
-    return plan.ok() ? std::string("accepted") : plan.error().message;
+    const auto policy = parse_plan(json, "model");
+    return policy.ok() ? std::string("accepted") : policy.error().message;
   };
   // 2^32 + 4 is 4 in the low 32 bits, 2^32 + 1 is 1, 2^64 - 4 and -2^32 + 8 are -4 and 8.
   for (const char* const bits : {"4294967300", "-4294967288", "18446744073709551612"}) {
@@ -185,24 +185,24 @@ TEST(ModelPlan, NumbersOutOfRangeAreRefusedAndNotCutShort) {
             std::string::npos);
 }
 
-TEST(ModelPlan, ACodecOfTheLibraryIsRefusedInPortableCode) {
+TEST(ModelPolicy, ACodecOfTheLibraryIsRefusedInPortableCode) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
-  const auto plan =
+  const auto policy =
       parse_plan(R"({"by_name": {"relu": {"codec": "dense", "relative": 0.01}}})", "model");
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_TRUE(policy.ok()) << policy.error().message;
   EmitOptions options{.lowering = {.sizes = kSizes}, .command = {}};
-  EXPECT_TRUE(emit(*graph, *plan, options).ok());
+  EXPECT_TRUE(emit(*graph, *policy, options).ok());
   options.lowering.native = false;
-  const auto source = emit(*graph, *plan, options);
+  const auto source = emit(*graph, *policy, options);
   ASSERT_FALSE(source.ok());
   EXPECT_NE(source.error().message.find("'relu' is to be stored with dense"), std::string::npos);
 }
 
-TEST(ModelPlan, ABoundedCodecNeedsOneBound) {
+TEST(ModelPolicy, ABoundedCodecNeedsOneBound) {
   const auto refusal = [](const std::string& json) {
-    const auto plan = parse_plan(json, "model");
-    return plan.ok() ? std::string("accepted") : plan.error().message;
+    const auto policy = parse_plan(json, "model");
+    return policy.ok() ? std::string("accepted") : policy.error().message;
   };
   EXPECT_NE(refusal(R"({"by_name": {"relu": {"codec": "dense"}}})").find("needs a bound"),
             std::string::npos);
@@ -214,27 +214,27 @@ TEST(ModelPlan, ABoundedCodecNeedsOneBound) {
             std::string::npos);
 }
 
-TEST(ModelPlan, BoundsNearZeroKeepNoMoreThanTheValuesThemselves) {
+TEST(ModelPolicy, BoundsNearZeroKeepNoMoreThanTheValuesThemselves) {
   const TensorType type{.element = Element::f32, .shape = {dim(10), dim(1000)}};
   constexpr std::int64_t kPlain = 10 * 1000 * 4;
   for (const char* const rule :
        {R"("ratio": 1e-300)", R"("ratio": 0.5)", R"("relative": 1e-320)", R"("relative": 1e-12)"}) {
-    const auto plan =
+    const auto policy =
         parse_plan(text(R"({"by_name": {"relu": {"codec": "dense", )", rule, "}}}"), "model");
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_EQ(stored_bytes(plan->by_name.at("relu"), type, {}), kPlain) << rule;
+    ASSERT_TRUE(policy.ok()) << policy.error().message;
+    EXPECT_EQ(stored_bytes(policy->by_name.at("relu"), type, {}), kPlain) << rule;
   }
 }
 
-TEST(ModelPlan, CastsNameTheirType) {
+TEST(ModelPolicy, CastsNameTheirType) {
   const auto graph = elaborate(SourceText("m.tpm", kConvNormConv));
   ASSERT_TRUE(graph.ok());
   for (const auto& [type, name] :
        {std::pair("f16", "pack_cast(relu, \"f16\")"), {"e4m3", "pack_cast(relu, \"e4m3\")"}}) {
-    const auto plan = parse_plan(
+    const auto policy = parse_plan(
         text(R"({"by_name": {"relu": {"codec": "cast", "to": ")", type, "\"}}}"), "model");
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
-    const auto source = emit(*graph, *plan, {.lowering = {.sizes = kSizes}, .command = {}});
+    ASSERT_TRUE(policy.ok()) << policy.error().message;
+    const auto source = emit(*graph, *policy, {.lowering = {.sizes = kSizes}, .command = {}});
     ASSERT_TRUE(source.ok()) << source.error().message;
     EXPECT_NE(source->find(name), std::string::npos);
   }

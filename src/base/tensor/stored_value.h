@@ -2,7 +2,7 @@
 // values above all, is compared with elements in this form.
 #pragma once
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 
 namespace tensorpress {
 

@@ -1,6 +1,7 @@
-"""What is done with which activation: levels, and plans in JSON. docs/plan.md has the schema.
+"""What is done with which activation. Users write a policy as a level's name or as a plan in JSON;
+docs/plan.md has the schema.
 
-A plan has a level, and rules by name, by module type and for all, which say a codec. The most
+A policy has a level, and rules by name, by module type and for all, which say a codec. The most
 special rule wins; where there is none the level decides from the function that saves the value.
 Names of modules, codecs and parameters are checked before training begins.
 """
@@ -27,12 +28,12 @@ FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """Levels and rules. `Plan.read` makes one of whatever a user has.
+class Policy:
+    """Levels and rules. `Policy.read` makes one of whatever a user has.
 
     >>> rule = {"codec": "quantize", "bits": 2}
-    >>> plan = Plan.read({"level": "balanced", "by_type": {"Conv2d": rule}})
-    >>> plan.level.name, plan.by_type["Conv2d"].describe()
+    >>> policy = Policy.read({"level": "balanced", "by_type": {"Conv2d": rule}})
+    >>> policy.level.name, policy.by_type["Conv2d"].describe()
     ('balanced', 'quantize bits=2')
     """
 
@@ -44,9 +45,9 @@ class Plan:
     exact_2d_bytes: int = EXACT_2D_BYTES  # of tensors of two dimensions
 
     @classmethod
-    def read(cls, policy: str | os.PathLike[str] | Mapping[str, Any] | Plan) -> Plan:
-        """Of a level's name, a path of a JSON file, its text, a dict, or a Plan."""
-        if isinstance(policy, Plan):
+    def read(cls, policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> Policy:
+        """Of a level's name, a path of a JSON file, its text, a dict, or a Policy."""
+        if isinstance(policy, Policy):
             return policy
         if isinstance(policy, Mapping):
             return cls._of_fields(policy)
@@ -67,7 +68,7 @@ class Plan:
         raise TypeError(f"a policy is a level, a plan or a path of one, not {policy!r}")
 
     @classmethod
-    def _of_text(cls, text: str, where: str) -> Plan:
+    def _of_text(cls, text: str, where: str) -> Policy:
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
@@ -77,7 +78,7 @@ class Plan:
         return cls._of_fields(fields)
 
     @classmethod
-    def _of_fields(cls, fields: Mapping[str, Any]) -> Plan:
+    def _of_fields(cls, fields: Mapping[str, Any]) -> Policy:
         fields = dict(fields)
         version = fields.pop("tensorpress_plan", 1)
         if version != 1:
@@ -103,7 +104,7 @@ class Plan:
         return cls(**made)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; Plan.read takes it back."""
+        """Ready for JSON; Policy.read takes it back."""
         return {
             "tensorpress_plan": 1,
             "level": self.level.name,
@@ -115,7 +116,7 @@ class Plan:
         }
 
     def check(self, model: torch.nn.Module) -> None:
-        """Every name in the plan is that of a module, or of an activation of one."""
+        """Every name in the policy is that of a module, or of an activation of one."""
         model = without_wrapper(model)
         names = [name for name, _ in model.named_modules() if name]
         for rule in self.by_name:
@@ -127,7 +128,7 @@ class Plan:
             _known(rule, types, "the plan names a type of modules that the model does not have:")
 
     def rule_for(self, name: str, running: Running) -> TensorCodec | None:
-        """The codec that a rule of the plan says, or None if the level decides."""
+        """The codec that a rule says, or None if the level decides."""
         if name in self.by_name:
             return self.by_name[name]
         module = running.name

@@ -1,10 +1,10 @@
-#include "model/planner/plan_search.h"
+#include "model/planner/policy_search.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/errors.h"
-#include "model/planner/plan_options.h"
+#include "model/planner/measured_step.h"
 #include "model/policy/storing_cost.h"
 
 namespace tensorpress::model {
@@ -19,8 +19,8 @@ class Search {
       : graph_(graph), options_(options), budget_(budget), statistics_(statistics) {}
 
   Result<PlannedStep> run() {
-    TRY(reference_, named_plan("balanced"));
-    TRY(const StepMemory plain, lowered(plan_off()));
+    TRY(reference_, named_policy("balanced"));
+    TRY(const StepMemory plain, lowered(policy_off()));
     plain_ = plain;
     TRY(auto enough, without_codecs());
     if (enough) return std::move(*enough);
@@ -29,8 +29,8 @@ class Search {
   }
 
  private:
-  Result<StepMemory> lowered(const Plan& plan) const {
-    TRY(const Program program, lower(graph_, plan, options_.lowering));
+  Result<StepMemory> lowered(const Policy& policy) const {
+    TRY(const Program program, lower(graph_, policy, options_.lowering));
     return step_memory(graph_, program, options_);
   }
 
@@ -48,11 +48,11 @@ class Search {
   /// Exact compact forms alone, if they are enough: nothing is lost and hardly any time.
   Result<std::optional<PlannedStep>> without_codecs() {
     if (!budget_.peak_bytes && !budget_.ratio) return std::optional<PlannedStep>();
-    TRY(const Plan lossless, named_plan("lossless"));
+    TRY(const Policy lossless, named_policy("lossless"));
     TRY(StepMemory memory, lowered(lossless));
     if (!within_budget(memory)) return std::optional<PlannedStep>();
     PlannedStep planned;
-    planned.plan = lossless;
+    planned.policy = lossless;
     planned.memory = std::move(memory);
     planned.plain_saved_bytes = plain_.saved_bytes;
     planned.plain_peak_bytes = plain_.peak_bytes();
@@ -60,19 +60,19 @@ class Search {
     return std::optional(std::move(planned));
   }
 
-  const std::string& name_of(const PlanCandidate& candidate) const {
+  const std::string& name_of(const MeasuredActivation& candidate) const {
     return graph_.values[candidate.value].name;
   }
 
   Result<void> find_options() {
-    TRY(PlanOptions measured,
-        measure_options(graph_, reference_, options_, storing_levels(budget_.fewest_bits),
-                        budget_.offload.has_value()));
+    TRY(MeasuredStep measured,
+        measure_step(graph_, reference_, options_, storing_levels(budget_.fewest_bits),
+                     budget_.offload.has_value()));
     base_ = std::move(measured.base);
     candidates_ = std::move(measured.candidates);
     if (!budget_.offload) return {};
     std::vector<Transfers> all;
-    for (const PlanCandidate& each : candidates_) {
+    for (const MeasuredActivation& each : candidates_) {
       const bool offloaded = std::ranges::any_of(
           each.options, [](const Storing& o) { return o.kind == Storing::Kind::offload; });
       if (offloaded) all.push_back({each.value, each.fetches});
@@ -96,13 +96,13 @@ class Search {
     const std::map<std::string, double>& scores = activation->second.scores;
     const auto found = scores.find(to_text(storing));
     if (found != scores.end()) return found->second;
-    // One bit is measured only where somebody asks for it.
+    // One bit is measured only on request.
     const auto two = scores.find(to_text(quantize_level(2)));
     if (storing != quantize_level(1) || two == scores.end()) return {};
     return scaled_score(two->second, quantize_level(2), storing);
   }
 
-  StoringCost cost_of(const PlanCandidate& candidate, const Storing& storing) const {
+  StoringCost cost_of(const MeasuredActivation& candidate, const Storing& storing) const {
     if (storing.kind == Storing::Kind::offload) {
       return {.seconds = offload_times_->seconds({candidate.value, candidate.fetches})};
     }
@@ -116,7 +116,7 @@ class Search {
     planner::Problem problem;
     std::vector<std::int64_t> base = base_.bytes;
     saved_base_ = base_.saved;
-    for (const PlanCandidate& candidate : candidates_) {
+    for (const MeasuredActivation& candidate : candidates_) {
       std::vector<std::int64_t> least(base.size(), 0);
       std::int64_t least_saved = candidate.changes[0].saved;
       for (std::size_t t = 0; t < base.size(); ++t) {
@@ -189,16 +189,16 @@ class Search {
     return request;
   }
 
-  Plan plan_of(const planner::Choice& choice) const {
-    Plan plan = reference_;
-    plan.name = "planned";
+  Policy policy_of(const planner::Choice& choice) const {
+    Policy policy = reference_;
+    policy.name = "planned";
     for (std::size_t a = 0; a < candidates_.size(); ++a) {
-      plan.by_name[name_of(candidates_[a])] = candidates_[a].options[choice[a]];
+      policy.by_name[name_of(candidates_[a])] = candidates_[a].options[choice[a]];
     }
     for (std::size_t a = 0; a < candidates_.size(); ++a) {
-      add_entries(plan, graph_, candidates_[a], candidates_[a].options[choice[a]]);
+      add_entries(policy, graph_, candidates_[a], candidates_[a].options[choice[a]]);
     }
-    return plan;
+    return policy;
   }
 
   Result<PlannedStep> solve() {
@@ -209,8 +209,8 @@ class Search {
     for (int searches = 1;; ++searches) {
       if (budget_.peak_bytes) request.limits.peak_bytes = *budget_.peak_bytes - peak_over;
       if (budget_.ratio) request.limits.stored_bytes = most_saved() - saved_base_ - saved_over;
-      TRY(const planner::Plan found, planner::solve(problem, request));
-      if (found.outcome != planner::Plan::Outcome::planned) return too_tight(found);
+      TRY(const planner::Solution found, planner::solve(problem, request));
+      if (found.outcome != planner::Solution::Outcome::solved) return too_tight(found);
       TRY(PlannedStep planned, lowered_choice(found.choice));
       planned.proven_best = found.proven_best && searches == 1;
       planned.gap = found.gap;
@@ -229,8 +229,8 @@ class Search {
 
   Result<PlannedStep> lowered_choice(const planner::Choice& choice) const {
     PlannedStep planned;
-    planned.plan = plan_of(choice);
-    TRY(planned.memory, lowered(planned.plan));
+    planned.policy = policy_of(choice);
+    TRY(planned.memory, lowered(planned.policy));
     planned.plain_saved_bytes = plain_.saved_bytes;
     planned.plain_peak_bytes = plain_.peak_bytes();
     double scores = 0;
@@ -258,7 +258,7 @@ class Search {
                 bytes, " bytes)");
   }
 
-  Error too_tight(const planner::Plan& closest) const {
+  Error too_tight(const planner::Solution& closest) const {
     if (closest.choice.size() != candidates_.size()) {
       return bad_argument("model '", graph_.name, "': ", closest.reason);
     }
@@ -290,8 +290,8 @@ class Search {
                        rounded(*budget_.ratio, 4), ".");
     }
     if (budget_.min_score || budget_.mean_score) sentence += " A lower score would allow more.";
-    if (budget_.fewest_bits > 1) sentence += " --fewest-bits 1 allows one bit a value.";
-    if (!budget_.offload) sentence += " --offload GB/s lets values wait in the host's memory.";
+    if (budget_.fewest_bits > 1) sentence += " `fewest_bits` 1 allows one bit a value.";
+    if (!budget_.offload) sentence += " `offload` GB/s lets values wait in the host's memory.";
     return bad_argument(sentence);
   }
 
@@ -303,9 +303,9 @@ class Search {
   const StepOptions& options_;
   const Budget& budget_;
   const Statistics& statistics_;
-  Plan reference_;
+  Policy reference_;
   StepMemory plain_;
-  std::vector<PlanCandidate> candidates_;
+  std::vector<MeasuredActivation> candidates_;
   std::optional<OffloadTimes> offload_times_;
   Footprint base_;
   std::int64_t saved_base_ = 0;
@@ -320,7 +320,7 @@ Result<PlannedStep> plan_step(const Graph& graph, const StepOptions& options, co
   }
   if (budget.peak_bytes && *budget.peak_bytes <= 0) {
     return bad_argument("a peak of ", *budget.peak_bytes,
-                        " bytes is not possible; it is above 0, as --peak 2GiB");
+                        " bytes is not possible; it is above 0, as `peak_bytes` 2GiB");
   }
   for (const auto& score : {budget.min_score, budget.mean_score}) {
     if (score && !(*score >= 0 && *score <= 1)) {

@@ -1,11 +1,11 @@
-// The plan for a model under a budget: its activations as a problem of the planner, solved, and
+// The policy for a model under a budget: its activations as a problem of the planner, solved, and
 // lowered again to see what it really takes.
 //
 // Every option of every activation is lowered once in a step whose other activations wait as in the
-// plan `balanced`; what the step's memory gains or loses at each position is the option's cost.
+// policy `balanced`; what the step's memory gains or loses at each position is the option's cost.
 // So whatever the compiler does with a choice (a sign mask less, a rebuilt tensor more, another
 // line in place) is in the numbers. Options are added as if they did not touch each other. Where
-// they do, the lowered plan is larger than the sum said, and the search is repeated with as much
+// they do, the lowered policy is larger than the sum said, and the search is repeated with as much
 // less to spend.
 #pragma once
 
@@ -29,7 +29,7 @@ using Statistics = std::map<std::string, ActivationStatistics>;  // by activatio
 
 struct Budget {
   std::optional<std::int64_t> peak_bytes = {};  // of everything
-  std::optional<double> ratio = {};             // saved bytes of autograd over those of the plan
+  std::optional<double> ratio = {};             // saved bytes of autograd over those of the policy
   std::optional<double> min_score = {};         // of every activation
   std::optional<double> mean_score = {};
   /// What is minimized within the budget; without one on memory, the peak.
@@ -46,9 +46,9 @@ struct Choice {
 };
 
 struct PlannedStep {
-  Plan plan;
+  Policy policy;
   std::vector<Choice> choices;  // in the order of the graph
-  StepMemory memory;            // of the lowered plan
+  StepMemory memory;            // of the lowered policy
   std::int64_t plain_saved_bytes = 0;
   std::int64_t plain_peak_bytes = 0;
   std::int64_t offloaded_bytes = 0;  // in the host's memory between the passes

@@ -1,4 +1,4 @@
-#include "base/region.h"
+#include "base/tensor/region.h"
 
 #include <algorithm>
 #include <charconv>

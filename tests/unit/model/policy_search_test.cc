@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "model/memory/profile.h"
-#include "model/planner/plan_search.h"
 #include "model/planner/planned_file.h"
+#include "model/planner/policy_search.h"
 #include "model/policy/plan_file.h"
 #include "model/policy/storing_cost.h"
 #include "model/text/elaborate.h"
@@ -46,8 +46,8 @@ StepOptions batch(std::int64_t n) {
   return options;
 }
 
-StepMemory memory_of(const Graph& graph, const Plan& plan, const StepOptions& options) {
-  const auto program = lower(graph, plan, options.lowering);
+StepMemory memory_of(const Graph& graph, const Policy& policy, const StepOptions& options) {
+  const auto program = lower(graph, policy, options.lowering);
   EXPECT_TRUE(program.ok());
   return step_memory(graph, *program, options);
 }
@@ -59,9 +59,9 @@ double offload_seconds(const Graph& graph, const StepOptions& options, const Hos
                        const std::vector<ValueId>& values, ValueId wanted) {
   std::vector<Transfers> all;
   for (const ValueId id : values) {
-    Plan plan = *named_plan("balanced");
-    plan.by_name[graph.values[id].name].kind = Storing::Kind::offload;
-    const auto program = lower(graph, plan, options.lowering);
+    Policy policy = *named_policy("balanced");
+    policy.by_name[graph.values[id].name].kind = Storing::Kind::offload;
+    const auto program = lower(graph, policy, options.lowering);
     EXPECT_TRUE(program.ok());
     all.push_back({id, program->fetches});
   }
@@ -82,7 +82,7 @@ Reached try_everything(const Graph& graph, const StepOptions& options, std::int6
   levels.insert(levels.begin(), Storing());
   if (offload) levels.emplace_back().kind = Storing::Kind::offload;
   std::vector<ValueId> values;
-  const auto balanced = named_plan("balanced");
+  const auto balanced = named_policy("balanced");
   const auto stashes = decide(graph, *balanced, options.lowering.sizes);
   for (ValueId id = 0; id < stashes->size(); ++id) {
     if ((*stashes)[id].values && (*stashes)[id].how.kind != Storing::Kind::keep) {
@@ -99,20 +99,20 @@ Reached try_everything(const Graph& graph, const StepOptions& options, std::int6
   std::size_t count = 1;
   for (std::size_t i = 0; i < values.size(); ++i) count *= levels.size();
   for (std::size_t number = 0; number < count; ++number) {
-    Plan plan = *balanced;
+    Policy policy = *balanced;
     double seconds = 0;
     std::size_t rest = number;
     for (const ValueId id : values) {
       const Storing& storing = levels[rest % levels.size()];
       rest /= levels.size();
-      plan.by_name[graph.values[id].name] = storing;
+      policy.by_name[graph.values[id].name] = storing;
       seconds +=
           storing.kind == Storing::Kind::offload
               ? transfers[id]
               : storing_cost(storing, bytes(graph.values[id].type, options.lowering.sizes), {})
                     .seconds;
     }
-    const StepMemory memory = memory_of(graph, plan, options);
+    const StepMemory memory = memory_of(graph, policy, options);
     reached.peak = std::min(reached.peak, memory.peak_bytes());
     reached.saved = std::min(reached.saved, memory.saved_bytes);
     if (memory.peak_bytes() <= limit) {
@@ -122,10 +122,10 @@ Reached try_everything(const Graph& graph, const StepOptions& options, std::int6
   return reached;
 }
 
-TEST(ModelPlan, IsTheQuickestOfAllLoweredPlansWithinThePeak) {
+TEST(PolicySearch, IsTheQuickestOfAllLoweredPlansWithinThePeak) {
   const Graph graph = small();
   const StepOptions options = batch(50);
-  const std::int64_t lossless = memory_of(graph, *named_plan("lossless"), options).peak_bytes();
+  const std::int64_t lossless = memory_of(graph, *named_policy("lossless"), options).peak_bytes();
   const std::int64_t smallest = try_everything(graph, options, 0).peak;
   ASSERT_LT(smallest, lossless);
   for (const double share : {0.0, 0.3, 0.6, 0.9}) {
@@ -134,15 +134,16 @@ TEST(ModelPlan, IsTheQuickestOfAllLoweredPlansWithinThePeak) {
     const auto planned = plan_step(graph, options, {.peak_bytes = limit}, {});
     ASSERT_TRUE(planned.ok()) << planned.error().message;
     EXPECT_LE(planned->memory.peak_bytes(), limit);
-    EXPECT_EQ(planned->memory.peak_bytes(), memory_of(graph, planned->plan, options).peak_bytes());
+    EXPECT_EQ(planned->memory.peak_bytes(),
+              memory_of(graph, planned->policy, options).peak_bytes());
     EXPECT_DOUBLE_EQ(planned->added_seconds, try_everything(graph, options, limit).seconds_within);
   }
 }
 
-TEST(ModelPlan, WithOffloadingIsTheQuickestOfAllLoweredPlansWithinThePeak) {
+TEST(PolicySearch, WithOffloadingIsTheQuickestOfAllLoweredPlansWithinThePeak) {
   const Graph graph = small();
   const StepOptions options = batch(50);
-  const std::int64_t lossless = memory_of(graph, *named_plan("lossless"), options).peak_bytes();
+  const std::int64_t lossless = memory_of(graph, *named_policy("lossless"), options).peak_bytes();
   const std::int64_t smallest = try_everything(graph, options, 0, true).peak;
   bool offloaded = false;
   for (const double share : {0.0, 0.3, 0.6, 0.9}) {
@@ -160,23 +161,23 @@ TEST(ModelPlan, WithOffloadingIsTheQuickestOfAllLoweredPlansWithinThePeak) {
   EXPECT_TRUE(offloaded);
 }
 
-TEST(ModelPlan, OffloadedValuesLeaveTheDeviceBetweenThePassesAndComeBackOneProductAhead) {
+TEST(PolicySearch, OffloadedValuesLeaveTheDeviceBetweenThePassesAndComeBackOneProductAhead) {
   const Graph graph = small();
   const StepOptions options = batch(50);
-  Plan plan = *named_plan("lossless");
-  plan.by_name["relu"].kind = Storing::Kind::offload;
-  const auto program = lower(graph, plan, options.lowering);
+  Policy policy = *named_policy("lossless");
+  policy.by_name["relu"].kind = Storing::Kind::offload;
+  const auto program = lower(graph, policy, options.lowering);
   ASSERT_TRUE(program.ok());
   ASSERT_EQ(program->fetches.size(), 1U);
   EXPECT_EQ(graph.nodes[program->fetches[0].during].name, "conv3");  // conv2's backward reads it
-  const StepMemory here = memory_of(graph, *named_plan("lossless"), options);
+  const StepMemory here = memory_of(graph, *named_policy("lossless"), options);
   const StepMemory away = step_memory(graph, *program, options);
   // Its sign bits stay, one for each of the values.
   const std::int64_t values = 50 * 8 * 16 * 16;
   EXPECT_EQ(here.saved_bytes - away.saved_bytes, 4 * values - values / 8);
 }
 
-TEST(ModelPlan, AFastLinkIsFreeAndASlowOneTakesBytesTwice) {
+TEST(PolicySearch, AFastLinkIsFreeAndASlowOneTakesBytesTwice) {
   const Graph graph = small();
   const Sizes sizes = {{"N", 50}};
   const auto value = std::ranges::find(graph.values, "relu", &Value::name);
@@ -196,11 +197,11 @@ TEST(ModelPlan, AFastLinkIsFreeAndASlowOneTakesBytesTwice) {
                    2 - 1.5 * computing);
 }
 
-TEST(ModelPlan, OneBitIsChosenOnlyWhereItIsAllowed) {
+TEST(PolicySearch, OneBitIsChosenOnlyWhereItIsAllowed) {
   const Graph graph = small();
   const double two =
-      static_cast<double>(memory_of(graph, plan_off(), batch(50)).saved_bytes) /
-      static_cast<double>(memory_of(graph, *named_plan("max"), batch(50)).saved_bytes);
+      static_cast<double>(memory_of(graph, policy_off(), batch(50)).saved_bytes) /
+      static_cast<double>(memory_of(graph, *named_policy("max"), batch(50)).saved_bytes);
   EXPECT_FALSE(plan_step(graph, batch(50), {.ratio = 1.1 * two}, {}).ok());
   const auto planned = plan_step(graph, batch(50), {.ratio = 1.1 * two, .fewest_bits = 1}, {});
   ASSERT_TRUE(planned.ok()) << planned.error().message;
@@ -209,7 +210,7 @@ TEST(ModelPlan, OneBitIsChosenOnlyWhereItIsAllowed) {
   EXPECT_LT(planned->lowest_score, 0.3);
 }
 
-TEST(ModelPlan, ImpossibleBudgetsSayTheSmallestThatAnyPlanReaches) {
+TEST(PolicySearch, ImpossibleBudgetsSayTheSmallestThatAnyPlanReaches) {
   const Graph graph = small();
   const StepOptions options = batch(50);
   const Reached reached = try_everything(graph, options, 0);
@@ -220,7 +221,7 @@ TEST(ModelPlan, ImpossibleBudgetsSayTheSmallestThatAnyPlanReaches) {
       << planned.error().message;
   EXPECT_NE(planned.error().message.find("backward of"), std::string::npos);
 
-  const double plain = static_cast<double>(memory_of(graph, plan_off(), options).saved_bytes);
+  const double plain = static_cast<double>(memory_of(graph, policy_off(), options).saved_bytes);
   const double best = plain / static_cast<double>(reached.saved);
   EXPECT_TRUE(plan_step(graph, options, {.ratio = best * 0.999}, {}).ok());
   const auto more = plan_step(graph, options, {.ratio = best * 1.01}, {});
@@ -228,14 +229,14 @@ TEST(ModelPlan, ImpossibleBudgetsSayTheSmallestThatAnyPlanReaches) {
   EXPECT_NE(more.error().message.find(rounded(best, 4)), std::string::npos) << more.error().message;
 }
 
-TEST(ModelPlan, EnoughMemoryNeedsNoCodec) {
+TEST(PolicySearch, EnoughMemoryNeedsNoCodec) {
   const auto planned = plan_step(small(), batch(50), {.peak_bytes = std::int64_t{1} << 40}, {});
   ASSERT_TRUE(planned.ok());
   EXPECT_TRUE(planned->choices.empty());
-  EXPECT_EQ(planned->plan.name, "lossless");
+  EXPECT_EQ(planned->policy.name, "lossless");
 }
 
-TEST(ModelPlan, MeasuredScoresDecide) {
+TEST(PolicySearch, MeasuredScoresDecide) {
   const Graph graph = small();
   const Budget budget{.min_score = 0.9};
   const auto before = plan_step(graph, batch(50), budget, {});
@@ -254,7 +255,7 @@ TEST(ModelPlan, MeasuredScoresDecide) {
   EXPECT_GE(after->lowest_score, 0.9);
 }
 
-TEST(ModelPlan, HalfTheBitsAreNeverBetterWhateverABatchSays) {
+TEST(PolicySearch, HalfTheBitsAreNeverBetterWhateverABatchSays) {
   const Graph graph = small();
   const auto before = plan_step(graph, batch(50), {.ratio = 6, .aim = planner::Aim::error}, {});
   ASSERT_TRUE(before.ok()) << before.error().message;
@@ -277,7 +278,7 @@ TEST(ModelPlan, HalfTheBitsAreNeverBetterWhateverABatchSays) {
   EXPECT_GT(with_four, 0);
 }
 
-TEST(ModelPlan, SenselessBudgetsAreRefused) {
+TEST(PolicySearch, SenselessBudgetsAreRefused) {
   const Graph graph = small();
   for (const double ratio : {0.0, -3.0, std::numeric_limits<double>::quiet_NaN(),
                              std::numeric_limits<double>::infinity()}) {
@@ -294,7 +295,7 @@ TEST(PlanFile, ComesBackAsItWasPlanned) {
   ASSERT_TRUE(planned.ok()) << planned.error().message;
   const auto read = parse_plan(plan_to_json(*planned, graph.name, options), graph.name);
   ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read->by_name, planned->plan.by_name);
+  EXPECT_EQ(read->by_name, planned->policy.by_name);
   EXPECT_EQ(memory_of(graph, *read, options).peak_bytes(), planned->memory.peak_bytes());
   const auto other = parse_plan(plan_to_json(*planned, graph.name, options), "resnet18");
   ASSERT_FALSE(other.ok());
@@ -321,7 +322,7 @@ TEST(StepMemory, TheTimelineHasEveryByteOfThePeakLine) {
   const Graph graph = small();
   const StepOptions options = batch(50);
   for (const char* name : {"off", "lossless", "balanced", "max"}) {
-    const auto program = lower(graph, *named_plan(name), options.lowering);
+    const auto program = lower(graph, *named_policy(name), options.lowering);
     ASSERT_TRUE(program.ok());
     std::int64_t most = 0;
     for (const Moment& moment : program->moments()) most = std::max(most, moment.total);
@@ -333,9 +334,9 @@ TEST(StepMemory, TheTimelineHasEveryByteOfThePeakLine) {
 
 TEST(Profile, ListsWhatWaitsAndForWhom) {
   const Graph graph = small();
-  const auto profile = profile_step(graph, *named_plan("balanced"), batch(50), {});
+  const auto profile = profile_step(graph, *named_policy("balanced"), batch(50), {});
   ASSERT_TRUE(profile.ok());
-  const auto row = std::ranges::find(profile->activations, "relu", &report::ActivationRow::name);
+  const auto row = std::ranges::find(profile->activations, "relu", &ProfiledActivation::name);
   ASSERT_NE(row, profile->activations.end());
   EXPECT_EQ(row->op, "relu");
   EXPECT_EQ(row->needed_by, "relu, conv2");

@@ -1,10 +1,10 @@
-#include "wafer/engine/plan.h"
+#include "wafer/engine/mesh_state.h"
 
 #include <algorithm>
 
 namespace tensorpress::wafer::engine {
 
-Plan::Plan(Layout& the_layout, const RunOptions& the_options)
+MeshState::MeshState(Layout& the_layout, const RunOptions& the_options)
     : layout(the_layout),
       options(the_options),
       width(the_layout.width()),
@@ -64,7 +64,7 @@ Plan::Plan(Layout& the_layout, const RunOptions& the_options)
 // everything on; the last one keeps its first position. A collecting chain: every router first
 // sends its PE's words out, and after an advance what comes from further in. Routers between them
 // may pass everything on from the start.
-std::uint32_t Plan::find_chain(std::uint32_t row, Port edge, unsigned color, bool deals) {
+std::uint32_t MeshState::find_chain(std::uint32_t row, Port edge, unsigned color, bool deals) {
   const bool from_west = edge == Port::west;
   const Port inwards = opposite(edge);
   Chain chain;
@@ -98,7 +98,7 @@ std::uint32_t Plan::find_chain(std::uint32_t row, Port edge, unsigned color, boo
   return static_cast<std::uint32_t>(chains.size() - 1);
 }
 
-void Plan::find_chains() {
+void MeshState::find_chains() {
   for (unsigned color = 0; color < colors; ++color) {
     const Color name = color_of[color];
     if (!layout.is_edge_output(name) || !layout.is_alone(name)) continue;
@@ -116,7 +116,7 @@ void Plan::find_chains() {
   }
 }
 
-void Plan::count_chains() {
+void MeshState::count_chains() {
   for (const Chain& chain : chains) {
     const auto way = static_cast<std::size_t>(chain.deals ? opposite(chain.down) : chain.down);
     std::uint64_t beyond = 0;  // words of the places further in

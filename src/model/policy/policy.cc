@@ -1,4 +1,4 @@
-#include "model/policy/plan.h"
+#include "model/policy/policy.h"
 
 #include <algorithm>
 #include <array>
@@ -18,17 +18,18 @@ std::int64_t at_most(std::int64_t plain, double estimate) {
 
 }  // namespace
 
-bool is_lossy(const Storing& storing) {
-  return storing.kind != Storing::Kind::keep && storing.kind != Storing::Kind::offload;
+bool keeps_values(const Storing& storing) {
+  return storing.kind == Storing::Kind::keep || storing.kind == Storing::Kind::offload;
 }
 
-bool is_lossy(const Plan& plan) {
-  const auto loses = [](const Storing& storing) {
-    return is_lossy(storing) && storing.kind != Storing::Kind::rebuild;
-  };
-  return loses(plan.fallback) || loses(plan.smooth) ||
-         std::any_of(plan.by_name.begin(), plan.by_name.end(),
-                     [&](const auto& rule) { return loses(rule.second); });
+bool is_lossy(const Storing& storing) {
+  return !keeps_values(storing) && storing.kind != Storing::Kind::rebuild;
+}
+
+bool is_lossy(const Policy& policy) {
+  return is_lossy(policy.fallback) || is_lossy(policy.smooth) ||
+         std::ranges::any_of(policy.by_name,
+                             [](const auto& rule) { return is_lossy(rule.second); });
 }
 
 std::string to_text(const Storing& storing) {
@@ -97,13 +98,13 @@ bool has_planes(const TensorType& type) {
   return rows.known() && columns.known() && rows.factor >= 8 && columns.factor >= 8;
 }
 
-Plan plan_off() {
-  return named_plan("off").value();
+Policy policy_off() {
+  return named_policy("off").value();
 }
 
-Result<Plan> named_plan(const std::string& name) {
-  for (const Plan& plan : levels().plans) {
-    if (plan.name == name) return plan;
+Result<Policy> named_policy(const std::string& name) {
+  for (const Policy& policy : levels().policies) {
+    if (policy.name == name) return policy;
   }
   return bad_argument(
       "there is no plan '", name,

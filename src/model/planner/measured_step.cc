@@ -1,4 +1,4 @@
-#include "model/planner/plan_options.h"
+#include "model/planner/measured_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ Footprint between(const Footprint& first, const Footprint& second, double share)
 
 class Measuring {
  public:
-  Measuring(const Graph& graph, const Plan& reference, const StepOptions& options,
+  Measuring(const Graph& graph, const Policy& reference, const StepOptions& options,
             const std::vector<Storing>& levels, bool offload)
       : graph_(graph),
         reference_(reference),
@@ -43,7 +43,7 @@ class Measuring {
         levels_(levels),
         offload_(offload) {}
 
-  Result<PlanOptions> run() {
+  Result<MeasuredStep> run() {
     TRY(stashes_, decide(graph_, reference_, options_.lowering.sizes));
     for (ValueId id = 0; id < stashes_.size(); ++id) find_options(id);
     RETURN_IF_ERROR(measure());
@@ -55,7 +55,7 @@ class Measuring {
     const Stash& stash = stashes_[id];
     const Value& value = graph_.values[id];
     if (!stash.values) return;
-    PlanCandidate candidate{.value = id, .rebuilt = stash.rebuilt, .reference = stash.how};
+    MeasuredActivation candidate{.value = id, .rebuilt = stash.rebuilt, .reference = stash.how};
     candidate.hidden = value.role == Role::hidden;
     candidate.options.emplace_back();  // keep
     const bool lossy =
@@ -75,7 +75,9 @@ class Measuring {
     if (candidate.options.size() > 1) result_.candidates.push_back(std::move(candidate));
   }
 
-  Result<Program> lowered(const Plan& plan) const { return lower(graph_, plan, options_.lowering); }
+  Result<Program> lowered(const Policy& policy) const {
+    return lower(graph_, policy, options_.lowering);
+  }
 
   Footprint footprint(const Program& program) const {
     const StepMemory memory = step_memory(graph_, program, options_);
@@ -90,7 +92,7 @@ class Measuring {
     TRY(const Program program, lowered(reference_));
     result_.base = footprint(program);
     nothing_.bytes.assign(result_.base.bytes.size(), 0);
-    for (PlanCandidate& candidate : result_.candidates) {
+    for (MeasuredActivation& candidate : result_.candidates) {
       if (candidate.reference.kind == Storing::Kind::quantize) {
         RETURN_IF_ERROR(measure_levels(candidate));
       } else {
@@ -101,14 +103,14 @@ class Measuring {
         TRY(candidate.changes[o], change_by_offloading(candidate, candidate.options[o]));
       }
     }
-    for (PlanCandidate& candidate : result_.candidates) {
+    for (MeasuredActivation& candidate : result_.candidates) {
       if (candidate.reference.kind == Storing::Kind::keep) continue;
       TRY(candidate.changes[0], change_by_keeping(candidate));
     }
     return {};
   }
 
-  Result<void> measure_levels(PlanCandidate& candidate) {
+  Result<void> measure_levels(MeasuredActivation& candidate) {
     const TensorType& type = graph_.values[candidate.value].type;
     const auto size = [&](const Storing& storing) {
       return static_cast<double>(stored_bytes(storing, type, options_.lowering.sizes));
@@ -132,34 +134,35 @@ class Measuring {
     return {};
   }
 
-  Result<Footprint> change_by(const PlanCandidate& candidate, const Storing& storing) const {
-    Plan plan = reference_;
-    plan.by_name[graph_.values[candidate.value].name] = storing;
-    TRY(const Program program, lowered(plan));
+  Result<Footprint> change_by(const MeasuredActivation& candidate, const Storing& storing) const {
+    Policy policy = reference_;
+    policy.by_name[graph_.values[candidate.value].name] = storing;
+    TRY(const Program program, lowered(policy));
     return difference(footprint(program), result_.base);
   }
 
-  Result<Footprint> change_by_offloading(PlanCandidate& candidate, const Storing& storing) const {
+  Result<Footprint> change_by_offloading(MeasuredActivation& candidate,
+                                         const Storing& storing) const {
     const std::string& name = graph_.values[candidate.value].name;
-    Plan plan = reference_;
-    plan.by_name[name] = storing;
-    TRY(const Program program, lowered(plan));
+    Policy policy = reference_;
+    policy.by_name[name] = storing;
+    TRY(const Program program, lowered(policy));
     candidate.fetches = program.fetches;
     return difference(footprint(program), result_.base);
   }
 
   /// Values that would be rebuilt from a kept normalized value are stored; those have their own
   /// choice, so their share is taken out.
-  Result<Footprint> change_by_keeping(PlanCandidate& candidate) const {
-    Plan plan = reference_;
-    add_entries(plan, graph_, candidate, {});
-    TRY(const auto after, decide(graph_, plan, options_.lowering.sizes));
+  Result<Footprint> change_by_keeping(MeasuredActivation& candidate) const {
+    Policy policy = reference_;
+    add_entries(policy, graph_, candidate, {});
+    TRY(const auto after, decide(graph_, policy, options_.lowering.sizes));
     for (ValueId id = 0; id < after.size(); ++id) {
       if (stashes_[id].rebuilt && !after[id].rebuilt && id != candidate.value) {
         candidate.released.push_back(id);
       }
     }
-    TRY(const Program program, lowered(plan));
+    TRY(const Program program, lowered(policy));
     Footprint change = difference(footprint(program), result_.base);
     for (const ValueId id : candidate.released) {
       const auto found = stored_rebuilt_.find(id);
@@ -169,30 +172,30 @@ class Measuring {
   }
 
   const Graph& graph_;
-  const Plan& reference_;
+  const Policy& reference_;
   const StepOptions& options_;
   const std::vector<Storing>& levels_;
   bool offload_;
   std::vector<Stash> stashes_;
-  PlanOptions result_;
+  MeasuredStep result_;
   Footprint nothing_;
   std::map<ValueId, Footprint> stored_rebuilt_;  // what a rebuilt value holds when it is stored
 };
 
 }  // namespace
 
-Result<PlanOptions> measure_options(const Graph& graph, const Plan& reference,
-                                    const StepOptions& options, const std::vector<Storing>& levels,
-                                    bool offload) {
+Result<MeasuredStep> measure_step(const Graph& graph, const Policy& reference,
+                                  const StepOptions& options, const std::vector<Storing>& levels,
+                                  bool offload) {
   return Measuring(graph, reference, options, levels, offload).run();
 }
 
-void add_entries(Plan& plan, const Graph& graph, const PlanCandidate& candidate,
+void add_entries(Policy& policy, const Graph& graph, const MeasuredActivation& candidate,
                  const Storing& storing) {
-  plan.by_name[graph.values[candidate.value].name] = storing;
+  policy.by_name[graph.values[candidate.value].name] = storing;
   if (!candidate.hidden || storing.kind != Storing::Kind::keep) return;
   const Node& node = graph.nodes[graph.values[candidate.value].producer];
-  plan.by_name.try_emplace(graph.values[node.inputs[0]].name, storing);
+  policy.by_name.try_emplace(graph.values[node.inputs[0]].name, storing);
 }
 
 }  // namespace tensorpress::model

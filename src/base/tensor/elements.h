@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/half_types.h"
+#include "base/tensor/half_types.h"
 #include "tensorpress/dtype.h"
 
 namespace tensorpress {

@@ -1,0 +1,1 @@
+"""The parts of random_rewrites.py: files made at random, read back, and judged."""
