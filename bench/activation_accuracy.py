@@ -22,7 +22,17 @@ from typing import Any
 
 import torch
 from cifar_training import LAST_STEPS, accuracy, train
-from paired_runs import Run, arguments, command, difference, finished, machines, means, write
+from paired_runs import (
+    Run,
+    arguments,
+    by_seed,
+    command,
+    difference,
+    finished,
+    machines,
+    means,
+    write,
+)
 from torch import nn
 
 import tensorpress.torch
@@ -65,10 +75,7 @@ def one_run(network: str, level: str, seed: int, epochs: int, data: Any) -> Run:
 def summary(runs: list[Run]) -> list[dict[str, Any]]:
     rows = []
     for network in NETWORKS:
-        by_level: dict[str, dict[int, Run]] = {}
-        for run in runs:
-            if run["network"] == network:
-                by_level.setdefault(run["level"], {})[run["seed"]] = run
+        by_level = by_seed((run for run in runs if run["network"] == network), "level")
         for level, of_level in by_level.items():
             compared = means(of_level, by_level.get("off", {}), ("accuracy", "train_loss"))
             ratio = statistics.fmean(

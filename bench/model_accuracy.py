@@ -41,7 +41,18 @@ from compiled_steps import (
     profile,
     run,
 )
-from paired_runs import Run, arguments, command, difference, finished, kept, machines, means, write
+from paired_runs import (
+    Run,
+    arguments,
+    by_seed,
+    command,
+    difference,
+    finished,
+    kept,
+    machines,
+    means,
+    write,
+)
 from torch import nn
 
 import tensorpress.torch
@@ -186,9 +197,7 @@ def one_run(plans: Plans, plan: str, seed: int, epochs: int) -> Run:
 
 
 def summary(runs: list[Run]) -> list[dict[str, Any]]:
-    by_plan: dict[str, dict[int, Run]] = {}
-    for each in runs:
-        by_plan.setdefault(each["plan"], {})[each["seed"]] = each
+    by_plan = by_seed(runs, "plan")
     rows = []
     for plan, of_plan in by_plan.items():
         row = {"plan": plan, **means(of_plan, by_plan[BASE], ("accuracy", "train_loss"))}

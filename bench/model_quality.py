@@ -29,7 +29,17 @@ from cifar_training import normalized as normalized_image
 from compiled_steps import ROOT, begin_as_he_did, emitted
 from graph_networks import labels_of, published, twenty_of_each_class
 from model_steps import BATCHES, sizes
-from paired_runs import Run, arguments, command, difference, finished, machines, means, write
+from paired_runs import (
+    Run,
+    arguments,
+    by_seed,
+    command,
+    difference,
+    finished,
+    machines,
+    means,
+    write,
+)
 from torch import nn
 
 import tensorpress
@@ -229,10 +239,7 @@ def measured_steps(name: str, plan: str) -> dict[str, float]:
 def summary(runs: Sequence[Run]) -> list[dict[str, Any]]:
     rows = []
     for name in dict.fromkeys(run["model"] for run in runs):
-        by_plan: dict[str, dict[int, Run]] = {}
-        for run in runs:
-            if run["model"] == name:
-                by_plan.setdefault(run["plan"], {})[run["seed"]] = run
+        by_plan = by_seed((run for run in runs if run["model"] == name), "plan")
         for plan, found in by_plan.items():
             first = next(iter(found.values()))
             row = {key: first[key] for key in ("model", "plan", "steps", "batch", "source")}

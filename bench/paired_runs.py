@@ -51,6 +51,18 @@ def kept(path: pathlib.Path, make: Callable[[], Run]) -> Run:
     return read
 
 
+def by_seed(runs: Iterable[Run], setting: str) -> dict[str, dict[int, Run]]:
+    """Of each value of a setting, the runs by their seeds.
+
+    >>> by_seed([{"plan": "off", "seed": 3}, {"plan": "max", "seed": 3}], "plan")["max"]
+    {3: {'plan': 'max', 'seed': 3}}
+    """
+    found: dict[str, dict[int, Run]] = {}
+    for run in runs:
+        found.setdefault(run[setting], {})[run["seed"]] = run
+    return found
+
+
 def means(runs: Mapping[int, Run], base: Mapping[int, Run], keys: Sequence[str]) -> dict[str, Any]:
     """Of runs by their seeds: the mean of each key, and the difference from the base where that has
     the same seeds (none from itself)."""

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "benchmark/stopwatch.h"
 #include "tensorpress/aligned_buffer.h"
 #include "tensorpress/stream.h"
@@ -11,7 +12,24 @@
 namespace tensorpress::benchmark {
 namespace {
 
-constexpr std::string_view kDenseFast = "dense-fast";
+constexpr std::string_view kDense = "dense";
+constexpr std::string_view kEffort = "effort";
+
+/// What `--effort` of `dense` may be beside its default: fast, which is "dense-fast" here.
+std::vector<std::string> other_efforts() {
+  std::vector<std::string> efforts;
+  for (const CodecInfo& info : codecs()) {
+    if (info.name != kDense) continue;
+    const auto effort = std::ranges::find(info.parameters, kEffort, &ParameterInfo::name);
+    if (effort == info.parameters.end()) continue;
+    for (std::string_view rest = effort->choices; !rest.empty();) {
+      const std::string_view choice = rest.substr(0, rest.find('|'));
+      if (choice != effort->default_value) efforts.emplace_back(choice);
+      rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
+    }
+  }
+  return efforts;
+}
 
 class OwnContender : public Contender {
  public:
@@ -67,9 +85,8 @@ std::vector<std::string> own_contender_names() {
   for (const CodecInfo& info : codecs()) {
     if (!info.error_bounded) continue;
     names.emplace_back(info.name);
-    const bool has_effort = std::ranges::any_of(
-        info.parameters, [](const ParameterInfo& each) { return each.name == "effort"; });
-    if (info.name == "dense" && has_effort) names.emplace_back(kDenseFast);
+    if (info.name != kDense) continue;
+    for (const std::string& effort : other_efforts()) names.push_back(text(kDense, "-", effort));
   }
   return names;
 }
@@ -80,8 +97,10 @@ Result<std::unique_ptr<Contender>> own_contender(const std::string& name) {
     return bad_argument("codec ", name, " is not in this build");
   }
   std::vector<Parameter> parameters;
-  if (name == kDenseFast) parameters.push_back({"effort", "fast"});
-  TRY(Codec codec, Codec::make(name == kDenseFast ? "dense" : name, parameters));
+  for (const std::string& effort : other_efforts()) {
+    if (name == text(kDense, "-", effort)) parameters.push_back({std::string(kEffort), effort});
+  }
+  TRY(Codec codec, Codec::make(parameters.empty() ? name : kDense, parameters));
   std::unique_ptr<Contender> contender = std::make_unique<OwnContender>(name, std::move(codec));
   return contender;
 }

@@ -11,7 +11,7 @@
 namespace tensorpress::benchmark {
 
 /// Names of our contenders in this build: each codec that takes a bound, and "dense-fast" for
-/// `dense` with `--effort fast`.
+/// `dense` with `--effort fast`; likewise for every effort that is not the default.
 std::vector<std::string> own_contender_names();
 
 /// A contender of that name, or an error that lists the names there are.

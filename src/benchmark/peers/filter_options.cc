@@ -61,7 +61,7 @@ Result<FilterOptions> blosc2_zstd_options(double /*absolute_bound*/) {
 
 std::array<FilterPeer, 5> filter_peers() {
   return {{{"sz", 32017, false, sz_options},
-           {"sz3", 32024, false, sz3_options},
+           {"sz3-3.1", 32024, false, sz3_options},
            {"sperr", 32028, false, sperr_options},
            {"zfp-hdf5", 32013, false, zfp_options},
            {"blosc2-zstd", 32026, true, blosc2_zstd_options}}};

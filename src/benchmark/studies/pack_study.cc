@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "base/elements.h"
 #include "base/errors.h"
+#include "base/tensor/elements.h"
 #include "benchmark/stopwatch.h"
 #include "tensorpress/aligned_buffer.h"
 #include "tensorpress/pack.h"

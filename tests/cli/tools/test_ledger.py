@@ -63,7 +63,7 @@ def test_a_loss_of_more_than_a_tenth_is_flagged_and_a_smaller_one_is_not(ledger)
 
 
 def test_a_slow_round_is_no_loss(ledger):
-    """Whoever else uses the machine slows a round or two; what was lost is lost in all of them."""
+    """Other programs on the machine slow a round or two; what was lost is lost in all of them."""
     assert ledger([10.0], "--update").returncode == 0
     assert ledger([2.0] * 40 + [9.8]).returncode == 0
 

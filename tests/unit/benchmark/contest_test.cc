@@ -12,6 +12,8 @@
 #include "benchmark/own_contenders.h"
 #include "benchmark/peers/filter_options.h"
 #include "benchmark/peers/peers.h"
+#include "benchmark/peers/python/pythons.h"
+#include "benchmark/peers/python/worker.h"
 #include "files/tensor/raw_format.h"
 #include "report/pages/contest_page.h"
 #include "unit/report/tag_balance.h"
@@ -206,12 +208,53 @@ TEST(Peers, ZfpAndHdf5AreHereAndKeepTheBound) {
 }
 
 TEST(Peers, AFilterThatIsNotThereIsASentenceWithTheWayOut) {
-  const Peers peers = find_peers({"sz3"}, "/nowhere");
+  const Peers peers = find_peers({"sz3-3.1"}, "/nowhere");
   if (!peers.contenders.empty()) GTEST_SKIP() << "HDF5 has found the filter by itself";
   ASSERT_EQ(peers.missing.size(), 1u);
   const bool way_out = peers.missing[0].find("pip install") != std::string::npos ||
                        peers.missing[0].find("apt-get install") != std::string::npos;
   EXPECT_TRUE(way_out) << peers.missing[0];
+}
+
+TEST(Peers, APythonPackageKeepsTheBoundOrIsASentenceWithTheWayOut) {
+  const Peers peers = find_peers({"sz3", "pcodec"}, "");
+  for (const std::string& missing : peers.missing) {
+    EXPECT_NE(missing.find("pip install p"), std::string::npos) << missing;
+  }
+  EXPECT_EQ(peers.contenders.size() + peers.missing.size(), 2u);
+  std::vector<float> values(6000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i) / 7);
+  const auto view = TensorView::contiguous(reinterpret_cast<const std::byte*>(values.data()),
+                                           DType::f32, {6, 20, 50});
+  const auto field = load_field("sine", view).value();
+  for (const double bound : {1e-2, 1e-4}) {
+    const auto rows = run_contest(field, *field.resolve(Bound::relative(bound)), peers.contenders,
+                                  {.repetitions = 2, .least_seconds = 0});
+    for (const ContestRow& row : rows) {
+      EXPECT_EQ(row.cannot, "") << row.codec;
+      EXPECT_TRUE(row.kept_bound) << row.codec;
+      EXPECT_EQ(row.lossless, row.codec == "pcodec");
+      EXPECT_EQ(row.max_abs_error == 0, row.lossless);
+    }
+  }
+}
+
+TEST(PythonWorker, AProcessThatEndsAnswersWithAnError) {
+  const auto worker = PythonWorker::start("true").value();
+  EXPECT_FALSE(worker->ask("open sz3").ok());
+  EXPECT_FALSE(worker->ask("open sz3").ok());
+}
+
+TEST(PythonWorker, ACommandThatFailsIsAnErrorAndTheNextOneWorks) {
+  const auto pythons_here = pythons();
+  const auto worker = PythonWorker::start(pythons_here.back()).value();
+  const auto failed = worker->ask("open zip");
+  ASSERT_FALSE(failed.ok());
+  if (failed.error().code == ErrorCode::io) GTEST_SKIP() << "Python without NumPy";
+  EXPECT_NE(failed.error().message.find("zip"), std::string::npos) << failed.error().message;
+  const auto again = worker->ask("compress");
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::unsupported);
 }
 
 }  // namespace
