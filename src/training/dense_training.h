@@ -1,5 +1,5 @@
 // Trains the static tables of codec dense (src/codecs/dense/lorenzo/tables.cc and
-// interpolation/tables.cc) on files, as the codec would see them: chunk by chunk, with special
+// residuals/tables.cc) on files, as the codec would see them: chunk by chunk, with special
 // values taken out.
 #pragma once
 
@@ -19,7 +19,7 @@ struct DenseTrainingOptions {
   int rounds = 3;  // the Lorenzo tables choose axes by the tables of the round before
 };
 
-/// C++ source: the whole of lorenzo/tables.cc, and the list of shapes in interpolation/tables.cc.
+/// C++ source: the whole of lorenzo/tables.cc, and the list of shapes in residuals/tables.cc.
 struct DenseTables {
   std::string lorenzo;
   std::string interpolation;

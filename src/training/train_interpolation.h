@@ -1,4 +1,4 @@
-// Trains the residual distributions of codecs/dense/interpolation/tables.cc from fields: gives
+// Trains the residual distributions of codecs/dense/residuals/tables.cc from fields: gives
 // every class of every field the table that codes it best, estimates each table from its classes,
 // repeats.
 #pragma once
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codecs/bounded/field_coder.h"
-#include "codecs/dense/interpolation/tables.h"
+#include "codecs/dense/residuals/tables.h"
 
 namespace tensorpress::dense {
 
@@ -35,7 +35,7 @@ class InterpolationTrainer {
 /// Two-sided geometric distributions with a tail, to begin with.
 std::vector<ResidualShape> formula_shapes();
 
-/// The lines between SHAPES and END of codecs/dense/interpolation/tables.cc.
+/// The lines between SHAPES and END of codecs/dense/residuals/tables.cc.
 std::string shapes_source(const std::vector<ResidualShape>& shapes);
 
 }  // namespace tensorpress::dense

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "base/contiguous.h"
 #include "base/portable_math.h"
 #include "base/squares.h"
+#include "base/tensor/contiguous.h"
 #include "codecs/bounded/chunk_coding.h"
 #include "codecs/bounded/elements.h"
 #include "codecs/bounded/mask.h"
@@ -346,20 +346,7 @@ ChunkAttempt compress_chunk(const FieldCoder& coder, const Parameters& parameter
     const auto coded = compression.compress(output);
     return ChunkAttempt{coded, compression.special_elements()};
   };
-  switch (chunk.dtype) {
-    case DType::f32:
-      return compress(float{});
-    case DType::f64:
-      return compress(double{});
-    case DType::f16:
-      return compress(F16Bits{});
-    case DType::bf16:
-      return compress(Bf16Bits{});
-    case DType::u8:
-    case DType::i16:
-      break;
-  }
-  return {};
+  return with_element_type(chunk.dtype, compress, [] { return ChunkAttempt(); });
 }
 
 }  // namespace tensorpress::bounded

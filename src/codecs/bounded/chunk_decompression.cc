@@ -160,20 +160,9 @@ Result<void> decompress_chunk(const FieldCoder& coder, const Parameters& paramet
     return ChunkDecompression<decltype(element)>(coder, parameters, chunk.shape, workspace)
         .decompress(input, chunk.data);
   };
-  switch (chunk.dtype) {
-    case DType::f32:
-      return decompress(float{});
-    case DType::f64:
-      return decompress(double{});
-    case DType::f16:
-      return decompress(F16Bits{});
-    case DType::bf16:
-      return decompress(Bf16Bits{});
-    case DType::u8:
-    case DType::i16:
-      break;
-  }
-  return corrupt("a chunk of ", name_of(chunk.dtype), " has an error bound");
+  return with_element_type(chunk.dtype, decompress, [&] {
+    return corrupt("a chunk of ", name_of(chunk.dtype), " has an error bound");
+  });
 }
 
 }  // namespace tensorpress::bounded

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/elements.h"
+#include "base/tensor/elements.h"
 #include "codecs/bounded/exact_values.h"
 #include "codecs/bounded/field_coder.h"
 
@@ -25,6 +25,26 @@ enum Flag : std::uint8_t {
   kDoubleLogs = 32,  // log2|x| was coded in double
   kHalfLimit = 64,   // the coder kept half of the limit
 };
+
+/// use(element) with an element of the type, if it is floating; else otherwise().
+template <class Use, class Otherwise>
+auto with_element_type(DType dtype, const Use& use, const Otherwise& otherwise)
+    -> decltype(use(float{})) {
+  switch (dtype) {
+    case DType::f32:
+      return use(float{});
+    case DType::f64:
+      return use(double{});
+    case DType::f16:
+      return use(F16Bits{});
+    case DType::bf16:
+      return use(Bf16Bits{});
+    case DType::u8:
+    case DType::i16:
+      break;
+  }
+  return otherwise();
+}
 
 struct ElementBuffers {
   AlignedBuffer elements;  // of a chunk with gaps between its rows

@@ -9,13 +9,15 @@
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
+#include "codecs/dense/wavelet/trial.h"
+#include "codecs/dense/wavelet/wavelet.h"
 #include "codecs/registry.h"
 
 namespace tensorpress::dense {
 namespace {
 
 // The first byte of what a chunk's coder wrote.
-enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1 };
+enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1, kWavelet = 2 };
 
 // Choosing how to interpolate a chunk takes samples of it; smaller chunks would spend too much on
 // that, larger ones leave threads without work on fields of a few megabytes.
@@ -24,10 +26,14 @@ constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 19;
 constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 // Samples lack the coarsest levels, so interpolation is estimated some percent too high.
 constexpr double kLorenzoAdvantage = 0.93;
+// Interpolation is taken into account where wavelets need more than this of what it is estimated
+// at.
+constexpr double kWaveletAdvantage = 0.9;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
   AlignedBuffer other;  // what the second predictor wrote
+  AlignedBuffer wavelet;
 };
 
 class Dense final : public bounded::TypedFieldCoder<Dense> {
@@ -35,7 +41,9 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   explicit Dense(Effort effort) : effort_(effort) {}
 
   Shape preferred_chunk_shape(const Shape& shape, DType /*dtype*/) const override {
-    return chunk_shape_of(shape, effort_ == Effort::fast ? kLorenzoChunkValues : kChunkValues);
+    if (effort_ == Effort::fast) return chunk_shape_of(shape, kLorenzoChunkValues);
+    if (const auto cubes = wavelet_chunk_shape(shape)) return *cubes;
+    return chunk_shape_of(shape, kChunkValues);
   }
 
  private:
@@ -49,6 +57,47 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (effort_ == Effort::fast) return by_lorenzo(field, bound, plan, output, workspace);
     const auto estimate = estimate_interpolation(field, bound, workspace);
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
+    const auto wavelet =
+        by_wavelet(field, bound, estimate.mode, std::min(lorenzo_bits, estimate.bits_per_value),
+                   output.size(), workspace);
+    if (!wavelet.certain) {
+      const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
+      if (others && (wavelet.bytes.empty() || *others <= wavelet.bytes.size())) return others;
+    }
+    if (wavelet.bytes.empty()) return std::nullopt;
+    std::ranges::copy(wavelet.bytes, output.begin());
+    return wavelet.bytes.size();
+  }
+
+  // What wavelets take, and whether that is surely less than what the others would: the trial knows
+  // nothing of lists of zeros, and what samples foretell is a few percent off.
+  struct Wavelet {
+    std::span<const std::byte> bytes = {};
+    bool certain = false;
+  };
+  template <class T>
+  Wavelet by_wavelet(const bounded::Field<T>& field, double bound, const InterpolationMode& other,
+                     double others_bits, std::size_t room, ChunkWorkspace& workspace) const {
+    if (!suits_wavelets(field.shape, others_bits) ||
+        try_wavelet(field, bound, other, workspace) == Verdict::other) {
+      return {};
+    }
+    const auto to = workspace.memory.of<ChoiceBuffers>().wavelet.reserve(room);
+    if (to.empty()) return {};
+    to[0] = std::byte{kWavelet};
+    const auto bytes = encode_wavelet(field, bound, {}, to.subspan(1), workspace);
+    if (!bytes) return {};
+    const double bits =
+        8.0 * static_cast<double>(*bytes + 1) / static_cast<double>(field.values.size());
+    return {to.first(*bytes + 1), !field.has_zeros && bits < kWaveletAdvantage * others_bits};
+  }
+
+  template <class T>
+  std::optional<std::size_t> by_others(const bounded::Field<T>& field, double bound,
+                                       const std::optional<LorenzoPlan>& plan, double lorenzo_bits,
+                                       const InterpolationEstimate& estimate,
+                                       std::span<std::byte> output,
+                                       ChunkWorkspace& workspace) const {
     const bool try_both = field.values.size() <= kTryBothValues;
     if (!try_both && lorenzo_bits < kLorenzoAdvantage * estimate.bits_per_value) {
       return by_lorenzo(field, bound, plan, output, workspace);
@@ -109,6 +158,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
         return decode_lorenzo(body, shape, bound, output, workspace);
       case kInterpolation:
         return decode_interpolation(body, shape, bound, output, workspace);
+      case kWavelet:
+        return decode_wavelet(body, shape, bound, output, workspace);
       default:
         return corrupt("a chunk names predictor ", static_cast<int>(input[0]),
                        ", which dense does not have");
@@ -121,7 +172,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 constexpr std::array kParameters = {
     bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
     ParameterInfo{"effort", "best", "fast|best",
-                  "best: the better of two predictors for each chunk; fast: Lorenzo alone"}};
+                  "best: the best of three predictors for each chunk; fast: Lorenzo alone"}};
 
 constexpr std::array kHdf5Parameters = {PackedParameter{"effort", 0, 1, {"best", "fast"}}};
 
@@ -143,7 +194,7 @@ std::unique_ptr<bounded::FieldCoder> make_dense(Effort effort) {
 
 extern constinit const RegisteredCodec kCodec = {
     {.name = "dense",
-     .summary = "error-bounded, the default: Lorenzo or interpolation, interleaved rANS",
+     .summary = "error-bounded, the default: Lorenzo, interpolation or wavelets, interleaved rANS",
      .parameters = kParameters,
      .error_bounded = true},
     create,

@@ -90,6 +90,27 @@ def test_fresh_streams_with_a_bound_decode_to_the_programs_bits(tensorpress, cod
         )
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+def test_fresh_wavelet_streams_decode_to_the_programs_bits(tensorpress, monkeypatch, zeros):
+    """Rings around a point, as a wave makes them; with zeros where it has not arrived yet."""
+    z, y, x = np.meshgrid(*[np.arange(51)] * 3, indexing="ij")
+    radius = np.sqrt((z - 11.0) ** 2 + (y - 15) ** 2 + (x - 20) ** 2)
+    values = 10 * np.sin(radius / 3)
+    if zeros:
+        values *= np.clip(1.5 - radius / 30, 0, 1) ** 2
+    np.save(tensorpress.directory / "x.npy", values.astype("f4"))
+    tensorpress("compress", "x.npy", "-o", "x.tpz", "--rel", "1e-3")
+    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    decoded = []
+    decode = tpz_reader.wavelet.decode
+    monkeypatch.setattr(
+        tpz_reader.wavelet, "decode", lambda *given: decoded.append(1) or decode(*given)
+    )
+    tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
+    assert decoded == [1]
+    assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
+
+
 CHOPPED = [
     [],
     ["--cf", 1],

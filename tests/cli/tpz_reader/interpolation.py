@@ -12,7 +12,7 @@ import numpy as np
 from .fields import CODECS, Fields
 from .rans import LANES, Decoder, Table, always_zero
 
-SHAPES = CODECS / "dense" / "interpolation" / "tables.cc"
+SHAPES = CODECS / "dense" / "residuals" / "tables.cc"
 F = np.float32
 #: gradient, bend, a, b, floor
 WEIGHTS = [

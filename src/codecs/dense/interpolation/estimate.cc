@@ -141,11 +141,11 @@ class Chooser {
       }
       anchor_bytes += forward_.anchors().size();
       outliers += forward_.outliers().size();
-      const Lattice lattice(sample_.block, mode);
+      const Lattice lattice(sample_.block, mode.along, mode.level_limit);
       anchors += lattice.count(lattice.levels);
     }
     // Blocks have more coarsest values than the chunk.
-    const Lattice whole(sample_.chunk, mode);
+    const Lattice whole(sample_.chunk, mode.along, mode.level_limit);
     const double share =
         static_cast<double>(whole.count(whole.levels)) /
         static_cast<double>(sample_.chunk[0] * sample_.chunk[1] * sample_.chunk[2]);

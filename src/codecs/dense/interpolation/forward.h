@@ -8,24 +8,11 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation/rows.h"
+#include "codecs/dense/lattice/anchors.h"
+#include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
-
-/// A tensor of any rank as planes, rows and columns: leading axes are merged into planes; trailing
-/// axes shorter than 8 would make short rows, so these become planes too (values are transposed).
-struct Folding {
-  Extents extents{1, 1, 1};
-  std::size_t components = 1;  // values [i][component] become [component][i]
-};
-Folding fold(const Shape& shape);
-template <class T>
-void transpose(const T* from, std::size_t rows, std::size_t columns, T* to);
-
-/// The field's values folded, with NaN in its holes: its own memory where nothing has to change.
-template <class T>
-std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding& folding,
-                                  ChunkWorkspace& workspace);
 
 /// What the interpolating coder keeps between chunks, for the encoder and the decoder.
 struct InterpolationBuffers {
@@ -35,8 +22,7 @@ struct InterpolationBuffers {
   AlignedBuffer classes;
   AlignedBuffer originals;  // of the coarser levels
   AlignedBuffer fine;    // reconstructed values of the finest level, where the encoder needs them
-  AlignedBuffer values;  // folded, holes marked
-  AlignedBuffer coded;
+  AlignedBuffer values;  // the decoder's, to be unfolded
   AlignedBuffer sample;
 };
 
@@ -57,24 +43,12 @@ class Forward {
   const std::vector<std::byte>& anchors() const { return anchors_; }  // varints
 
  private:
-  void code_anchors(const Lattice& lattice, const ModelSet<T>& models, const T* originals,
-                    T first_value, T* to);
-
   ChunkWorkspace& workspace_;
   std::span<std::int32_t> residuals_;
   std::span<std::uint8_t> classes_;
   std::vector<RowSpan> spans_;
   std::vector<Outlier<T>> outliers_;
   std::vector<std::byte> anchors_;
-  std::vector<std::int64_t> steps_;
 };
-
-/// Zeros that are not kept by the predictions themselves are listed as runs.
-struct ZeroRun {
-  std::uint64_t start, length;
-};
-template <class T>
-std::vector<ZeroRun> zero_runs(std::span<const T> values);
-void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes);
 
 }  // namespace tensorpress::dense

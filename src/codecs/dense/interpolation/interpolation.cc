@@ -21,10 +21,6 @@
 namespace tensorpress::dense {
 namespace {
 
-std::size_t vectors_for(std::size_t groups) {
-  return groups < 512 ? 1 : groups < 4096 ? 2 : 4;
-}
-
 void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
                 std::vector<std::byte>& bytes) {
   const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };
@@ -80,17 +76,6 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   return result;
 }
 
-// Axes of one element cannot be interpolated; of the others at least one must be.
-bool valid_axes(const std::array<bool, 3>& along, const Extents& extents) {
-  bool any = false, any_long = false;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (along[axis] && extents[axis] == 1) return false;
-    any = any || along[axis];
-    any_long = any_long || extents[axis] > 1;
-  }
-  return any == any_long;
-}
-
 }  // namespace
 
 template <class T>
@@ -105,140 +90,25 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   const auto values = prepare_values(field, folding, workspace);
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
-  // Tables.
-  ResidualHistogram histogram;
-  std::array<std::size_t, kRowGroups> group_sizes{};
-  for (const RowSpan& span : forward.spans()) group_sizes[span.group] += span.count;
-  std::array<std::size_t, kRowGroups> period{};
-  for (std::size_t g = 0; g < kRowGroups; ++g) {
-    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
-    histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
-  }
-  std::size_t offset = 0;
-  for (const RowSpan& span : forward.spans()) {
-    // Pieces of 16, a different place in each row.
-    const std::size_t step = 16 * period[span.group];
-    offset = (offset + 48) % step;
-    for (std::size_t i = offset / 16 * 16; i < span.count; i += step) {
-      histogram.add(span.group, forward.classes().data() + span.start + i,
-                    forward.residuals().data() + span.start + i,
-                    std::min<std::size_t>(16, span.count - i));
-    }
-  }
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
   const bool list_zeros = field.has_zeros && !mode.keep_zeros;
   write_mode(mode, !forward.outliers().empty(), list_zeros, vectors, header);
-  const ResidualTables& tables = residual_tables();
-  const ChosenMap chosen = choose_map(histogram, tables, &header);
+  const ChosenMap chosen = choose_map(
+      sample_histogram(forward.spans(), forward.classes().data(), forward.residuals().data()),
+      residual_tables(), &header);
   header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
-  if (!forward.outliers().empty()) {
-    std::sort(forward.outliers().begin(), forward.outliers().end(),
-              [](const auto& a, const auto& b) { return a.position < b.position; });
-    append_varint(header, forward.outliers().size());
-    std::uint64_t last = 0;
-    for (const auto& outlier : forward.outliers()) {
-      append_varint(header, outlier.position - last);
-      last = outlier.position;
-      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-      header.resize(header.size() + sizeof(T));
-      store_le(header.data() + header.size() - sizeof(T), std::bit_cast<Bits>(outlier.value));
-    }
-  }
+  if (!forward.outliers().empty()) append_outliers(forward.outliers(), header);
   if (list_zeros) append_zeros(zero_runs(values), header);
   if (header.size() > output.size()) return std::nullopt;
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();
 
-  const auto& kernels = kernels::interpolation_kernels<T>(workspace.isa);
-  for (const RowSpan& span : forward.spans()) {
-    std::uint8_t* const classes = forward.classes().data() + span.start;
-    kernels.translate(chosen.map.ids[span.group].data(), classes, span.count);
-    std::fill(classes + span.count, classes + padded_count(span.count), std::uint8_t{0});
-  }
-  const std::span<std::byte> room = output.subspan(header.size());
-  const auto coded = workspace.memory.of<InterpolationBuffers>().coded.reserve(
-      room.size() + kernels::RansEncoder::kSlackBytes + 64);
-  kernels::RansEncoder encoder;
-  encoder.start(coded, vectors, groups);
-  kernels::rans_kernels(workspace.isa)
-      .encode_values(encoder, tables.rans(), forward.classes().data(), groups,
-                     forward.residuals().data());
-  const auto words = encoder.finish();
-  if (!words || words->size() > room.size()) return std::nullopt;
-  std::copy(words->begin(), words->end(), room.begin());
-  return header.size() + words->size();
+  const auto words = write_residuals(forward.spans(), chosen.map, forward.classes(),
+                                     forward.residuals(), output.subspan(header.size()), workspace);
+  return words ? std::optional(header.size() + *words) : std::nullopt;
 }
-
-namespace {
-
-template <class T>
-Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T* to) {
-  const Extents& extent = lattice.extent[lattice.levels];
-  const std::size_t count = lattice.count(lattice.levels);
-  if (reader.remaining() < count) {
-    return truncated("an interpolated chunk ends within its ", count, " coarsest values");
-  }
-  std::vector<std::int64_t> steps(count);
-  std::int64_t* at = steps.data();
-  for (std::size_t z = 0; z < extent[0]; ++z) {
-    for (std::size_t y = 0; y < extent[1]; ++y) {
-      for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++to) {
-        TRY(const auto zigzag, reader.read_varint());
-        const std::uint64_t delta = (zigzag >> 1) ^ (0 - (zigzag & 1));
-        *at = static_cast<std::int64_t>(
-            static_cast<std::uint64_t>(predict_anchor(at, extent, z, y, x)) + delta);
-        *to = anchor_value(*at, step);
-      }
-    }
-  }
-  return {};
-}
-
-Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) {
-  TRY(const auto count, reader.read_varint());
-  if (count > reader.remaining() / 2) {
-    return truncated("an interpolated chunk ends within its ", count, " runs of zeros");
-  }
-  std::vector<ZeroRun> runs;
-  runs.reserve(count);
-  std::uint64_t end = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    TRY(const auto distance, reader.read_varint());
-    TRY(const auto length, reader.read_varint());
-    if (distance > values - end || length > values - end - distance) {
-      return corrupt("an interpolated chunk has zeros behind its end");
-    }
-    runs.push_back({end + distance, length});
-    end += distance + length;
-  }
-  return runs;
-}
-
-template <class T>
-Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t values) {
-  TRY(const auto count, reader.read_varint());
-  if (count > reader.remaining() / (1 + sizeof(T))) {
-    return truncated("an interpolated chunk ends within its ", count, " outliers");
-  }
-  std::vector<Outlier<T>> outliers;
-  outliers.reserve(count);
-  std::uint64_t position = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    TRY(const auto distance, reader.read_varint());
-    if (distance >= values - position) {
-      return corrupt("an interpolated chunk has an outlier behind its end");
-    }
-    position += distance;
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    TRY(const auto bits, reader.read<Bits>());
-    outliers.push_back({position, std::bit_cast<T>(bits)});
-  }
-  return outliers;
-}
-
-}  // namespace
 
 template <class T>
 Result<void> decode_interpolation(std::span<const std::byte> input, const Shape& shape,
@@ -251,7 +121,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk names axes that ", shape.to_string(), " does not have");
   }
   TRY(const auto map, read_map(reader));
-  const Lattice lattice(folding.extents, mode);
+  const Lattice lattice(folding.extents, mode.along, mode.level_limit);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace.memory.of<InterpolationBuffers>();
   PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),

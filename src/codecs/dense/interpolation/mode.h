@@ -5,18 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "codecs/dense/lattice/lattice.h"
+#include "codecs/dense/residuals/map.h"
 #include "kernels/interpolation/interpolation.h"
 
 namespace tensorpress::dense {
 
+inline constexpr std::size_t kWeightSets = 3;
+
 /// Rows are grouped by the pass they belong to; each group has its own tables and feedback. On the
 /// finest level a group is an axis (z y x), then come the second level and all above.
-inline constexpr std::size_t kRowGroups = 5;
-inline constexpr std::size_t kWeightSets = 3;
-/// Choices for the most levels. Few where the bound is a tiny part of the values: residuals of
-/// coarse levels would be too large, and an outlier is a bad neighbour.
-inline constexpr std::array<int, 4> kLevelLimits = {6, 4, 2, 1};
-
 struct InterpolationMode {
   std::array<bool, 3> along = {true, true, true};  // z y x
   bool cubic = true;

@@ -1,35 +1,16 @@
 #include "codecs/dense/interpolation/passes.h"
 
-#include <bit>
-
-#include "kernels/rans/rans.h"
+#include "codecs/dense/residuals/coding.h"
 
 namespace tensorpress::dense {
 
-Lattice::Lattice(const Extents& chunk, const InterpolationMode& mode) : along(mode.along) {
-  std::size_t longest = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (along[axis]) longest = std::max(longest, chunk[axis]);
-  }
-  levels = std::min(static_cast<int>(std::bit_width(longest - 1)), kLevelLimits[mode.level_limit]);
-  for (int level = 0; level <= levels; ++level) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::size_t step = std::size_t{1} << level;
-      extent[level][axis] = along[axis] ? (chunk[axis] + step - 1) / step : chunk[axis];
-    }
-  }
-}
-
-std::size_t Lattice::padded_values() const {
-  const auto padded = [](std::size_t width) {
-    return (width + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
-  };
+std::size_t padded_values(const Lattice& lattice) {
   std::size_t total = 0;
-  for (int level = 1; level <= levels; ++level) {
-    const Extents &n = extent[level - 1], &m = extent[level];
-    if (along[0]) total += n[0] / 2 * m[1] * padded(m[2]);
-    if (along[1]) total += n[0] * (n[1] / 2) * padded(m[2]);
-    if (along[2]) total += n[0] * n[1] * padded(n[2] / 2);
+  for (int level = 1; level <= lattice.levels; ++level) {
+    const Extents &n = lattice.extent[level - 1], &m = lattice.extent[level];
+    if (lattice.along[0]) total += n[0] / 2 * m[1] * padded_count(m[2]);
+    if (lattice.along[1]) total += n[0] * (n[1] / 2) * padded_count(m[2]);
+    if (lattice.along[2]) total += n[0] * n[1] * padded_count(n[2] / 2);
   }
   return total;
 }

@@ -1,6 +1,4 @@
-// The order in which a lattice of values is interpolated, coarse to fine. Level l holds every
-// 2^l-th value along the axes that are interpolated (all values along the others); level 0 is the
-// chunk.
+// The order in which a lattice of values is interpolated, coarse to fine.
 //
 // From level l to l - 1: the values of level l stand on the even rows of a grid with the finer
 // level's planes and rows and the coarser level's columns. Pass z fills its odd planes, pass y its
@@ -21,32 +19,13 @@
 #include <span>
 
 #include "codecs/dense/interpolation/mode.h"
+#include "codecs/dense/lattice/lattice.h"
 #include "kernels/interpolation/interpolation.h"
 
 namespace tensorpress::dense {
 
-using Extents = std::array<std::size_t, 3>;  // z y x
-
-struct Lattice {
-  static constexpr int kMaxLevels = kLevelLimits[0];
-
-  Lattice(const Extents& chunk, const InterpolationMode& mode);
-
-  std::array<bool, 3> along;
-  int levels = 0;
-  std::array<Extents, kMaxLevels + 1> extent{};  // [level]
-
-  std::size_t count(int level) const {
-    return extent[level][0] * extent[level][1] * extent[level][2];
-  }
-  /// All values but the coarsest level's, every row of every pass padded to whole groups of rANS.
-  std::size_t padded_values() const;
-  /// Where an element of a level is in the chunk.
-  std::size_t position(int level, std::size_t z, std::size_t y, std::size_t x) const {
-    const auto scaled = [&](int axis, std::size_t at) { return along[axis] ? at << level : at; };
-    return (scaled(0, z) * extent[0][1] + scaled(1, y)) * extent[0][2] + scaled(2, x);
-  }
-};
+/// All values but the coarsest level's, every row of every pass padded to whole groups of rANS.
+std::size_t padded_values(const Lattice& lattice);
 
 /// One row to be predicted and coded.
 template <class T>

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "codecs/dense/interpolation/map.h"
 #include "codecs/dense/interpolation/passes.h"
+#include "codecs/dense/lattice/exact.h"
+#include "codecs/dense/residuals/coding.h"
 #include "kernels/rans/rans.h"
 
 namespace tensorpress::dense {
@@ -35,39 +36,6 @@ class ModelSet {
  private:
   std::array<std::array<kernels::InterpolationModel<T>, kRowGroups>, Lattice::kMaxLevels + 2>
       models_;
-};
-
-inline std::size_t padded_count(std::size_t count) {
-  return (count + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
-}
-
-/// Coarsest values are multiples of the step, predicted by the plane before or by 2-D Lorenzo.
-inline std::int64_t predict_anchor(const std::int64_t* at, const Extents& extent, std::size_t z,
-                                   std::size_t y, std::size_t x) {
-  const auto u = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
-  const auto row = static_cast<std::ptrdiff_t>(extent[2]);
-  if (z > 0) return at[-row * static_cast<std::ptrdiff_t>(extent[1])];
-  if (x > 0 && y > 0) return static_cast<std::int64_t>(u(at[-1]) + u(at[-row]) - u(at[-row - 1]));
-  return x > 0 ? at[-1] : y > 0 ? at[-row] : 0;
-}
-template <class T>
-T anchor_value(std::int64_t steps, T step) {
-  const T value = static_cast<T>(steps) * step;
-  return std::abs(value) <= kernels::InterpolationNumbers<T>::kLargest ? value : static_cast<T>(0);
-}
-
-template <class T>
-struct Outlier {
-  std::uint64_t position;
-  T value;
-};
-
-/// Where a row's residuals are.
-struct RowSpan {
-  std::size_t
-      start;  // of padded rows, so that chunks of fewer than 2^32 values may reach beyond it
-  std::uint32_t count;
-  std::uint32_t group;
 };
 
 /// Rows of the encoder: residuals and classes of the whole chunk, in the order of the passes.

@@ -4,9 +4,11 @@
 //   per class    how its table differs from the one after the last class's:
 //                0: not, 10 s: 1 up (s = 0) or down, 110 s: 2 up or down, 111 t: table t (6 bits)
 // Classes below the first take its table, those above the last rise by one table a class.
-#include "codecs/dense/interpolation/map.h"
+#include "codecs/dense/residuals/map.h"
 
 #include <algorithm>
+
+#include "codecs/dense/residuals/bits.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -23,43 +25,6 @@ std::uint32_t bits_of_step(int from, int to) {
   const int size = difference < 0 ? -difference : difference;
   return size == 0 ? 1 : size == 1 ? 3 : size == 2 ? 4 : 9;
 }
-
-class BitWriter {
- public:
-  explicit BitWriter(std::vector<std::byte>& bytes) : bytes_(bytes) {}
-  void put(std::uint32_t value, int bits) {
-    for (int i = 0; i < bits; ++i) {
-      if (used_ % 8 == 0) bytes_.push_back(std::byte{0});
-      bytes_.back() |= static_cast<std::byte>(((value >> i) & 1) << (used_ % 8));
-      ++used_;
-    }
-  }
-
- private:
-  std::vector<std::byte>& bytes_;
-  std::size_t used_ = 0;
-};
-
-class BitReader {
- public:
-  explicit BitReader(ByteReader& reader) : reader_(reader) {}
-  Result<std::uint32_t> get(int bits) {
-    std::uint32_t value = 0;
-    for (int i = 0; i < bits; ++i) {
-      if (used_ % 8 == 0) {
-        TRY(byte_, reader_.read<std::uint8_t>());
-      }
-      value |= ((std::uint32_t{byte_} >> (used_ % 8)) & 1) << i;
-      ++used_;
-    }
-    return value;
-  }
-
- private:
-  ByteReader& reader_;
-  std::uint8_t byte_ = 0;
-  std::size_t used_ = 0;
-};
 
 // Tables of one group, -1 where it has none; filled up by complete().
 struct GroupTables {

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "codecs/dense/interpolation/mode.h"
-#include "codecs/dense/interpolation/tables.h"
+#include "codecs/dense/residuals/tables.h"
+#include "kernels/interpolation/interpolation.h"
 
 namespace tensorpress::dense {
+
+/// Rows that share tables; each predictor says which.
+inline constexpr std::size_t kRowGroups = 5;
 
 /// map[group][class] is a rANS table; 16-byte rows for the kernels.
 struct TableMap {

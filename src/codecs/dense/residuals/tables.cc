@@ -2,7 +2,7 @@
 // decides what is written. The shapes are interpolation_shapes.txt of `tensorpress codebook build
 // --codec dense` over the training side of bench/dense_split.json. Do not edit: streams are written
 // with exactly these.
-#include "codecs/dense/interpolation/tables.h"
+#include "codecs/dense/residuals/tables.h"
 
 #include <algorithm>
 

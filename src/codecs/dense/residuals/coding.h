@@ -1,0 +1,45 @@
+// The residuals of a chunk on their way into it: rows that are padded to whole groups of rANS, each
+// with the classes of its residuals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codecs/chunk_codec.h"
+#include "codecs/dense/residuals/map.h"
+#include "kernels/rans/rans.h"
+
+namespace tensorpress::dense {
+
+/// Where a row's residuals are.
+struct RowSpan {
+  std::size_t
+      start;  // of padded rows, so that chunks of fewer than 2^32 values may reach beyond it
+  std::uint32_t count;
+  std::uint32_t group;
+};
+
+inline std::size_t padded_count(std::size_t count) {
+  return (count + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
+}
+
+/// How many vectors of states serve so many groups.
+std::size_t vectors_for(std::size_t groups);
+
+/// Of about 20000 residuals a group.
+ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,
+                                   const std::int32_t* residuals);
+
+struct ResidualBuffers {
+  AlignedBuffer coded;
+};
+/// Turns classes into tables and writes states and words; nothing when they do not fit.
+std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, const TableMap& map,
+                                           std::span<std::uint8_t> classes,
+                                           std::span<const std::int32_t> residuals,
+                                           std::span<std::byte> output, ChunkWorkspace& workspace);
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,222 @@
+#include <algorithm>
+
+#include "codecs/dense/lattice/exact.h"
+#include "codecs/dense/lattice/folding.h"
+#include "codecs/dense/residuals/coding.h"
+#include "codecs/dense/wavelet/band_rows.h"
+#include "codecs/dense/wavelet/header.h"
+#include "codecs/dense/wavelet/wavelet.h"
+#include "kernels/rans/rans.h"
+
+namespace tensorpress::dense {
+namespace {
+
+template <class T>
+class WaveletDecoder {
+ public:
+  WaveletDecoder(const WaveletHeader& header, const Extents& extents, double bound,
+                 ChunkWorkspace& workspace)
+      : header_(header),
+        pyramid_(extents, header.filter, header.ends),
+        steps_(bound, header.step),
+        radius_(static_cast<T>(bound)),
+        workspace_(workspace),
+        buffers_(workspace.memory.of<WaveletBuffers>()),
+        contexts_(buffers_.contexts, pyramid_),
+        rows_(pyramid_, contexts_, header_.weights, workspace.isa),
+        memory_(buffers_.pyramid.reserve_as<T>(pyramid_.elements())) {
+    const std::size_t row = padded_count(pyramid_.level(0).padded[2]) + 64;
+    row_ = buffers_.row.reserve_as<std::int32_t>(2 * row);
+    ids_ = buffers_.row_classes.reserve_as<std::uint8_t>(2 * row);
+    decode_ = kernels::rans_kernels(workspace.isa).decode_values;
+  }
+
+  bool coefficients(kernels::RansDecoder& rans, const TableMap& map) {
+    std::ranges::fill(memory_, static_cast<T>(0));
+    CoarseDifferences coarse(pyramid_.level(pyramid_.levels()).size);
+    for (std::size_t g = 0; g < kBandGroups; ++g) {
+      maps_[g] = ids_of(map.ids[g], header_.is_silent(g));
+    }
+    return rows_.for_each(
+        [&](const WaveletBand& band) { return header_.is_empty(band); },
+        [&](const WaveletBand& band, const BandRow& row) {
+          if (!decode_row(rans, maps_[row.group], row)) return false;
+          if (band.which == 0) {
+            for (std::size_t x = 0; x < row.count; ++x) {
+              row.magnitudes[x] = magnitude_of(row_[x], header_.shift[row.group]);
+              const auto sum = static_cast<std::uint32_t>(coarse.prediction(row.z, row.y, x)) +
+                               static_cast<std::uint32_t>(row_[x]);
+              row_[x] = static_cast<std::int32_t>(sum);
+              coarse.keep(row.z, row.y, x, row_[x]);
+            }
+          } else {
+            const int shift = header_.shift[row.group];
+            for (std::size_t x = 0; x < row.count; ++x) {
+              row.magnitudes[x] = magnitude_of(row_[x], shift);
+            }
+          }
+          const WaveletLevel& level = pyramid_.level(band.level);
+          T* const to = memory_.data() +
+                        level.place(band.from[0] + row.z, band.from[1] + row.y, band.from[2]);
+          for (std::size_t x = 0; x < row.count; ++x) {
+            to[x] = static_cast<T>(row_[x]) * steps_.coefficient;
+          }
+          return true;
+        });
+  }
+
+  void synthesize() {
+    pyramid_.synthesize(memory_.data(),
+                        buffers_.scratch.reserve_as<T>(pyramid_.scratch_elements()).data(),
+                        workspace_.isa);
+  }
+
+  // Without corrections when there are none.
+  bool values(kernels::RansDecoder& rans, const TableMap* map, T* to) {
+    const WaveletLevel& finest = pyramid_.level(0);
+    const T offset = static_cast<T>(header_.offset) * steps_.coefficient;
+    if (map != nullptr) maps_[kCorrections] = ids_of(map->ids[0], header_.is_silent(kCorrections));
+    const auto plain_row = [&](std::size_t z, std::size_t y) {
+      const T* const from = memory_.data() + finest.place(z, y, 0);
+      T* const row = to + (z * finest.size[1] + y) * finest.size[2];
+      for (std::size_t x = 0; x < finest.size[2]; ++x) row[x] = from[x] + offset;
+      if (header_.snap) {
+        for (std::size_t x = 0; x < finest.size[2]; ++x) row[x] = snapped(row[x], radius_);
+      }
+      return row;
+    };
+    if (map == nullptr) {
+      for (std::size_t z = 0; z < finest.size[0]; ++z) {
+        for (std::size_t y = 0; y < finest.size[1]; ++y) plain_row(z, y);
+      }
+      return true;
+    }
+    return rows_.for_corrections([&](const BandRow& row) {
+      if (!decode_row(rans, maps_[kCorrections], row)) return false;
+      T* const values = plain_row(row.z, row.y);
+      for (std::size_t x = 0; x < row.count; ++x) {
+        row.magnitudes[x] = magnitude_of(row_[x], 0);
+        values[x] = values[x] + static_cast<T>(row_[x]) * steps_.correction;
+      }
+      return true;
+    });
+  }
+
+ private:
+  // Groups of 16 values that all lie in silent classes are not coded.
+  bool decode_row(kernels::RansDecoder& rans,
+                  const std::array<std::uint8_t, kernels::kScaleClasses>& map, const BandRow& row) {
+    constexpr std::size_t kGroup = kernels::kRansGroup;
+    const std::size_t padded = padded_count(row.count);
+    std::size_t coded = 0;
+    std::uint8_t* const ids = ids_.data();
+    std::int32_t* const packed = row_.data() + row_.size() / 2;
+    std::uint64_t active = 0;
+    std::size_t first = 0;  // of the 64 groups of `active`
+    const auto flush = [&](std::size_t groups) {
+      if (coded > 0 && !decode_(rans, residual_tables().rans(), ids, coded / kGroup, packed)) {
+        return false;
+      }
+      const std::int32_t* from = packed;
+      for (std::size_t g = 0; g < groups; ++g) {
+        std::int32_t* const to = row_.data() + (first + g) * kGroup;
+        if ((active >> g) & 1) {
+          std::copy_n(from, kGroup, to);
+          from += kGroup;
+        } else {
+          std::fill_n(to, kGroup, 0);
+        }
+      }
+      first += groups;
+      active = 0;
+      coded = 0;
+      return true;
+    };
+    std::size_t pending = 0;
+    for (std::size_t start = 0; start < padded; start += kGroup) {
+      std::uint8_t any = 0;
+      const std::size_t real = std::min(kGroup, row.count - start);
+      for (std::size_t i = 0; i < real; ++i) any |= ids[coded + i] = map[row.classes[start + i]];
+      for (std::size_t i = real; i < kGroup; ++i) ids[coded + i] = 0;
+      if (any != 0) {
+        active |= std::uint64_t{1} << pending;
+        coded += kGroup;
+      }
+      if (++pending == 64) {
+        if (!flush(64)) return false;
+        pending = 0;
+      }
+    }
+    return flush(pending);
+  }
+
+  const WaveletHeader& header_;
+  Pyramid pyramid_;
+  WaveletSteps<T> steps_;
+  T radius_;
+  ChunkWorkspace& workspace_;
+  WaveletBuffers& buffers_;
+  ContextMemory contexts_;
+  BandRows rows_;
+  std::span<T> memory_;
+  std::span<std::int32_t> row_;
+  std::span<std::uint8_t> ids_;
+  std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> maps_{};
+  kernels::RansKernels::Decode decode_;
+};
+
+}  // namespace
+
+template <class T>
+Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
+                            std::span<T> output, ChunkWorkspace& workspace) {
+  const Folding folding = fold(shape);
+  ByteReader reader(input);
+  TRY(const auto header, read_wavelet_header(reader));
+  TRY(const auto map, read_map(reader));
+  TableMap correction_map;
+  if (header.corrections) {
+    TRY(correction_map, read_map(reader));
+  }
+  std::vector<Outlier<T>> outliers;
+  if (header.outliers) {
+    TRY(outliers, read_outliers<T>(reader, output.size()));
+  }
+  std::vector<ZeroRun> zeros;
+  if (header.zeros) {
+    TRY(zeros, read_zeros(reader, output.size()));
+  }
+  TRY(const auto words, reader.take(reader.remaining()));
+  kernels::RansDecoder rans;
+  if (!rans.start(words, header.vectors)) {
+    return truncated("a wavelet chunk ends within its coder's states");
+  }
+  auto& buffers = workspace.memory.of<WaveletBuffers>();
+  T* const target =
+      folding.components == 1 ? output.data() : buffers.values.reserve_as<T>(output.size()).data();
+  if (*std::ranges::max_element(folding.extents) < Pyramid::kShortest) {
+    return corrupt("a chunk of ", shape.to_string(), " is too small for wavelets");
+  }
+  WaveletDecoder<T> decoder(header, folding.extents, bound, workspace);
+  if (!decoder.coefficients(rans, map)) {
+    return truncated("a wavelet chunk ends within its coefficients");
+  }
+  decoder.synthesize();
+  if (!decoder.values(rans, header.corrections ? &correction_map : nullptr, target)) {
+    return truncated("a wavelet chunk ends within its corrections");
+  }
+  if (!rans.finished()) return corrupt("a wavelet chunk does not end where it should");
+  for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
+  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, static_cast<T>(0));
+  if (folding.components > 1) {
+    transpose(target, folding.components, output.size() / folding.components, output.data());
+  }
+  return {};
+}
+
+template Result<void> decode_wavelet(std::span<const std::byte>, const Shape&, double,
+                                     std::span<float>, ChunkWorkspace&);
+template Result<void> decode_wavelet(std::span<const std::byte>, const Shape&, double,
+                                     std::span<double>, ChunkWorkspace&);
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,36 @@
+// The wavelet predictor of `dense`: a long-filter transform of the chunk, coefficients quantized
+// with a step of a few bounds, coded by classes that the decoder derives itself, then corrections
+// for the values that are off by more than the bound. It suits smooth fields: one coefficient
+// stands for many values.
+//
+// docs/format.md has the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "codecs/bounded/field_coder.h"
+#include "kernels/wavelet/wavelet.h"
+
+namespace tensorpress::dense {
+
+struct WaveletMode {
+  kernels::WaveletFilter filter = kernels::WaveletFilter::taps_25_19;
+  kernels::WaveletEnds ends = kernels::WaveletEnds::through_point;
+  std::uint8_t step = 40;    // of the coefficients, in sixteenths of the bound
+  std::uint8_t thrift = 26;  // how much error may grow to save a bit, in 1/512 steps (an encoder's)
+  bool fit_weights = true;
+};
+
+/// Nothing when it does not fit into `output` or the field is none for wavelets.
+template <class T>
+std::optional<std::size_t> encode_wavelet(const bounded::Field<T>& field, double bound,
+                                          const WaveletMode& mode, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace);
+template <class T>
+Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
+                            std::span<T> output, ChunkWorkspace& workspace);
+
+}  // namespace tensorpress::dense

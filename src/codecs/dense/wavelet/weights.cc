@@ -1,0 +1,138 @@
+#include "codecs/dense/wavelet/weights.h"
+
+#include <algorithm>
+
+namespace tensorpress::dense {
+namespace {
+
+using kernels::ContextWeights;
+using Numbers = std::array<double, kContextFeatures>;
+
+// In the order of the features, which is that of the struct.
+constexpr std::array<std::uint16_t ContextWeights::*, kContextFeatures> kMembers = {
+    &ContextWeights::floor,       &ContextWeights::above,       &ContextWeights::above_side,
+    &ContextWeights::behind,      &ContextWeights::ring,        &ContextWeights::wide,
+    &ContextWeights::parent,      &ContextWeights::parent_ring, &ContextWeights::sibling,
+    &ContextWeights::sibling_ring};
+
+// Weights that fit 8 bits and do not overflow.
+ContextWeights from_numbers(const Numbers& numbers) {
+  for (double scale = 1; scale > 0.01; scale *= 0.96875) {
+    ContextWeights weights;
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      const double scaled = std::clamp(numbers[i] * scale * 256 + 0.5, 0.0, 255.0);
+      weights.*kMembers[i] = static_cast<std::uint16_t>(scaled);
+    }
+    if (weights.total() <= kernels::kMostContextWeight) return weights;
+  }
+  return {};
+}
+
+// Solves a symmetric positive system whose variables with a zero on the diagonal are left out.
+Numbers solve(std::array<Numbers, kContextFeatures> a, Numbers b) {
+  constexpr std::size_t n = kContextFeatures;
+  std::array<bool, n> usable{};
+  for (std::size_t i = 0; i < n; ++i) {
+    const double before = a[i][i];
+    if (!(before > 0)) continue;
+    a[i][i] += 1e-6 * before;
+    usable[i] = true;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!usable[i]) continue;
+    for (std::size_t row = 0; row < n; ++row) {
+      if (row == i || !usable[row]) continue;
+      const double factor = a[row][i] / a[i][i];
+      for (std::size_t column = i; column < n; ++column) a[row][column] -= factor * a[i][column];
+      b[row] -= factor * b[i];
+    }
+  }
+  Numbers x{};
+  for (std::size_t i = 0; i < n; ++i) x[i] = usable[i] && a[i][i] > 0 ? b[i] / a[i][i] : 0;
+  return x;
+}
+
+}  // namespace
+
+const ContextWeightSet& standard_context_weights() {
+  // floor, above, above_side, behind, ring, wide, parent, parent_ring, sibling, sibling_ring
+  static constexpr ContextWeightSet kWeights = {{
+      {1, 36, 12, 36, 10, 4, 20, 4, 0, 0},
+      {1, 30, 10, 30, 8, 3, 16, 3, 20, 3},
+      {1, 24, 8, 24, 6, 3, 12, 2, 20, 3},
+      {1, 34, 12, 34, 9, 4, 18, 4, 14, 2},
+      {2, 40, 14, 40, 10, 4, 24, 4, 16, 2},
+      {0, 20, 8, 20, 6, 3, 4, 1, 0, 0},
+  }};
+  return kWeights;
+}
+
+void append_weights(const ContextWeightSet& weights, std::vector<std::byte>& bytes) {
+  for (const ContextWeights& group : weights) {
+    for (const auto member : kMembers) bytes.push_back(static_cast<std::byte>(group.*member));
+  }
+}
+
+Result<ContextWeightSet> read_weights(ByteReader& reader) {
+  ContextWeightSet weights;
+  for (ContextWeights& group : weights) {
+    for (const auto member : kMembers) {
+      TRY(group.*member, reader.read<std::uint8_t>());
+    }
+    if (group.total() > kernels::kMostContextWeight) {
+      return corrupt("a wavelet chunk's contexts weigh ", group.total(), ", more than ",
+                     kernels::kMostContextWeight);
+    }
+  }
+  return weights;
+}
+
+// Weighted by the inverse of the variance expected, which is itself refined; weights below zero
+// would only fit noise and are left out.
+ContextWeights WeightFit::fit(const std::vector<Sample>& samples, const ContextWeights& start) {
+  Numbers weights;
+  for (std::size_t i = 0; i < kContextFeatures; ++i) weights[i] = start.*kMembers[i] / 256.0;
+  for (int turn = 0; turn < 3; ++turn) {
+    std::array<Numbers, kContextFeatures> a{};
+    Numbers b{};
+    for (const Sample& sample : samples) {
+      double expected = 0;
+      for (std::size_t i = 0; i < kContextFeatures; ++i) {
+        expected += weights[i] * sample.features[i];
+      }
+      expected = std::max(expected, 0.005);
+      const double trust = 1 / (expected * (expected + 0.3));
+      for (std::size_t i = 0; i < kContextFeatures; ++i) {
+        if (sample.features[i] == 0) continue;
+        const double weighted = trust * sample.features[i];
+        b[i] += weighted * sample.magnitude;
+        for (std::size_t j = 0; j <= i; ++j) a[i][j] += weighted * sample.features[j];
+      }
+    }
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      for (std::size_t j = i + 1; j < kContextFeatures; ++j) a[i][j] = a[j][i];
+    }
+    weights = solve(a, b);
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      if (weights[i] >= 0) continue;
+      for (std::size_t j = 0; j < kContextFeatures; ++j) a[i][j] = a[j][i] = 0;
+      weights[i] = 0;
+    }
+    weights = solve(a, b);
+    for (double& weight : weights) weight = std::max(weight, 0.0);
+  }
+  return from_numbers(weights);
+}
+
+ContextWeightSet WeightFit::fitted() const {
+  constexpr std::size_t kFewest = 500;
+  ContextWeightSet weights = standard_context_weights();
+  for (std::size_t group = 0; group < kContextGroups; ++group) {
+    if (samples_[group].size() >= kFewest) {
+      weights[group] = fit(samples_[group], standard_context_weights()[group]);
+    }
+  }
+  return weights;
+}
+
+}  // namespace tensorpress::dense

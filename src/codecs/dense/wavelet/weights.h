@@ -1,0 +1,53 @@
+// What the contexts of a chunk's coefficients and corrections weigh: the shipped weights, or those
+// that an encoder fitted to the chunk.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "kernels/contexts/contexts.h"
+
+namespace tensorpress::dense {
+
+/// Bands share weights and tables by groups: those of the finest level that are high along one
+/// axis, two, three; those of the second level; all coarser ones.
+inline constexpr std::size_t kBandGroups = 5;
+/// The group of corrections.
+inline constexpr std::size_t kCorrections = kBandGroups;
+inline constexpr std::size_t kContextGroups = kBandGroups + 1;
+inline constexpr std::size_t kContextFeatures = 10;
+
+using ContextWeightSet = std::array<kernels::ContextWeights, kContextGroups>;
+
+const ContextWeightSet& standard_context_weights();
+
+void append_weights(const ContextWeightSet& weights, std::vector<std::byte>& bytes);
+Result<ContextWeightSet> read_weights(ByteReader& reader);
+
+/// Magnitudes with what their contexts saw, from which weights are fitted by least squares.
+class WeightFit {
+ public:
+  using Features = std::array<std::uint16_t, kContextFeatures>;
+
+  void add(std::size_t group, const Features& features, std::uint16_t magnitude) {
+    samples_[group].push_back({features, magnitude});
+  }
+  std::size_t samples(std::size_t group) const { return samples_[group].size(); }
+  /// Groups with few samples keep the shipped weights.
+  ContextWeightSet fitted() const;
+
+ private:
+  struct Sample {
+    Features features;
+    std::uint16_t magnitude;
+  };
+  static kernels::ContextWeights fit(const std::vector<Sample>& samples,
+                                     const kernels::ContextWeights& start);
+
+  std::array<std::vector<Sample>, kContextGroups> samples_;
+};
+
+}  // namespace tensorpress::dense

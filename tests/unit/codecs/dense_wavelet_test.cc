@@ -1,0 +1,191 @@
+// The wavelet predictor of codec `dense`: bounds, zeros, holes, hostile bytes, equal bytes.
+#include "codecs/dense/wavelet/wavelet.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "codecs/dense/wavelet/trial.h"
+#include "tensorpress/stream.h"
+
+namespace tensorpress::dense {
+namespace {
+
+// Waves around a point, with noise and, if wanted, nothing far from it.
+template <class T>
+std::vector<T> ripples(const Shape& shape, double noise, bool zeros, double scale = 10) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<T> values(shape.element_count());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::size_t rest = i;
+    double square = 0;
+    for (std::size_t axis = shape.rank(); axis-- > 0;) {
+      const double at = static_cast<double>(rest % shape[axis]) - 11.3;
+      square += at * at;
+      rest /= shape[axis];
+    }
+    const double distance = std::sqrt(square);
+    const double value = scale * (std::sin(distance / 3) + noise * normal(random));
+    values[i] = zeros && distance > 20 ? static_cast<T>(0) : static_cast<T>(value);
+  }
+  return values;
+}
+
+template <class T>
+struct Trip {
+  std::vector<std::byte> bytes;
+  std::vector<T> back;
+};
+template <class T>
+std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
+                            const WaveletMode& mode = {}, Isa isa = detected_isa()) {
+  ChunkWorkspace workspace(isa);
+  Trip<T> result;
+  result.bytes.resize(field.values.size() * sizeof(T) + 400);
+  const auto size = encode_wavelet(field, bound, mode, std::span(result.bytes), workspace);
+  if (!size) return std::nullopt;
+  result.bytes.resize(*size);
+  result.back.resize(field.values.size());
+  const auto decoded = decode_wavelet<T>(result.bytes, field.shape, bound, result.back, workspace);
+  EXPECT_TRUE(decoded.ok()) << (decoded.ok() ? "" : decoded.error().message);
+  return result;
+}
+
+template <class T>
+void expect_within(const std::vector<T>& values, const std::vector<T>& back, double bound) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_LE(std::fabs(static_cast<double>(values[i]) - static_cast<double>(back[i])), bound)
+        << "value " << i;
+    if (values[i] == 0) {
+      ASSERT_EQ(0, back[i]) << "zero " << i;
+    }
+  }
+}
+
+const std::vector<Shape> kShapes = {{40, 33, 37}, {64, 64},    {9, 8, 10}, {1000}, {1, 17, 90},
+                                    {2, 3, 50},   {12, 3, 21}, {3, 70, 2}, {8},    {5, 20, 20, 3}};
+
+template <class T>
+class DenseWavelet : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(DenseWavelet, Types);
+
+TYPED_TEST(DenseWavelet, KeepsTheBoundForEveryShapeFilterAndStep) {
+  using T = TypeParam;
+  std::size_t coded = 0;
+  for (const Shape& shape : kShapes) {
+    for (const bool zeros : {false, true}) {
+      const auto values = ripples<T>(shape, 0.01, zeros);
+      for (unsigned choice = 0; choice < 8; ++choice) {
+        const WaveletMode mode = {static_cast<kernels::WaveletFilter>(choice % 4),
+                                  static_cast<kernels::WaveletEnds>(choice / 4),
+                                  static_cast<std::uint8_t>(16 + 12 * choice), 26, choice % 2 == 0};
+        for (const double bound : {0.5, 1e-2, 1e-4}) {
+          const auto done = trip<T>({values, shape, {}, true}, bound, mode);
+          if (!done) continue;
+          ++coded;
+          expect_within(values, done->back, bound);
+        }
+      }
+    }
+  }
+  EXPECT_GT(coded, 300u);
+}
+
+TYPED_TEST(DenseWavelet, KeepsTheBoundFromTinyToHugeNumbersOrRefuses) {
+  using T = TypeParam;
+  const Shape shape{20, 20, 20};
+  const int most = sizeof(T) == 4 ? 126 : 1022;
+  for (int exponent = -most - 10; exponent <= most; exponent += most / 9) {
+    const auto values = ripples<T>(shape, 0.001, false, std::ldexp(1.0, exponent));
+    const double bound = std::ldexp(1.0, exponent - 9);
+    if (static_cast<T>(bound) < std::numeric_limits<T>::min()) continue;
+    const auto done = trip<T>({values, shape}, bound);
+    if (done) expect_within(values, done->back, bound);
+  }
+}
+
+TYPED_TEST(DenseWavelet, NeitherHolesNorSpikesSpoilTheRest) {
+  using T = TypeParam;
+  const Shape shape{24, 25, 26};
+  auto values = ripples<T>(shape, 0.01, false);
+  values[700] = static_cast<T>(3e3);
+  values[9000] = static_cast<T>(-4e3);
+  const std::vector<bounded::Hole> holes = {{10, 5}, {2000, 300}, {15000, 600}};
+  const auto done = trip<T>({values, shape, holes}, 1e-3);
+  ASSERT_TRUE(done);
+  auto expected = values;
+  for (const auto& hole : holes) {
+    for (std::size_t i = hole.start; i < hole.start + hole.length; ++i) expected[i] = done->back[i];
+  }
+  expect_within(expected, done->back, 1e-3);
+}
+
+TYPED_TEST(DenseWavelet, WritesTheSameBytesOnEveryInstructionSet) {
+  using T = TypeParam;
+  for (const Shape& shape : {Shape{40, 33, 37}, Shape{70, 64}, Shape{5, 20, 20, 3}}) {
+    const auto values = ripples<T>(shape, 0.02, true);
+    for (const double bound : {0.3, 1e-3}) {
+      const bounded::Field<T> field{values, shape, {}, true};
+      const auto expected = trip<T>(field, bound, {}, Isa::scalar);
+      ASSERT_TRUE(expected);
+      for (const Isa isa : usable_isas()) {
+        const auto found = trip<T>(field, bound, {}, isa);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(expected->bytes, found->bytes);
+        EXPECT_EQ(expected->back, found->back);
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseWavelet, HostileBytesAreAnErrorOrNumbers) {
+  using T = TypeParam;
+  const Shape shape{20, 21, 22};
+  const auto values = ripples<T>(shape, 0.02, true);
+  const auto good = trip<T>({values, shape, {}, true}, 1e-2);
+  ASSERT_TRUE(good);
+  ChunkWorkspace workspace(detected_isa());
+  std::vector<T> back(values.size());
+  std::mt19937 random(5);
+  for (int turn = 0; turn < 400; ++turn) {
+    auto bytes = good->bytes;
+    if (turn % 4 == 0) bytes.resize(random() % bytes.size());
+    for (unsigned i = 0; i < 1 + random() % 3 && !bytes.empty(); ++i) {
+      const std::size_t end =
+          turn % 2 == 0 ? std::min<std::size_t>(bytes.size(), 120) : bytes.size();
+      bytes[random() % end] = static_cast<std::byte>(random());
+    }
+    (void)decode_wavelet<T>(bytes, shape, 1e-2, back, workspace);
+  }
+  EXPECT_FALSE(
+      decode_wavelet<T>(good->bytes, Shape{3, 4, 5}, 1e-2, std::span(back).first(60), workspace)
+          .ok());
+}
+
+TEST(DenseWaveletChunks, AreCubesWhereATensorHasThreeLongAxes) {
+  EXPECT_EQ((Shape{129, 129, 97}), wavelet_chunk_shape(Shape{256, 256, 192}));
+  EXPECT_EQ((Shape{1, 128, 128, 128}), wavelet_chunk_shape(Shape{9, 128, 128, 128}));
+  EXPECT_FALSE(wavelet_chunk_shape(Shape{17, 1000, 1000}));
+  EXPECT_FALSE(wavelet_chunk_shape(Shape{2048, 2048}));
+  EXPECT_FALSE(wavelet_chunk_shape(Shape{100, 100, 100}));
+}
+
+// A smooth field of the size that simulations write: wavelets take less than half of what the other
+// predictors do.
+TEST(DenseWaveletChunks, SmoothFieldsTakeHalfOfWhatInterpolationTakes) {
+  const Shape shape{65, 65, 65};
+  const auto values = ripples<float>(shape, 0, false);
+  const auto bytes_with = [&](const char* effort) {
+    const Parameter parameters[] = {{"effort", effort}};
+    const auto codec = Codec::make("dense", parameters);
+    return compress(*view_of(values, shape), *codec, Bound::relative(1e-4)).value().size();
+  };
+  EXPECT_LT(2 * bytes_with("best"), bytes_with("fast"));
+}
+
+}  // namespace
+}  // namespace tensorpress::dense
