@@ -111,6 +111,7 @@ Result<Done> perform(const Options& options, const Codec& codec, Job job) {
     return about(job.name, files::with_way_out(earlier_loss(options), written.error()));
   }
   TRY(StreamInfo info, about(job.name, std::move(written)));
+  RETURN_IF_ERROR(check_interruption());
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   Done done{std::move(info), took.count(), std::move(bound_remark)};

@@ -176,6 +176,7 @@ Result<StreamInfo> write_output(const Options& options, Output& output, Decompre
   TRY(StreamInfo info,
       about(options.input,
             is_pipe(options.input) ? read_pipe(output, read) : read_file(options, output, read)));
+  RETURN_IF_ERROR(check_interruption());
   RETURN_IF_ERROR(output.finish());
   return info;
 }

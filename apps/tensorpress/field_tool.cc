@@ -40,6 +40,7 @@ Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& f
   InterruptibleByteSink sink(*file);
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, about(names.original, write_stream(codec, *source, sink, options)));
+  RETURN_IF_ERROR(check_interruption());
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!names.quiet) {
@@ -75,6 +76,7 @@ Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawF
     };
     const auto input = files::standard_input();
     RETURN_IF_ERROR(about(path, read_sequentially(*input, make_sink, options)));
+    RETURN_IF_ERROR(check_interruption());
     return file->finish();
   }
   TRY(const auto source, files::open_bytes(path));
@@ -85,6 +87,7 @@ Result<void> write_copy(const FieldFiles& names, const std::optional<files::RawF
                                  {.raw = true, .made_from = is_pipe(made_from) ? "" : made_from}));
   InterruptibleTensorSink sink(*file);
   RETURN_IF_ERROR(about(path, reader.read_all(sink, options)));
+  RETURN_IF_ERROR(check_interruption());
   return file->finish();
 }
 
