@@ -304,13 +304,20 @@ def read_places(fields: Fields, element) -> tuple[list[int], list]:
     return positions, values
 
 
-def read_zero_runs(fields: Fields) -> list[slice]:
-    runs, at = [], 0
-    for _ in range(fields.varint()):
+def read_zeros(fields: Fields, count: int) -> np.ndarray:
+    """Whether each value is zero."""
+    listed, at, period = np.zeros(count, bool), 0, count
+    runs = fields.varint()
+    if runs == 0:
+        period, runs = fields.varint(), fields.varint()
+    for _ in range(runs):
         start = at + fields.varint()
         at = start + fields.varint()
-        runs.append(slice(start, at))
-    return runs
+        listed[start:at] = True
+    for start in range(period, count, period):
+        end = min(start + period, count)
+        listed[start:end] ^= listed[start - period : end - period]
+    return listed
 
 
 def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.ndarray:
@@ -354,7 +361,7 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     values = coarsest(fields, level_extents(top), step(top + 1), huge, T)
     element = np.dtype(T).newbyteorder("<")
     outliers = read_places(fields, element) if second & 4 else ([], [])
-    zeros = read_zero_runs(fields) if third & 128 else []
+    zeros = read_zeros(fields, math.prod(shape)) if third & 128 else []
     coder = Decoder(fields.rest(), 2 ** (second >> 4 & 3)) if top else None
     for level in range(top, 0, -1):
         finer = np.zeros(level_extents(level - 1), T)
@@ -373,6 +380,5 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     fields.end()
     flat = values.reshape(-1).astype(element)
     flat[outliers[0]] = outliers[1]
-    for run in zeros:
-        flat[run] = 0
+    flat[zeros] = 0
     return flat.reshape(inner, -1).T.reshape(-1)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from .fields import CODECS, Fields
-from .interpolation import coded_shape, read_map, read_places, read_zero_runs, tables
+from .interpolation import coded_shape, read_map, read_places, read_zeros, tables
 from .rans import LANES, Decoder, always_zero
 
 FILTERS = CODECS.parent / "kernels" / "wavelet" / "filters.h"
@@ -279,7 +279,7 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     maps.append(read_map(fields)[0] if second & 64 else None)
     element = np.dtype(T).newbyteorder("<")
     outliers = read_places(fields, element) if first & 8 else ([], [])
-    zeros = read_zero_runs(fields) if first & 16 else []
+    zeros = read_zeros(fields, math.prod(shape)) if first & 16 else []
     coder = Decoder(fields.rest(), 2 ** (first >> 6))
     parts = Chunk(levels, Rows(coder, maps, second & 63), weights, shifts, empty)
 
@@ -312,7 +312,6 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     fields.end()
     flat = values.reshape(-1).astype(element)
     flat[outliers[0]] = outliers[1]
-    for run in zeros:
-        flat[run] = 0
+    flat[zeros] = 0
     assert flat.size == math.prod(shape)
     return flat.reshape(inner, -1).T.reshape(-1)

@@ -251,9 +251,8 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const auto values = prepare_values(field, folding, workspace);
   double zero_bits = 0;
   if (field.has_zeros) {
-    std::vector<std::byte> zeros;
-    append_zeros(zero_runs(values), zeros);
-    zero_bits = 8.0 * static_cast<double>(zeros.size()) / static_cast<double>(values.size());
+    const std::size_t bytes = bytes_of(list_zeros(values, folding.extents, bound));
+    zero_bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(values.size());
   }
   const auto sample = take_sample(values, folding.extents, workspace);
   return Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();

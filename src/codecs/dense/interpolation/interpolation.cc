@@ -7,8 +7,9 @@
 //   bits    table map (map.cc)
 //   varints coarsest level: zigzagged differences, in steps
 //   varint  count of outliers if bit 2, then for each the distance from the last (varint) and value
-//   varint  count of runs of zeros if bit 7, then for each the distance from the last one's end and
-//           the length (varints)
+//   varint  count of runs of zeros if bit 7 (0: a period follows, and then the count), then for
+//   each
+//           the distance from the last one's end and the length (varints)
 //   bytes   rANS states and words (kernels/rans/rans.h), if there is anything but the coarsest
 //   level
 #include "codecs/dense/interpolation/interpolation.h"
@@ -93,14 +94,14 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
-  const bool list_zeros = field.has_zeros && !mode.keep_zeros;
-  write_mode(mode, !forward.outliers().empty(), list_zeros, vectors, header);
+  const bool zeros_listed = field.has_zeros && !mode.keep_zeros;
+  write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
   const ChosenMap chosen = choose_map(
       sample_histogram(forward.spans(), forward.classes().data(), forward.residuals().data()),
       residual_tables(), &header);
   header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
   if (!forward.outliers().empty()) append_outliers(forward.outliers(), header);
-  if (list_zeros) append_zeros(zero_runs(values), header);
+  if (zeros_listed) append_zeros(list_zeros(values, folding.extents, bound), header);
   if (header.size() > output.size()) return std::nullopt;
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();
@@ -134,7 +135,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   if (read.outliers) {
     TRY(outliers, read_outliers<T>(reader, output.size()));
   }
-  std::vector<ZeroRun> zeros;
+  ZeroList zeros;
   if (read.zeros) {
     TRY(zeros, read_zeros(reader, output.size()));
   }
@@ -164,7 +165,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     return corrupt("an interpolated chunk has ", reader.remaining(), " bytes too many");
   }
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, static_cast<T>(0));
+  set_zeros(zeros, std::span(target, output.size()));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

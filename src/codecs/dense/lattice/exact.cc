@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <type_traits>
 
 #include "base/errors.h"
@@ -50,39 +51,124 @@ Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t va
 template Result<std::vector<Outlier<float>>> read_outliers(ByteReader&, std::size_t);
 template Result<std::vector<Outlier<double>>> read_outliers(ByteReader&, std::size_t);
 
-template <class T>
-std::vector<ZeroRun> zero_runs(std::span<const T> values) {
-  std::vector<ZeroRun> runs;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != 0) continue;
-    if (!runs.empty() && runs.back().start + runs.back().length == i) {
-      ++runs.back().length;
-    } else {
-      runs.push_back({i, 1});
+namespace {
+
+std::size_t varint_bytes(std::uint64_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+// What may become of a value: zeros stay zeros, values within the bound may be zero.
+enum Fate : std::uint8_t { kNot = 0, kMay = 1, kMust = 2 };
+
+// Runs start where they must and reach as far to both sides as they may: few of them, and few
+// changes from one period to the next.
+class ZeroLister {
+ public:
+  ZeroLister(std::span<const std::uint8_t> fates, std::size_t period)
+      : fates_(fates), listed_(fates.size()), zero_(fates.size()), zeros_{period, {}} {}
+
+  ZeroList list() {
+    for (std::size_t i = 0; i < fates_.size(); ++i) {
+      const bool before = was_zero(i);
+      const bool wanted = fates_[i] == kMust || (fates_[i] == kMay && before);
+      const bool goes_on = i > 0 && listed_[i - 1] != 0 && fates_[i] == kMay;
+      set(i, before, goes_on ? !before : wanted);
+      if (listed_[i] != 0 && (i == 0 || listed_[i - 1] == 0)) reach_back(i);
+    }
+    for (std::size_t i = 0; i < fates_.size(); ++i) {
+      if (listed_[i] == 0) continue;
+      if (i > 0 && listed_[i - 1] != 0) {
+        ++zeros_.runs.back().length;
+      } else {
+        zeros_.runs.push_back({i, 1});
+      }
+    }
+    return std::move(zeros_);
+  }
+
+ private:
+  bool was_zero(std::size_t i) const {
+    return zeros_.period > 0 && i >= zeros_.period && zero_[i - zeros_.period] != 0;
+  }
+  void set(std::size_t i, bool before, bool zero) {
+    zero_[i] = zero ? 1 : 0;
+    listed_[i] = zero != before ? 1 : 0;
+  }
+  // Not further than a period: nothing that was decided by these values is behind them.
+  void reach_back(std::size_t start) {
+    for (std::size_t i = start; i-- > 0 && fates_[i] == kMay && listed_[i] == 0;) {
+      if (zeros_.period > 0 && start - i >= zeros_.period) return;
+      set(i, was_zero(i), !was_zero(i));
     }
   }
-  return runs;
-}
-template std::vector<ZeroRun> zero_runs(std::span<const float>);
-template std::vector<ZeroRun> zero_runs(std::span<const double>);
 
-void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes) {
-  append_varint(bytes, runs.size());
+  std::span<const std::uint8_t> fates_;
+  std::vector<std::uint8_t> listed_, zero_;
+  ZeroList zeros_;
+};
+
+}  // namespace
+
+template <class T>
+ZeroList list_zeros(std::span<const T> values, const Extents& extents, double bound) {
+  std::vector<std::uint8_t> fates(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double size = std::fabs(static_cast<double>(values[i]));
+    fates[i] = size == 0 ? kMust : size > bound ? kNot : kMay;  // holes are NaN: they may
+  }
+  constexpr std::size_t kFew = 8;
+  ZeroList best = ZeroLister(fates, 0).list();
+  for (const std::size_t period : {extents[2], extents[1] * extents[2]}) {
+    if (period >= values.size() || best.runs.size() < kFew) break;
+    ZeroList zeros = ZeroLister(fates, period).list();
+    if (bytes_of(zeros) < bytes_of(best)) best = std::move(zeros);
+  }
+  return best;
+}
+template ZeroList list_zeros(std::span<const float>, const Extents&, double);
+template ZeroList list_zeros(std::span<const double>, const Extents&, double);
+
+std::size_t bytes_of(const ZeroList& zeros) {
+  std::size_t bytes = varint_bytes(zeros.runs.size());
+  if (zeros.period > 0) bytes += 1 + varint_bytes(zeros.period);
   std::uint64_t end = 0;
-  for (const ZeroRun& run : runs) {
+  for (const ZeroList::Run& run : zeros.runs) {
+    bytes += varint_bytes(run.start - end) + varint_bytes(run.length);
+    end = run.start + run.length;
+  }
+  return bytes;
+}
+
+void append_zeros(const ZeroList& zeros, std::vector<std::byte>& bytes) {
+  if (zeros.period > 0) {
+    append_varint(bytes, 0);
+    append_varint(bytes, zeros.period);
+  }
+  append_varint(bytes, zeros.runs.size());
+  std::uint64_t end = 0;
+  for (const ZeroList::Run& run : zeros.runs) {
     append_varint(bytes, run.start - end);
     append_varint(bytes, run.length);
     end = run.start + run.length;
   }
 }
 
-Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) {
-  TRY(const auto count, reader.read_varint());
+Result<ZeroList> read_zeros(ByteReader& reader, std::size_t values) {
+  ZeroList zeros;
+  TRY(auto count, reader.read_varint());
+  if (count == 0) {  // says that a period follows: no list is empty
+    TRY(zeros.period, reader.read_varint());
+    if (zeros.period == 0 || zeros.period >= values) {
+      return corrupt("a chunk's zeros repeat after ", zeros.period, " values");
+    }
+    TRY(count, reader.read_varint());
+  }
   if (count > reader.remaining() / 2) {
     return truncated("a chunk ends within its ", count, " runs of zeros");
   }
-  std::vector<ZeroRun> runs;
-  runs.reserve(count);
+  zeros.runs.reserve(count);
   std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     TRY(const auto distance, reader.read_varint());
@@ -90,10 +176,30 @@ Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values) 
     if (distance > values - end || length > values - end - distance) {
       return corrupt("a chunk has zeros behind its end");
     }
-    runs.push_back({end + distance, length});
+    zeros.runs.push_back({end + distance, length});
     end += distance + length;
   }
-  return runs;
+  return zeros;
 }
+
+template <class T>
+void set_zeros(const ZeroList& zeros, std::span<T> values) {
+  if (zeros.period == 0) {
+    for (const ZeroList::Run& run : zeros.runs) {
+      std::fill_n(values.data() + run.start, run.length, static_cast<T>(0));
+    }
+    return;
+  }
+  std::vector<std::uint8_t> is_zero(values.size());
+  for (const ZeroList::Run& run : zeros.runs) {
+    std::fill_n(is_zero.data() + run.start, run.length, std::uint8_t{1});
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i >= zeros.period) is_zero[i] ^= is_zero[i - zeros.period];
+    if (is_zero[i] != 0) values[i] = 0;
+  }
+}
+template void set_zeros(const ZeroList&, std::span<float>);
+template void set_zeros(const ZeroList&, std::span<double>);
 
 }  // namespace tensorpress::dense

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "codecs/dense/lattice/lattice.h"  // Extents
 
 namespace tensorpress::dense {
 
@@ -22,13 +23,25 @@ void append_outliers(std::vector<Outlier<T>>& outliers, std::vector<std::byte>& 
 template <class T>
 Result<std::vector<Outlier<T>>> read_outliers(ByteReader& reader, std::size_t values);
 
-/// Zeros that are not kept by the predictions themselves are listed as runs.
-struct ZeroRun {
-  std::uint64_t start, length;
+/// Zeros that are not kept by the predictions themselves are listed as runs: of zeros, or of places
+/// where zeros and others differ from `period` values before. Zeros along an edge of the domain or
+/// below a coastline repeat from row to row, and then the list is short.
+struct ZeroList {
+  struct Run {
+    std::uint64_t start, length;
+  };
+  std::uint64_t period = 0;
+  std::vector<Run> runs;
 };
+/// A short list of all zeros, with a period of nothing, a row or a plane. Values within the bound
+/// of zero may be listed too.
 template <class T>
-std::vector<ZeroRun> zero_runs(std::span<const T> values);
-void append_zeros(const std::vector<ZeroRun>& runs, std::vector<std::byte>& bytes);
-Result<std::vector<ZeroRun>> read_zeros(ByteReader& reader, std::size_t values);
+ZeroList list_zeros(std::span<const T> values, const Extents& extents, double bound);
+/// What append_zeros writes.
+std::size_t bytes_of(const ZeroList& zeros);
+void append_zeros(const ZeroList& zeros, std::vector<std::byte>& bytes);
+Result<ZeroList> read_zeros(ByteReader& reader, std::size_t values);
+template <class T>
+void set_zeros(const ZeroList& zeros, std::span<T> values);
 
 }  // namespace tensorpress::dense
