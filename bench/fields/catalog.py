@@ -68,6 +68,12 @@ SOLVERS = (
         "landscape evolution by stream power and diffusion, 2-D; and in whole steps of 20 m",
     ),
     Solver(
+        "membrane",
+        "training",
+        {"membrane_early": "plane", "membrane_late": "plane"},
+        "waves on a membrane of uneven thickness, 2-D: finite differences of 4th order",
+    ),
+    Solver(
         "gravity",
         "training",
         {

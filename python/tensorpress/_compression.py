@@ -195,7 +195,7 @@ def codecs() -> dict[str, dict[str, Any]]:
     """Every codec of this build: its summary, whether it keeps a bound, its parameters.
 
     >>> tensorpress.codecs()["dense"]["parameters"]["effort"]["choices"]
-    'fast|best'
+    'fast|normal|best'
     """
     return {codec.pop("name"): codec for codec in _core.codecs()}
 

@@ -24,7 +24,7 @@ SETTINGS = [
         for codec in ("dense", "ceresz", "ceresz2")
         for bound in BOUNDS
     ),
-    *({"absolute": 1e-3, "effort": effort} for effort in ("best", "fast")),
+    *({"absolute": 1e-3, "effort": effort} for effort in ("fast", "normal", "best")),
     *({"codec": "ceresz2", "relative": 1, "codebook": book} for book in ("default", "dynamic")),
     {"codec": "dct-chop"},
     *({"cf": cf} for cf in range(1, 9)),

@@ -33,7 +33,7 @@ constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
   AlignedBuffer other;  // what the second predictor wrote
-  AlignedBuffer wavelet;
+  AlignedBuffer wavelet, best_wavelet;
 };
 
 class Dense final : public bounded::TypedFieldCoder<Dense> {
@@ -57,39 +57,54 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (effort_ == Effort::fast) return by_lorenzo(field, bound, plan, output, workspace);
     const auto estimate = estimate_interpolation(field, bound, workspace);
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
-    const auto wavelet =
-        by_wavelet(field, bound, estimate.mode, std::min(lorenzo_bits, estimate.bits_per_value),
-                   output.size(), workspace);
-    if (!wavelet.certain) {
-      const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
-      if (others && (wavelet.bytes.empty() || *others <= wavelet.bytes.size())) return others;
+    const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
+    std::span<const std::byte> transformed;
+    if (suits_wavelets(field.shape, others_bits)) {
+      transformed = by_wavelet(field, bound, estimate.mode, output.size(), workspace);
     }
-    if (wavelet.bytes.empty()) return std::nullopt;
-    std::ranges::copy(wavelet.bytes, output.begin());
-    return wavelet.bytes.size();
+    // The trial knows nothing of lists of zeros, and what samples foretell is a few percent off.
+    const double bits =
+        8.0 * static_cast<double>(transformed.size()) / static_cast<double>(field.values.size());
+    const bool certain = !transformed.empty() && effort_ != Effort::best && !field.has_zeros &&
+                         bits < kWaveletAdvantage * others_bits;
+    if (!certain) {
+      const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
+      if (others && (transformed.empty() || *others <= transformed.size())) return others;
+    }
+    if (transformed.empty()) return std::nullopt;
+    std::ranges::copy(transformed, output.begin());
+    return transformed.size();
   }
 
-  // What wavelets take, and whether that is surely less than what the others would: the trial knows
-  // nothing of lists of zeros, and what samples foretell is a few percent off.
-  struct Wavelet {
-    std::span<const std::byte> bytes = {};
-    bool certain = false;
-  };
+  // Nothing where a trial says that others are better; the best of several steps at best effort.
   template <class T>
-  Wavelet by_wavelet(const bounded::Field<T>& field, double bound, const InterpolationMode& other,
-                     double others_bits, std::size_t room, ChunkWorkspace& workspace) const {
-    if (!suits_wavelets(field.shape, others_bits) ||
-        try_wavelet(field, bound, other, workspace) == Verdict::other) {
-      return {};
+  std::span<const std::byte> by_wavelet(const bounded::Field<T>& field, double bound,
+                                        const InterpolationMode& other, std::size_t room,
+                                        ChunkWorkspace& workspace) const {
+    const auto mode = try_wavelet(field, bound, other, workspace);
+    if (effort_ != Effort::best) {
+      return mode ? by_wavelet(field, bound, *mode, room, workspace) : std::span<const std::byte>();
     }
+    auto& buffers = workspace.memory.of<ChoiceBuffers>();
+    std::span<const std::byte> best;
+    for (const std::uint8_t step : kWaveletSteps) {
+      const auto bytes = by_wavelet(field, bound, {.step = step}, room, workspace);
+      if (bytes.empty() || (!best.empty() && bytes.size() >= best.size())) continue;
+      std::swap(buffers.wavelet, buffers.best_wavelet);
+      best = bytes;
+    }
+    return best;
+  }
+
+  template <class T>
+  std::span<const std::byte> by_wavelet(const bounded::Field<T>& field, double bound,
+                                        const WaveletMode& mode, std::size_t room,
+                                        ChunkWorkspace& workspace) const {
     const auto to = workspace.memory.of<ChoiceBuffers>().wavelet.reserve(room);
     if (to.empty()) return {};
     to[0] = std::byte{kWavelet};
-    const auto bytes = encode_wavelet(field, bound, {}, to.subspan(1), workspace);
-    if (!bytes) return {};
-    const double bits =
-        8.0 * static_cast<double>(*bytes + 1) / static_cast<double>(field.values.size());
-    return {to.first(*bytes + 1), !field.has_zeros && bits < kWaveletAdvantage * others_bits};
+    const auto coded = encode_wavelet(field, bound, mode, to.subspan(1), workspace);
+    return coded ? to.first(coded->bytes + 1) : std::span<const std::byte>();
   }
 
   template <class T>
@@ -98,7 +113,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                        const InterpolationEstimate& estimate,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    const bool try_both = field.values.size() <= kTryBothValues;
+    const bool try_both = effort_ == Effort::best || field.values.size() <= kTryBothValues;
     if (!try_both && lorenzo_bits < kLorenzoAdvantage * estimate.bits_per_value) {
       return by_lorenzo(field, bound, plan, output, workspace);
     }
@@ -171,19 +186,24 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 
 constexpr std::array kParameters = {
     bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
-    ParameterInfo{"effort", "best", "fast|best",
-                  "best: the best of three predictors for each chunk; fast: Lorenzo alone"}};
+    ParameterInfo{"effort", "normal", "fast|normal|best",
+                  "fast: Lorenzo alone; normal: samples choose among three predictors for each "
+                  "chunk; best: all are tried"}};
 
-constexpr std::array kHdf5Parameters = {PackedParameter{"effort", 0, 1, {"best", "fast"}}};
+constexpr std::array kHdf5Parameters = {
+    PackedParameter{"effort", 0, 3, {"normal", "fast", "best"}}};
+
+constexpr std::pair<std::string_view, Effort> kEfforts[] = {
+    {"fast", Effort::fast}, {"normal", Effort::normal}, {"best", Effort::best}};
 
 Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
   TRY(auto common, bounded::parse(parameters));
-  const auto effort = std::ranges::find(parameters, "effort", &Parameter::name);
-  if (effort->value != "fast" && effort->value != "best") {
-    return bad_argument("effort '", effort->value, "' is not known; dense has fast and best");
+  const auto given = std::ranges::find(parameters, "effort", &Parameter::name);
+  for (const auto& [name, effort] : kEfforts) {
+    if (given->value == name)
+      return bounded::make_bounded_codec(make_dense(effort), std::move(common));
   }
-  return bounded::make_bounded_codec(
-      make_dense(effort->value == "fast" ? Effort::fast : Effort::best), std::move(common));
+  return bad_argument("effort '", given->value, "' is not known; dense has fast, normal and best");
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
-// Codec `dense`, the default: small streams at a high speed, with a bound. Two predictors, chosen
-// for each chunk: Lorenzo on prequantized integers (lorenzo.h) and interpolation from reconstructed
-// values (interpolation.h).
+// Codec `dense`, the default: small streams at a high speed, with a bound. Three predictors,
+// chosen for each chunk: Lorenzo on prequantized integers (lorenzo.h), interpolation from
+// reconstructed values (interpolation.h) and wavelets (wavelet.h).
 #pragma once
 
 #include "codecs/bounded/field_coder.h"
 
 namespace tensorpress::dense {
 
-enum class Effort { fast, best };
+enum class Effort { fast, normal, best };
 
 std::unique_ptr<bounded::FieldCoder> make_dense(Effort effort);
 

@@ -93,7 +93,7 @@ def test_completion_knows_verbs_options_choices_and_files(tensorpress, complete)
     assert complete("comp") == ["compress"]
     assert set(verbs_of(tensorpress)) <= set(complete(""))
     assert complete("compress", "--eff") == ["--effort"]
-    assert complete("compress", "x.npy", "--effort", "") == ["fast", "best"]
+    assert complete("compress", "x.npy", "--effort", "") == ["fast", "normal", "best"]
     assert complete("compress", "oce") == ["ocean.npy"]
     assert complete("codebook", "st") == ["study"]
     assert "--html" in complete("codebook", "study", "--h")

@@ -35,7 +35,7 @@ def test_a_codec_compresses_like_its_keywords(field):
 
 
 def test_defaults_written_out_make_an_equal_codec():
-    assert Codec("dense", absolute=1) == Codec("dense", absolute=1, effort="best")
+    assert Codec("dense", absolute=1) == Codec("dense", absolute=1, effort="normal")
     assert Codec("dense", absolute=1) != Codec("dense", absolute=2)
     assert Codec("dense", absolute=1) != "dense"
     assert Codec("dense", absolute=np.float32(0.5)).to_dict() == {"codec": "dense", "absolute": 0.5}
@@ -45,7 +45,7 @@ def test_a_codec_cannot_be_changed():
     with pytest.raises(AttributeError):
         CODECS[0].name = "ceresz"
     CODECS[0].parameters["effort"] = "fast"
-    assert CODECS[0].parameters["effort"] == "best"
+    assert CODECS[0].parameters["effort"] == "normal"
 
 
 @pytest.mark.parametrize(

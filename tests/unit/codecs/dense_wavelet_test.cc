@@ -45,9 +45,9 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   ChunkWorkspace workspace(isa);
   Trip<T> result;
   result.bytes.resize(field.values.size() * sizeof(T) + 400);
-  const auto size = encode_wavelet(field, bound, mode, std::span(result.bytes), workspace);
-  if (!size) return std::nullopt;
-  result.bytes.resize(*size);
+  const auto coded = encode_wavelet(field, bound, mode, std::span(result.bytes), workspace);
+  if (!coded) return std::nullopt;
+  result.bytes.resize(coded->bytes);
   result.back.resize(field.values.size());
   const auto decoded = decode_wavelet<T>(result.bytes, field.shape, bound, result.back, workspace);
   EXPECT_TRUE(decoded.ok()) << (decoded.ok() ? "" : decoded.error().message);
@@ -166,11 +166,13 @@ TYPED_TEST(DenseWavelet, HostileBytesAreAnErrorOrNumbers) {
           .ok());
 }
 
-TEST(DenseWaveletChunks, AreCubesWhereATensorHasThreeLongAxes) {
+TEST(DenseWaveletChunks, AreCubesOrSquaresWhereATensorHasLongAxes) {
   EXPECT_EQ((Shape{129, 129, 97}), wavelet_chunk_shape(Shape{256, 256, 192}));
   EXPECT_EQ((Shape{1, 128, 128, 128}), wavelet_chunk_shape(Shape{9, 128, 128, 128}));
   EXPECT_FALSE(wavelet_chunk_shape(Shape{17, 1000, 1000}));
-  EXPECT_FALSE(wavelet_chunk_shape(Shape{2048, 2048}));
+  EXPECT_EQ((Shape{1025, 2048}), wavelet_chunk_shape(Shape{2048, 2048}));
+  EXPECT_EQ((Shape{1200, 1900}), wavelet_chunk_shape(Shape{1200, 1900}));
+  EXPECT_FALSE(wavelet_chunk_shape(Shape{100, 100000}));
   EXPECT_FALSE(wavelet_chunk_shape(Shape{100, 100, 100}));
 }
 

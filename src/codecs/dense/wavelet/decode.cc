@@ -182,7 +182,7 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   if (header.outliers) {
     TRY(outliers, read_outliers<T>(reader, output.size()));
   }
-  std::vector<ZeroRun> zeros;
+  ZeroList zeros;
   if (header.zeros) {
     TRY(zeros, read_zeros(reader, output.size()));
   }
@@ -207,7 +207,7 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   }
   if (!rans.finished()) return corrupt("a wavelet chunk does not end where it should");
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  for (const ZeroRun& run : zeros) std::fill_n(target + run.start, run.length, static_cast<T>(0));
+  set_zeros(zeros, std::span(target, output.size()));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

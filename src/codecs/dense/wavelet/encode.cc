@@ -18,8 +18,8 @@ constexpr double kMostCorrection = 0x1p20;
 // Corrections where none were expected are stored as they are; with more of them, all places are
 // coded.
 constexpr std::size_t kMostSurprises = 16;
-// With more runs than this, zeros are kept by a rule instead of a list.
-constexpr std::size_t kMostZeroRuns = 32;
+// Where a list of zeros takes more than a byte for so many values, they are kept by a rule instead.
+constexpr std::size_t kValuesAZeroByte = 800;
 // Mean magnitudes in contexts stay below this.
 constexpr double kMeanMagnitude = 24;
 // Magnitudes that weights are fitted to, a group.
@@ -52,11 +52,7 @@ class WaveletEncoder {
   bool run(std::span<const T> filled, std::span<const T> originals, bool has_zeros) {
     if (pyramid_.levels() == 0) return false;
     if (!place(filled)) return false;
-    if (has_zeros) {
-      zeros_ = zero_runs(originals);
-      header_.snap = zeros_.size() > kMostZeroRuns;
-      if (header_.snap) zeros_.clear();
-    }
+    if (has_zeros) originals = keep_zeros(originals);
     scan_bands();
     if (mode_.fit_weights) fit_band_weights();
     quantize();
@@ -67,9 +63,11 @@ class WaveletEncoder {
     return true;
   }
 
+  std::size_t corrections() const { return corrected_; }
+
   std::optional<std::size_t> write(std::span<std::byte> output) {
     header_.outliers = !outliers_.empty();
-    header_.zeros = !zeros_.empty();
+    header_.zeros = !zeros_.runs.empty();
     TableMap map, correction_map;
     std::vector<std::byte> maps;
     choose_maps(map, correction_map, maps);
@@ -96,6 +94,21 @@ class WaveletEncoder {
 
  private:
   std::span<T> scratch() { return buffers_.scratch.reserve_as<T>(pyramid_.scratch_elements()); }
+
+  // By a list where that is short, else by a rule. Returns the values to aim for: what is on the
+  // list is zero.
+  std::span<const T> keep_zeros(std::span<const T> originals) {
+    zeros_ = list_zeros(originals, pyramid_.level(0).size, bound_);
+    header_.snap = bytes_of(zeros_) > originals.size() / kValuesAZeroByte + 32;
+    if (header_.snap) {
+      zeros_ = {};
+      return originals;
+    }
+    const auto aims = buffers_.aims.reserve_as<T>(originals.size());
+    std::ranges::copy(originals, aims.begin());
+    set_zeros(zeros_, aims);
+    return aims;
+  }
 
   // The chunk around zero, at level 0 of the pyramid, and its coefficients.
   bool place(std::span<const T> values) {
@@ -297,6 +310,7 @@ class WaveletEncoder {
     const WaveletLevel& finest = pyramid_.level(0);
     corrections_ = buffers_.corrections.reserve_as<std::int32_t>(originals.size());
     const double inverse = 1 / static_cast<double>(steps_.correction);
+    const bool keeps_zeros = header_.snap || !zeros_.runs.empty();
     std::size_t at = 0;
     corrected_ = 0;
     for (std::size_t z = 0; z < finest.size[0]; ++z) {
@@ -309,8 +323,8 @@ class WaveletEncoder {
           if (header_.snap) value = snapped(value, static_cast<T>(bound_));
           const double error = static_cast<double>(original) - static_cast<double>(value);
           if (std::isnan(original)) continue;
-          if (header_.snap && original == 0) {
-            if (value != 0) outliers_.push_back({at, original});
+          if (original == 0 && keeps_zeros) {
+            if (value != 0 && header_.snap) outliers_.push_back({at, original});
             continue;
           }
           if (std::fabs(error) <= bound_) continue;
@@ -445,16 +459,16 @@ class WaveletEncoder {
   std::span<std::uint8_t> classes_;
   std::vector<RowSpan> spans_;
   std::vector<Outlier<T>> outliers_;
-  std::vector<ZeroRun> zeros_;
+  ZeroList zeros_;
   std::array<T, kernels::kScaleClasses> rise_{}, rise_from_zero_{};
 };
 
 }  // namespace
 
 template <class T>
-std::optional<std::size_t> encode_wavelet(const bounded::Field<T>& field, double bound,
-                                          const WaveletMode& mode, std::span<std::byte> output,
-                                          ChunkWorkspace& workspace) {
+std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, double bound,
+                                           const WaveletMode& mode, std::span<std::byte> output,
+                                           ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   const auto originals = prepare_values(field, folding, workspace);
   std::span<const T> filled = field.values;
@@ -467,14 +481,15 @@ std::optional<std::size_t> encode_wavelet(const bounded::Field<T>& field, double
   }
   WaveletEncoder<T> encoder(folding.extents, bound, mode, workspace);
   if (!encoder.run(filled, originals, field.has_zeros)) return std::nullopt;
-  return encoder.write(output);
+  const auto bytes = encoder.write(output);
+  return bytes ? std::optional(WaveletCoded{*bytes, encoder.corrections()}) : std::nullopt;
 }
 
-template std::optional<std::size_t> encode_wavelet(const bounded::Field<float>&, double,
-                                                   const WaveletMode&, std::span<std::byte>,
-                                                   ChunkWorkspace&);
-template std::optional<std::size_t> encode_wavelet(const bounded::Field<double>&, double,
-                                                   const WaveletMode&, std::span<std::byte>,
-                                                   ChunkWorkspace&);
+template std::optional<WaveletCoded> encode_wavelet(const bounded::Field<float>&, double,
+                                                    const WaveletMode&, std::span<std::byte>,
+                                                    ChunkWorkspace&);
+template std::optional<WaveletCoded> encode_wavelet(const bounded::Field<double>&, double,
+                                                    const WaveletMode&, std::span<std::byte>,
+                                                    ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

@@ -88,6 +88,7 @@ struct WaveletBuffers {
   AlignedBuffer corrections, correction_classes;
   AlignedBuffer row, row_classes;
   AlignedBuffer values;  // folded
+  AlignedBuffer aims;    // with listed zeros
   AlignedBuffer coded;
 };
 

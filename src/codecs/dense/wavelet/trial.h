@@ -1,25 +1,31 @@
-// Whether a chunk is one for wavelets: large ones of three axes are tried on a block from their
-// middle, with the other predictor beside it.
+// Whether a chunk is one for wavelets, and with which quanta: large ones are tried on a block from
+// their middle, with the other predictor beside it.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation/mode.h"
+#include "codecs/dense/wavelet/wavelet.h"
 
 namespace tensorpress::dense {
 
-/// Cubes of about 129 for tensors whose last three axes are long enough; nothing for others.
+/// Of about as many values as a cube of 129 a side, for tensors whose last two or three axes are
+/// long enough; nothing for others.
 std::optional<Shape> wavelet_chunk_shape(const Shape& shape);
 
 /// False for chunks that are small or have a short axis, and where other predictors take so many
 /// bits a value that there is nothing but noise to code.
 bool suits_wavelets(const Shape& shape, double bits_of_others);
 
-enum class Verdict { wavelet, other };
-/// Codes a block both ways.
+/// Steps of coefficients, in sixteenths of the bound: what encoders choose from.
+inline constexpr std::array<std::uint8_t, 5> kWaveletSteps = {32, 36, 40, 48, 56};
+
+/// Codes a block both ways. The mode that suits the chunk, or nothing where the other predictor is
+/// better.
 template <class T>
-Verdict try_wavelet(const bounded::Field<T>& field, double bound, const InterpolationMode& other,
-                    ChunkWorkspace& workspace);
+std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bound,
+                                       const InterpolationMode& other, ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense

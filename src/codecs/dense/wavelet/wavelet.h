@@ -24,11 +24,15 @@ struct WaveletMode {
   bool fit_weights = true;
 };
 
+struct WaveletCoded {
+  std::size_t bytes = 0;
+  std::size_t corrections = 0;  // values that the transform alone misses
+};
 /// Nothing when it does not fit into `output` or the field is none for wavelets.
 template <class T>
-std::optional<std::size_t> encode_wavelet(const bounded::Field<T>& field, double bound,
-                                          const WaveletMode& mode, std::span<std::byte> output,
-                                          ChunkWorkspace& workspace);
+std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, double bound,
+                                           const WaveletMode& mode, std::span<std::byte> output,
+                                           ChunkWorkspace& workspace);
 template <class T>
 Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
                             std::span<T> output, ChunkWorkspace& workspace);
