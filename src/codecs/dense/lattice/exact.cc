@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "base/errors.h"
@@ -71,6 +72,10 @@ class ZeroLister {
 
   ZeroList list() {
     for (std::size_t i = 0; i < fates_.size(); ++i) {
+      if (i % kWord == 0 && skip_word(i)) {
+        i += kWord - 1;
+        continue;
+      }
       const bool before = was_zero(i);
       const bool wanted = fates_[i] == kMust || (fates_[i] == kMay && before);
       const bool goes_on = i > 0 && listed_[i - 1] != 0 && fates_[i] == kMay;
@@ -78,6 +83,10 @@ class ZeroLister {
       if (listed_[i] != 0 && (i == 0 || listed_[i - 1] == 0)) reach_back(i);
     }
     for (std::size_t i = 0; i < fates_.size(); ++i) {
+      if (i % kWord == 0 && i + kWord <= fates_.size() && word_at(listed_, i) == 0) {
+        i += kWord - 1;
+        continue;
+      }
       if (listed_[i] == 0) continue;
       if (i > 0 && listed_[i - 1] != 0) {
         ++zeros_.runs.back().length;
@@ -89,6 +98,25 @@ class ZeroLister {
   }
 
  private:
+  static constexpr std::size_t kWord = 8;
+  static std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + at, kWord);
+    return word;
+  }
+  // Eight values of one fate that is what the period before was: nothing is listed.
+  bool skip_word(std::size_t i) {
+    constexpr std::uint64_t kOnes = 0x0101010101010101;
+    if (i + kWord > fates_.size()) return false;
+    const std::uint64_t fates = word_at(fates_, i);
+    const bool after_first = zeros_.period > 0 && i >= zeros_.period;
+    if (!after_first && zeros_.period > 0 && i + kWord > zeros_.period) return false;
+    const std::uint64_t before = after_first ? word_at(zero_, i - zeros_.period) : 0;
+    if (fates == kNot * kOnes) return before == 0;
+    if (fates != kMust * kOnes || before != kOnes) return false;
+    std::memset(zero_.data() + i, 1, kWord);
+    return true;
+  }
   bool was_zero(std::size_t i) const {
     return zeros_.period > 0 && i >= zeros_.period && zero_[i - zeros_.period] != 0;
   }

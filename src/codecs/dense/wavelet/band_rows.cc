@@ -56,8 +56,9 @@ void ContextMemory::finish(const WaveletBand& band) {
       const std::uint16_t* const add = from.row(z, y);
       std::uint16_t* const sum = to.row(z, y);
       for (std::size_t x = 0; x < band.size[2]; ++x) {
+        const auto both = static_cast<std::int16_t>(sum[x] + add[x]);
         sum[x] = static_cast<std::uint16_t>(
-            std::min<unsigned>(unsigned{sum[x]} + add[x], kernels::kMostMagnitude));
+            std::min<std::int16_t>(both, std::int16_t{kernels::kMostMagnitude}));
       }
     }
   }
@@ -89,7 +90,6 @@ BandRow BandRows::row_of(const WaveletBand& band, std::size_t z, std::size_t y) 
               zeros,
               zeros};
   row.parents = {zeros, zeros, zeros, zeros, zeros};
-  const kernels::ContextWeights& weights = weights_[row.group];
   if (band.which != 0) {
     const MagnitudeGrid& siblings = memory_.siblings(band.level);
     row.rows.sibling = siblings.row_or_zeros(z, y);
@@ -107,11 +107,10 @@ BandRow BandRows::row_of(const WaveletBand& band, std::size_t z, std::size_t y) 
                      parent.row_or_zeros(pz, py + 1), parent.row_or_zeros(pz - 1, py),
                      parent.row_or_zeros(pz + 1, py)};
       row.parents_doubled = split[2];
-      kernels_.weigh_parent(row.parents, weights, row.count, split[2], memory_.parent_row());
-      row.rows.parent = memory_.parent_row();
+      row.has_parents = true;
     }
   }
-  kernels_.classify(row.rows, weights, row.count, memory_.class_row());
+  classify(row);
   return row;
 }
 
@@ -128,7 +127,6 @@ BandRow BandRows::correction_row(std::size_t z, std::size_t y) {
               plane(1, y + 1), plane(2, y),     zeros,       zeros,
               zeros,           zeros,           zeros,       zeros};
   row.parents = {zeros, zeros, zeros, zeros, zeros};
-  const kernels::ContextWeights& weights = weights_[kCorrections];
   if (pyramid_.levels() > 0) {
     const MagnitudeGrid& parent = memory_.siblings(0);
     const std::size_t pz = finest.split[0] ? z / 2 : z, py = finest.split[1] ? y / 2 : y;
@@ -136,12 +134,21 @@ BandRow BandRows::correction_row(std::size_t z, std::size_t y) {
                    parent.row_or_zeros(pz, py + 1), parent.row_or_zeros(pz - 1, py),
                    parent.row_or_zeros(pz + 1, py)};
     row.parents_doubled = finest.split[2];
+    row.has_parents = true;
+  }
+  classify(row);
+  return row;
+}
+
+void BandRows::classify(BandRow& row) {
+  if (weights_ == nullptr) return;
+  const kernels::ContextWeights& weights = (*weights_)[row.group];
+  if (row.has_parents) {
     kernels_.weigh_parent(row.parents, weights, row.count, row.parents_doubled,
                           memory_.parent_row());
     row.rows.parent = memory_.parent_row();
   }
   kernels_.classify(row.rows, weights, row.count, memory_.class_row());
-  return row;
 }
 
 WeightFit::Features features_of(const BandRow& row, std::size_t at) {

@@ -59,7 +59,7 @@ struct BandRow {
   std::uint16_t* magnitudes = nullptr;  // to be filled by whoever codes the row
   kernels::ContextRows rows{};          // what the classes were made from
   kernels::ParentRows parents{};
-  bool parents_doubled = false;
+  bool has_parents = false, parents_doubled = false;
 };
 
 class BandRows {
@@ -67,8 +67,11 @@ class BandRows {
   BandRows(const Pyramid& pyramid, ContextMemory& memory, const ContextWeightSet& weights, Isa isa)
       : pyramid_(pyramid),
         memory_(memory),
-        weights_(weights),
+        weights_(&weights),
         kernels_(kernels::context_kernels(isa)) {}
+  /// Rows without classes, for features_of.
+  BandRows(const Pyramid& pyramid, ContextMemory& memory, Isa isa)
+      : pyramid_(pyramid), memory_(memory), kernels_(kernels::context_kernels(isa)) {}
 
   /// code(band, row) for every row of the bands that `skip(band)` does not name; false to give up.
   template <class Skip, class Code>
@@ -106,6 +109,7 @@ class BandRows {
   void begin(const WaveletBand& band);
   BandRow row_of(const WaveletBand& band, std::size_t z, std::size_t y);
   BandRow correction_row(std::size_t z, std::size_t y);
+  void classify(BandRow& row);
 
   template <class Code>
   bool rows_of(const WaveletBand& band, const Code& code) {
@@ -121,7 +125,7 @@ class BandRows {
 
   const Pyramid& pyramid_;
   ContextMemory& memory_;
-  const ContextWeightSet& weights_;
+  const ContextWeightSet* weights_ = nullptr;
   kernels::ContextKernels kernels_;
 };
 

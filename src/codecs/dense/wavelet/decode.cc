@@ -6,6 +6,7 @@
 #include "codecs/dense/wavelet/band_rows.h"
 #include "codecs/dense/wavelet/header.h"
 #include "codecs/dense/wavelet/wavelet.h"
+#include "kernels/coefficients/coefficients.h"
 #include "kernels/rans/rans.h"
 
 namespace tensorpress::dense {
@@ -24,45 +25,46 @@ class WaveletDecoder {
         buffers_(workspace.memory.of<WaveletBuffers>()),
         contexts_(buffers_.contexts, pyramid_),
         rows_(pyramid_, contexts_, header_.weights, workspace.isa),
-        memory_(buffers_.pyramid.reserve_as<T>(pyramid_.elements())) {
+        memory_(buffers_.pyramid.reserve_as<T>(pyramid_.elements())),
+        kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     const std::size_t row = padded_count(pyramid_.level(0).padded[2]) + 64;
     row_ = buffers_.row.reserve_as<std::int32_t>(2 * row);
     ids_ = buffers_.row_classes.reserve_as<std::uint8_t>(2 * row);
+    moves_ = buffers_.moves.reserve_as<T>(row);
     decode_ = kernels::rans_kernels(workspace.isa).decode_values;
   }
 
   bool coefficients(kernels::RansDecoder& rans, const TableMap& map) {
-    std::ranges::fill(memory_, static_cast<T>(0));
+    pyramid_.clear_margins(memory_.data());
     CoarseDifferences coarse(pyramid_.level(pyramid_.levels()).size);
     for (std::size_t g = 0; g < kBandGroups; ++g) {
       maps_[g] = ids_of(map.ids[g], header_.is_silent(g));
     }
     return rows_.for_each(
-        [&](const WaveletBand& band) { return header_.is_empty(band); },
+        [&](const WaveletBand& band) {
+          if (!header_.is_empty(band)) return false;
+          pyramid_.clear(band, memory_.data());
+          return true;
+        },
         [&](const WaveletBand& band, const BandRow& row) {
           if (!decode_row(rans, maps_[row.group], row)) return false;
-          if (band.which == 0) {
-            for (std::size_t x = 0; x < row.count; ++x) {
-              row.magnitudes[x] = magnitude_of(row_[x], header_.shift[row.group]);
-              const auto sum = static_cast<std::uint32_t>(coarse.prediction(row.z, row.y, x)) +
-                               static_cast<std::uint32_t>(row_[x]);
-              row_[x] = static_cast<std::int32_t>(sum);
-              coarse.keep(row.z, row.y, x, row_[x]);
-            }
-          } else {
-            const int shift = header_.shift[row.group];
-            for (std::size_t x = 0; x < row.count; ++x) {
-              row.magnitudes[x] = magnitude_of(row_[x], shift);
-            }
-          }
+          const int shift = header_.shift[row.group];
           const WaveletLevel& level = pyramid_.level(band.level);
           T* const to = memory_.data() +
                         level.place(band.from[0] + row.z, band.from[1] + row.y, band.from[2]);
-          for (std::size_t x = 0; x < row.count; ++x) {
-            to[x] = static_cast<T>(row_[x]) * steps_.coefficient;
-          }
+          kernels_.restore(row_.data(), row.count, steps_.coefficient, shift, to, row.magnitudes);
+          if (band.which == 0) restore_coarse(row, coarse, to);
           return true;
         });
+  }
+
+  void restore_coarse(const BandRow& row, CoarseDifferences& coarse, T* to) {
+    for (std::size_t x = 0; x < row.count; ++x) {
+      const auto sum = static_cast<std::uint32_t>(coarse.prediction(row.z, row.y, x)) +
+                       static_cast<std::uint32_t>(row_[x]);
+      coarse.keep(row.z, row.y, x, static_cast<std::int32_t>(sum));
+      to[x] = static_cast<T>(static_cast<std::int32_t>(sum)) * steps_.coefficient;
+    }
   }
 
   void synthesize() {
@@ -94,10 +96,8 @@ class WaveletDecoder {
     return rows_.for_corrections([&](const BandRow& row) {
       if (!decode_row(rans, maps_[kCorrections], row)) return false;
       T* const values = plain_row(row.z, row.y);
-      for (std::size_t x = 0; x < row.count; ++x) {
-        row.magnitudes[x] = magnitude_of(row_[x], 0);
-        values[x] = values[x] + static_cast<T>(row_[x]) * steps_.correction;
-      }
+      kernels_.restore(row_.data(), row.count, steps_.correction, 0, moves_.data(), row.magnitudes);
+      for (std::size_t x = 0; x < row.count; ++x) values[x] = values[x] + moves_[x];
       return true;
     });
   }
@@ -161,8 +161,10 @@ class WaveletDecoder {
   std::span<T> memory_;
   std::span<std::int32_t> row_;
   std::span<std::uint8_t> ids_;
+  std::span<T> moves_;  // of the values of a row, by corrections
   std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> maps_{};
   kernels::RansKernels::Decode decode_;
+  const kernels::CoefficientKernels<T>& kernels_;
 };
 
 }  // namespace

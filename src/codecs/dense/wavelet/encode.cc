@@ -1,19 +1,18 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/folding.h"
-#include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/wavelet/band_rows.h"
+#include "codecs/dense/wavelet/coded_rows.h"
 #include "codecs/dense/wavelet/header.h"
 #include "codecs/dense/wavelet/wavelet.h"
-#include "kernels/rans/rans.h"
+#include "kernels/coefficients/coefficients.h"
 
 namespace tensorpress::dense {
 namespace {
 
-// Larger quanta are no work for this predictor.
-constexpr double kMostQuantum = 0x1p29;
 constexpr double kMostCorrection = 0x1p20;
 // Corrections where none were expected are stored as they are; with more of them, all places are
 // coded.
@@ -22,8 +21,8 @@ constexpr std::size_t kMostSurprises = 16;
 constexpr std::size_t kValuesAZeroByte = 800;
 // Mean magnitudes in contexts stay below this.
 constexpr double kMeanMagnitude = 24;
-// Magnitudes that weights are fitted to, a group.
-constexpr std::size_t kFitSamples = 8000;
+// Magnitudes that weights may be fitted to, a group.
+constexpr std::size_t kFitSamples = 12000;
 
 // The bits that a quantum costs more than the next smaller one, by class, in sixteenths: from
 // log2(1 + 1 / m) with m in the middle of the class.
@@ -42,7 +41,8 @@ class WaveletEncoder {
         pyramid_(extents, mode.filter, mode.ends),
         workspace_(workspace),
         buffers_(workspace.memory.of<WaveletBuffers>()),
-        contexts_(buffers_.contexts, pyramid_) {
+        contexts_(buffers_.contexts, pyramid_),
+        kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     header_.filter = mode.filter;
     header_.ends = mode.ends;
     header_.step = mode.step;
@@ -68,28 +68,17 @@ class WaveletEncoder {
   std::optional<std::size_t> write(std::span<std::byte> output) {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
-    TableMap map, correction_map;
-    std::vector<std::byte> maps;
-    choose_maps(map, correction_map, maps);
-    const std::size_t groups = compact(map, correction_map);
-    header_.vectors = vectors_for(groups);
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> tables, bytes;
+    rows_->choose_tables(header_, tables);
+    header_.vectors = vectors_for(rows_->groups());
     write_header(header_, bytes);
-    bytes.insert(bytes.end(), maps.begin(), maps.end());
+    bytes.insert(bytes.end(), tables.begin(), tables.end());
     if (header_.outliers) append_outliers(outliers_, bytes);
     if (header_.zeros) append_zeros(zeros_, bytes);
     if (bytes.size() > output.size()) return std::nullopt;
     std::ranges::copy(bytes, output.begin());
-    const auto room = output.subspan(bytes.size());
-    const auto coded = buffers_.coded.reserve(room.size() + kernels::RansEncoder::kSlackBytes + 64);
-    kernels::RansEncoder encoder;
-    encoder.start(coded, header_.vectors, groups);
-    kernels::rans_kernels(workspace_.isa)
-        .encode_values(encoder, residual_tables().rans(), classes_.data(), groups, quanta_.data());
-    const auto words = encoder.finish();
-    if (!words || words->size() > room.size()) return std::nullopt;
-    std::ranges::copy(*words, room.begin());
-    return bytes.size() + words->size();
+    const auto words = rows_->write(header_.vectors, output.subspan(bytes.size()), workspace_.isa);
+    return words ? std::optional(bytes.size() + *words) : std::nullopt;
   }
 
  private:
@@ -112,15 +101,17 @@ class WaveletEncoder {
 
   // The chunk around zero, at level 0 of the pyramid, and its coefficients.
   bool place(std::span<const T> values) {
-    double sum = 0;
-    for (const T value : values) sum += static_cast<double>(value);
-    const double offset =
-        sum / static_cast<double>(values.size()) / static_cast<double>(steps_.coefficient);
+    // About the mean.
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < values.size(); i += 7, ++count) {
+      sum += static_cast<double>(values[i]);
+    }
+    const double offset = sum / count / static_cast<double>(steps_.coefficient);
     if (!(std::fabs(offset) < 0x1p52)) return false;
     header_.offset = static_cast<std::int64_t>(offset);
     offset_ = static_cast<T>(header_.offset) * steps_.coefficient;
     memory_ = buffers_.pyramid.reserve_as<T>(pyramid_.elements());
-    std::ranges::fill(memory_, static_cast<T>(0));
+    pyramid_.clear_margins(memory_.data());
     const WaveletLevel& finest = pyramid_.level(0);
     const T* from = values.data();
     for (std::size_t z = 0; z < finest.size[0]; ++z) {
@@ -148,18 +139,13 @@ class WaveletEncoder {
       for (const unsigned which : Pyramid::kOrder) {
         WaveletBand band;
         if (!pyramid_.band(level, which, band)) continue;
-        T most = 0, sum = 0;
+        T most = 0;
         double total = 0;
         for (std::size_t z = 0; z < band.size[0]; ++z) {
           for (std::size_t y = 0; y < band.size[1]; ++y) {
-            const T* const row = row_of(band, z, y);
-            sum = 0;
-            for (std::size_t x = 0; x < band.size[2]; ++x) {
-              const T size = std::fabs(row[x]);
-              most = std::max(most, size);
-              sum += size;
-            }
-            total += static_cast<double>(sum);
+            const auto row = kernels_.measure(row_of(band, z, y), band.size[2]);
+            most = std::max(most, row.largest);
+            total += static_cast<double>(row.sum);
           }
         }
         const std::size_t rows = band.size[0] * band.size[1];
@@ -177,14 +163,6 @@ class WaveletEncoder {
     }
   }
 
-  // Nearest quanta, for the fit.
-  static std::int32_t nearest(T value, T inverse) {
-    const T scaled = value * inverse;
-    if (!(std::fabs(scaled) < static_cast<T>(kMostQuantum))) return 0;
-    return static_cast<std::int32_t>(scaled +
-                                     (scaled < 0 ? static_cast<T>(-0.5) : static_cast<T>(0.5)));
-  }
-
   void fit_band_weights() {
     WeightFit fit;
     std::array<std::size_t, kBandGroups> period{}, seen{};
@@ -198,15 +176,13 @@ class WaveletEncoder {
     }
     for (std::size_t g = 0; g < kBandGroups; ++g) period[g] = sizes[g] / kFitSamples + 1;
     const T inverse = 1 / steps_.coefficient;
-    BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
+    BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_each([&](const WaveletBand& band) { return header_.is_empty(band); },
                   [&](const WaveletBand& band, const BandRow& row) {
                     if (band.which == 0) return true;
                     const T* const from = row_of(band, row.z, row.y);
                     const int shift = header_.shift[row.group];
-                    for (std::size_t x = 0; x < row.count; ++x) {
-                      row.magnitudes[x] = magnitude_of(nearest(from[x], inverse), shift);
-                    }
+                    kernels_.magnitudes(from, row.count, inverse, shift, row.magnitudes);
                     std::size_t& at = seen[row.group];
                     for (; at < row.count; at += period[row.group]) {
                       fit.add(row.group, features_of(row, at), row.magnitudes[at]);
@@ -221,86 +197,56 @@ class WaveletEncoder {
   // Quanta, classes, and the coefficients as a decoder will have them.
   void quantize() {
     const Extents& finest = pyramid_.level(0).size;
-    const std::size_t all = padded_ + finest[0] * finest[1] * padded_count(finest[2]);
-    quanta_ = buffers_.quanta.reserve_as<std::int32_t>(all + 64);
-    classes_ = buffers_.classes.reserve_as<std::uint8_t>(all + 64);
-    spans_.clear();
-    used_ = 0;
+    rows_.emplace(buffers_, padded_ + finest[0] * finest[1] * padded_count(finest[2]));
     std::array<bool, kBandGroups> surprised{};
     CoarseDifferences coarse(pyramid_.level(pyramid_.levels()).size);
-    const T inverse = 1 / steps_.coefficient;
+    quantizer_.step = steps_.coefficient;
+    quantizer_.inverse = 1 / steps_.coefficient;
     for (std::size_t c = 0; c < kernels::kScaleClasses; ++c) {
       const double bits = kBitsOfOneMore[c] / 16.0, thrift = mode_.thrift / 512.0;
-      rise_[c] = static_cast<T>(0.5 - std::min(thrift * bits, 0.45));
-      rise_from_zero_[c] = static_cast<T>(0.5 + std::min(thrift * (bits + 1), 0.45));
+      quantizer_.rise[c] = static_cast<T>(0.5 - std::min(thrift * bits, 0.45));
+      quantizer_.from_zero[c] = static_cast<T>(0.5 + std::min(thrift * (bits + 1), 0.45));
     }
     BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
     rows.for_each(
         [&](const WaveletBand& band) {
           if (!header_.is_empty(band)) return false;
-          for (std::size_t z = 0; z < band.size[0]; ++z) {
-            for (std::size_t y = 0; y < band.size[1]; ++y) {
-              std::fill_n(row_of(band, z, y), band.size[2], static_cast<T>(0));
-            }
-          }
+          pyramid_.clear(band, memory_.data());
           return true;
         },
         [&](const WaveletBand& band, const BandRow& row) {
           T* const values = row_of(band, row.z, row.y);
-          std::int32_t* const quanta = begin_span(row);
+          std::int32_t* const quanta = rows_->begin(row);
           if (band.which == 0) {
-            quantize_coarse(row, values, inverse, coarse, quanta);
+            quantize_coarse(row, values, coarse, quanta);
           } else {
-            quantize_row(row, values, inverse, quanta);
+            quantizer_.shift = header_.shift[row.group];
+            kernels_.quantize(quantizer_, row.classes, row.count, values, quanta, row.magnitudes);
           }
-          for (std::size_t x = 0; x < row.count; ++x) {
-            if (quanta[x] != 0 && row.classes[x] == 0) surprised[row.group] = true;
-          }
+          if (!surprised[row.group]) surprised[row.group] = has_surprise(row, quanta);
           return true;
         });
-    coefficient_spans_ = spans_.size();
     for (std::size_t g = 0; g < kBandGroups; ++g) {
       if (!surprised[g]) header_.silent |= static_cast<std::uint8_t>(1u << g);
     }
   }
 
-  std::int32_t* begin_span(const BandRow& row) {
-    std::int32_t* const quanta = quanta_.data() + used_;
-    std::copy_n(row.classes, row.count, classes_.data() + used_);
-    const std::size_t padded = padded_count(row.count);
-    std::fill(quanta + row.count, quanta + padded, 0);
-    std::fill(classes_.data() + used_ + row.count, classes_.data() + used_ + padded,
-              std::uint8_t{0});
-    spans_.push_back(
-        {used_, static_cast<std::uint32_t>(row.count), static_cast<std::uint32_t>(row.group)});
-    used_ += padded;
-    return quanta;
+  // A quantum where the contexts expect none at all.
+  static bool has_surprise(const BandRow& row, const std::int32_t* quanta) {
+    std::int32_t any = 0;
+    for (std::size_t x = 0; x < row.count; ++x) any |= row.classes[x] == 0 ? quanta[x] : 0;
+    return any != 0;
   }
 
-  void quantize_row(const BandRow& row, T* values, T inverse, std::int32_t* quanta) {
-    const int shift = header_.shift[row.group];
-    for (std::size_t x = 0; x < row.count; ++x) {
-      const T size = std::min(std::fabs(values[x]) * inverse, static_cast<T>(kMostQuantum));
-      const std::uint8_t c = row.classes[x];
-      // NaN compares false and becomes zero.
-      std::int32_t quantum =
-          size >= rise_from_zero_[c] ? static_cast<std::int32_t>(size + rise_[c]) : 0;
-      quantum = values[x] < 0 ? -quantum : quantum;
-      quanta[x] = quantum;
-      row.magnitudes[x] = magnitude_of(quantum, shift);
-      values[x] = static_cast<T>(quantum) * steps_.coefficient;
-    }
-  }
-
-  void quantize_coarse(const BandRow& row, T* values, T inverse, CoarseDifferences& coarse,
+  void quantize_coarse(const BandRow& row, T* values, CoarseDifferences& coarse,
                        std::int32_t* quanta) {
     for (std::size_t x = 0; x < row.count; ++x) {
-      const std::int32_t quantum = nearest(values[x], inverse);
+      const std::int32_t quantum = kernels::nearest_quantum(values[x], quantizer_.inverse);
       quanta[x] =
           static_cast<std::int32_t>(static_cast<std::uint32_t>(quantum) -
                                     static_cast<std::uint32_t>(coarse.prediction(row.z, row.y, x)));
       coarse.keep(row.z, row.y, x, quantum);
-      row.magnitudes[x] = magnitude_of(quanta[x], header_.shift[row.group]);
+      row.magnitudes[x] = kernels::magnitude_of(quanta[x], header_.shift[row.group]);
       values[x] = static_cast<T>(quantum) * steps_.coefficient;
     }
   }
@@ -308,42 +254,54 @@ class WaveletEncoder {
   // How many corrections each value needs; what they cannot reach is an outlier.
   void find_corrections(std::span<const T> originals) {
     const WaveletLevel& finest = pyramid_.level(0);
+    const std::size_t count = finest.size[2];
     corrections_ = buffers_.corrections.reserve_as<std::int32_t>(originals.size());
-    const double inverse = 1 / static_cast<double>(steps_.correction);
-    const bool keeps_zeros = header_.snap || !zeros_.runs.empty();
-    std::size_t at = 0;
+    std::ranges::fill(corrections_, 0);
+    const auto misses = buffers_.misses.reserve_as<std::uint8_t>(count / kernels::kMissBlock + 1);
+    // Surely within the bound, with the rounding of a difference. By the rule for zeros every value
+    // is looked at.
+    const T sure = header_.snap
+                       ? static_cast<T>(-1)
+                       : static_cast<T>(bound_ * (1 - 8 * std::numeric_limits<T>::epsilon()));
     corrected_ = 0;
     for (std::size_t z = 0; z < finest.size[0]; ++z) {
       for (std::size_t y = 0; y < finest.size[1]; ++y) {
-        const T* const from = memory_.data() + finest.place(z, y, 0);
-        for (std::size_t x = 0; x < finest.size[2]; ++x, ++at) {
-          corrections_[at] = 0;
-          const T original = originals[at];
-          T value = from[x] + offset_;
-          if (header_.snap) value = snapped(value, static_cast<T>(bound_));
-          const double error = static_cast<double>(original) - static_cast<double>(value);
-          if (std::isnan(original)) continue;
-          if (original == 0 && keeps_zeros) {
-            if (value != 0 && header_.snap) outliers_.push_back({at, original});
-            continue;
-          }
-          if (std::fabs(error) <= bound_) continue;
-          const double scaled = error * inverse;
-          const bool reachable = std::fabs(scaled) < kMostCorrection;
-          const auto count =
-              reachable ? static_cast<std::int32_t>(scaled + (scaled < 0 ? -0.5 : 0.5)) : 0;
-          const T corrected = value + static_cast<T>(count) * steps_.correction;
-          const double left = static_cast<double>(original) - static_cast<double>(corrected);
-          if (std::fabs(left) <= bound_ && count != 0) {
-            corrections_[at] = count;
-            ++corrected_;
+        const T* const row = memory_.data() + finest.place(z, y, 0);
+        const std::size_t start = (z * finest.size[1] + y) * count;
+        kernels_.find_misses(row, offset_, originals.data() + start, sure, count, misses.data());
+        for (std::size_t x = 0; x < count; ++x) {
+          if (misses[x / kernels::kMissBlock] == 0) {
+            x += kernels::kMissBlock - 1;
           } else {
-            outliers_.push_back({at, original});
+            correct(row[x] + offset_, originals[start + x], start + x);
           }
         }
       }
     }
     header_.corrections = corrected_ > kMostSurprises;
+  }
+
+  void correct(T value, T original, std::size_t at) {
+    if (std::isnan(original)) return;
+    if (header_.snap) value = snapped(value, static_cast<T>(bound_));
+    if (original == 0 && (header_.snap || !zeros_.runs.empty())) {
+      if (value != 0 && header_.snap) outliers_.push_back({at, original});
+      return;
+    }
+    const double error = static_cast<double>(original) - static_cast<double>(value);
+    if (std::fabs(error) <= bound_) return;
+    const double scaled = error / static_cast<double>(steps_.correction);
+    const bool reachable = std::fabs(scaled) < kMostCorrection;
+    const auto count =
+        reachable ? static_cast<std::int32_t>(scaled + (scaled < 0 ? -0.5 : 0.5)) : 0;
+    const T corrected = value + static_cast<T>(count) * steps_.correction;
+    const double left = static_cast<double>(original) - static_cast<double>(corrected);
+    if (std::fabs(left) <= bound_ && count != 0) {
+      corrections_[at] = count;
+      ++corrected_;
+    } else {
+      outliers_.push_back({at, original});
+    }
   }
 
   void code_corrections(std::span<const T> originals) {
@@ -354,22 +312,26 @@ class WaveletEncoder {
       return;
     }
     if (mode_.fit_weights) fit_correction_weights();
-    const std::size_t before = used_, outliers_before = outliers_.size();
+    const std::size_t outliers_before = outliers_.size();
     for (const bool silent : {true, false}) {
-      used_ = before;
-      spans_.resize(coefficient_spans_);
+      rows_->begin_corrections();
       outliers_.resize(outliers_before);
       BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
       const bool done = rows.for_corrections([&](const BandRow& row) {
         const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
-        std::int32_t* const quanta = begin_span(row);
+        std::int32_t* const quanta = rows_->begin(row);
+        if (!any_correction(row, start)) {
+          std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
+          std::fill_n(quanta, row.count, 0);
+          return true;
+        }
         for (std::size_t x = 0; x < row.count; ++x) {
           quanta[x] = corrections_[start + x];
           if (silent && quanta[x] != 0 && row.classes[x] == 0) {
             outliers_.push_back({start + x, originals[start + x]});
             quanta[x] = 0;
           }
-          row.magnitudes[x] = magnitude_of(quanta[x], 0);
+          row.magnitudes[x] = kernels::magnitude_of(quanta[x], 0);
         }
         return !silent || outliers_.size() <= outliers_before + kMostSurprises;
       });
@@ -379,15 +341,25 @@ class WaveletEncoder {
     }
   }
 
+  bool any_correction(const BandRow& row, std::size_t start) const {
+    std::int32_t any = 0;
+    for (std::size_t x = 0; x < row.count; ++x) any |= corrections_[start + x];
+    return any != 0;
+  }
+
   void fit_correction_weights() {
     WeightFit fit;
-    const std::size_t period = corrections_.size() / (4 * kFitSamples) + 1;
+    const std::size_t period = corrections_.size() / (2 * kFitSamples) + 1;
     std::size_t at = 0;
-    BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
+    BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_corrections([&](const BandRow& row) {
       const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
-      for (std::size_t x = 0; x < row.count; ++x) {
-        row.magnitudes[x] = magnitude_of(corrections_[start + x], 0);
+      if (!any_correction(row, start)) {
+        std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
+      } else {
+        for (std::size_t x = 0; x < row.count; ++x) {
+          row.magnitudes[x] = kernels::magnitude_of(corrections_[start + x], 0);
+        }
       }
       for (; at < row.count; at += period) {
         fit.add(kCorrections, features_of(row, at), row.magnitudes[at]);
@@ -400,50 +372,6 @@ class WaveletEncoder {
     header_.weights[kCorrections] = weights;
   }
 
-  void choose_maps(TableMap& map, TableMap& correction_map, std::vector<std::byte>& bytes) {
-    ResidualHistogram histogram, corrections;
-    for (std::size_t s = 0; s < spans_.size(); ++s) {
-      const RowSpan& span = spans_[s];
-      const bool is_correction = s >= coefficient_spans_;
-      ResidualHistogram& to = is_correction ? corrections : histogram;
-      to.add(is_correction ? 0 : span.group, classes_.data() + span.start,
-             quanta_.data() + span.start, span.count);
-    }
-    for (std::size_t g = 0; g < kBandGroups; ++g) {
-      if (header_.is_silent(g)) histogram.used[g] &= ~1u;
-    }
-    if (header_.is_silent(kCorrections)) corrections.used[0] &= ~1u;
-    map = choose_map(histogram, residual_tables(), &bytes).map;
-    if (header_.corrections) {
-      correction_map = choose_map(corrections, residual_tables(), &bytes).map;
-    }
-  }
-
-  // Turns classes into tables and leaves out groups that need no bits; returns how many are left.
-  std::size_t compact(const TableMap& map, const TableMap& correction_map) {
-    constexpr std::size_t kGroup = kernels::kRansGroup;
-    std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> ids;
-    for (std::size_t g = 0; g < kBandGroups; ++g) ids[g] = ids_of(map.ids[g], header_.is_silent(g));
-    ids[kCorrections] = ids_of(correction_map.ids[0], header_.is_silent(kCorrections));
-    std::size_t kept = 0;
-    for (const RowSpan& span : spans_) {
-      const auto& table = ids[span.group];
-      for (std::size_t start = 0; start < span.count; start += kGroup) {
-        const std::size_t from = span.start + start;
-        const std::size_t real = std::min<std::size_t>(kGroup, span.count - start);
-        std::uint8_t any = 0;
-        for (std::size_t i = 0; i < kGroup; ++i) {
-          const std::uint8_t id = i < real ? table[classes_[from + i]] : std::uint8_t{0};
-          any |= classes_[kept + i] = id;
-        }
-        if (any == 0) continue;
-        std::copy_n(quanta_.data() + from, kGroup, quanta_.data() + kept);
-        kept += kGroup;
-      }
-    }
-    return kept / kGroup;
-  }
-
   const WaveletMode& mode_;
   double bound_;
   WaveletSteps<T> steps_;
@@ -454,13 +382,13 @@ class WaveletEncoder {
   WaveletHeader header_;
   T offset_ = 0;
   std::span<T> memory_;
-  std::size_t padded_ = 0, used_ = 0, coefficient_spans_ = 0, corrected_ = 0;
-  std::span<std::int32_t> quanta_, corrections_;
-  std::span<std::uint8_t> classes_;
-  std::vector<RowSpan> spans_;
+  std::size_t padded_ = 0, corrected_ = 0;
+  std::optional<CodedRows> rows_;
+  std::span<std::int32_t> corrections_;
   std::vector<Outlier<T>> outliers_;
   ZeroList zeros_;
-  std::array<T, kernels::kScaleClasses> rise_{}, rise_from_zero_{};
+  const kernels::CoefficientKernels<T>& kernels_;
+  kernels::CoefficientQuantizer<T> quantizer_;
 };
 
 }  // namespace

@@ -52,14 +52,6 @@ T snapped(T value, T radius) {
   return value <= radius && value >= -radius ? static_cast<T>(0) : value;
 }
 
-inline std::uint16_t magnitude_of(std::int32_t quantum, int shift) {
-  const std::uint32_t size =
-      quantum < 0 ? 0u - static_cast<std::uint32_t>(quantum) : static_cast<std::uint32_t>(quantum);
-  const std::uint32_t shifted = size >> shift;
-  return static_cast<std::uint16_t>(shifted < kernels::kMostMagnitude ? shifted
-                                                                      : kernels::kMostMagnitude);
-}
-
 /// The rANS table of each class of a group.
 std::array<std::uint8_t, kernels::kScaleClasses> ids_of(
     const std::array<std::uint8_t, kernels::kScaleClasses>& map, bool silent);
@@ -85,8 +77,8 @@ class CoarseDifferences {
 struct WaveletBuffers {
   AlignedBuffer pyramid, scratch, contexts;
   AlignedBuffer quanta, classes;  // of coefficients, rows padded to groups of rANS
-  AlignedBuffer corrections, correction_classes;
-  AlignedBuffer row, row_classes;
+  AlignedBuffer corrections, misses;
+  AlignedBuffer row, row_classes, moves;
   AlignedBuffer values;  // folded
   AlignedBuffer aims;    // with listed zeros
   AlignedBuffer coded;

@@ -83,6 +83,30 @@ void Pyramid::make_up_values(const WaveletLevel& level, T* memory) const {
 }
 
 template <class T>
+void Pyramid::clear_margins(T* memory) const {
+  for (int number = 0; number <= levels_; ++number) {
+    const WaveletLevel& at = level(number);
+    for (std::size_t z = 0; z < at.padded[0]; ++z) {
+      for (std::size_t y = 0; y < at.padded[1]; ++y) {
+        std::fill(memory + at.place(z, y, at.size[2]), memory + at.place(z, y, at.pitch),
+                  static_cast<T>(0));
+      }
+    }
+  }
+}
+
+template <class T>
+void Pyramid::clear(const WaveletBand& band, T* memory) const {
+  const WaveletLevel& at = level(band.level);
+  for (std::size_t z = 0; z < band.size[0]; ++z) {
+    for (std::size_t y = 0; y < band.size[1]; ++y) {
+      std::fill_n(memory + at.place(band.from[0] + z, band.from[1] + y, band.from[2]), band.size[2],
+                  static_cast<T>(0));
+    }
+  }
+}
+
+template <class T>
 void Pyramid::analyze(T* memory, T* scratch, Isa isa) const {
   const auto& kernels = kernels::wavelet_kernels<T>(isa);
   for (int number = 0; number < levels_; ++number) {
@@ -145,6 +169,10 @@ void Pyramid::synthesize(T* memory, T* scratch, Isa isa) const {
   }
 }
 
+template void Pyramid::clear(const WaveletBand&, float*) const;
+template void Pyramid::clear(const WaveletBand&, double*) const;
+template void Pyramid::clear_margins(float*) const;
+template void Pyramid::clear_margins(double*) const;
 template void Pyramid::analyze(float*, float*, Isa) const;
 template void Pyramid::analyze(double*, double*, Isa) const;
 template void Pyramid::synthesize(float*, float*, Isa) const;

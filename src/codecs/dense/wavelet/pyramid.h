@@ -61,6 +61,11 @@ class Pyramid {
   /// False if it has no values.
   bool band(int level, unsigned which, WaveletBand& band) const;
 
+  /// Zeros behind every row, which columns are worked on with.
+  template <class T>
+  void clear_margins(T* memory) const;
+  template <class T>
+  void clear(const WaveletBand& band, T* memory) const;
   /// `memory` holds the chunk at level 0, without the made-up values; then all coefficients.
   template <class T>
   void analyze(T* memory, T* scratch, Isa isa) const;

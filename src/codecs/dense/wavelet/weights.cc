@@ -8,6 +8,9 @@ namespace {
 using kernels::ContextWeights;
 using Numbers = std::array<double, kContextFeatures>;
 
+// Of a group. More fit no better.
+constexpr std::size_t kMostSamples = 4000;
+
 // In the order of the features, which is that of the struct.
 constexpr std::array<std::uint16_t ContextWeights::*, kContextFeatures> kMembers = {
     &ContextWeights::floor,       &ContextWeights::above,       &ContextWeights::above_side,
@@ -87,21 +90,38 @@ Result<ContextWeightSet> read_weights(ByteReader& reader) {
   return weights;
 }
 
+void WeightFit::add(std::size_t group, const Features& features, std::uint16_t magnitude) {
+  std::uint16_t any = magnitude;
+  for (std::size_t i = 1; i < kContextFeatures; ++i) any |= features[i];
+  if (any == 0) {
+    ++samples_[group].nothing;
+  } else {
+    samples_[group].some.push_back({features, magnitude});
+  }
+}
+
 // Weighted by the inverse of the variance expected, which is itself refined; weights below zero
 // would only fit noise and are left out.
-ContextWeights WeightFit::fit(const std::vector<Sample>& samples, const ContextWeights& start) {
+ContextWeights WeightFit::fit(const Samples& samples, const ContextWeights& start) {
+  const auto trust_in = [](double expected) {
+    expected = std::max(expected, 0.005);
+    return 1 / (expected * (expected + 0.3));
+  };
+  const std::size_t stride = samples.some.size() / kMostSamples + 1;
+  const double nothing = static_cast<double>(samples.nothing) / static_cast<double>(stride);
   Numbers weights;
   for (std::size_t i = 0; i < kContextFeatures; ++i) weights[i] = start.*kMembers[i] / 256.0;
   for (int turn = 0; turn < 3; ++turn) {
     std::array<Numbers, kContextFeatures> a{};
     Numbers b{};
-    for (const Sample& sample : samples) {
+    a[0][0] = nothing * trust_in(weights[0]);
+    for (std::size_t number = 0; number < samples.some.size(); number += stride) {
+      const Sample& sample = samples.some[number];
       double expected = 0;
       for (std::size_t i = 0; i < kContextFeatures; ++i) {
         expected += weights[i] * sample.features[i];
       }
-      expected = std::max(expected, 0.005);
-      const double trust = 1 / (expected * (expected + 0.3));
+      const double trust = trust_in(expected);
       for (std::size_t i = 0; i < kContextFeatures; ++i) {
         if (sample.features[i] == 0) continue;
         const double weighted = trust * sample.features[i];
@@ -128,7 +148,7 @@ ContextWeightSet WeightFit::fitted() const {
   constexpr std::size_t kFewest = 500;
   ContextWeightSet weights = standard_context_weights();
   for (std::size_t group = 0; group < kContextGroups; ++group) {
-    if (samples_[group].size() >= kFewest) {
+    if (samples_[group].some.size() + samples_[group].nothing >= kFewest) {
       weights[group] = fit(samples_[group], standard_context_weights()[group]);
     }
   }

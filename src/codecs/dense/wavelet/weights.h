@@ -32,10 +32,7 @@ class WeightFit {
  public:
   using Features = std::array<std::uint16_t, kContextFeatures>;
 
-  void add(std::size_t group, const Features& features, std::uint16_t magnitude) {
-    samples_[group].push_back({features, magnitude});
-  }
-  std::size_t samples(std::size_t group) const { return samples_[group].size(); }
+  void add(std::size_t group, const Features& features, std::uint16_t magnitude);
   /// Groups with few samples keep the shipped weights.
   ContextWeightSet fitted() const;
 
@@ -44,10 +41,13 @@ class WeightFit {
     Features features;
     std::uint16_t magnitude;
   };
-  static kernels::ContextWeights fit(const std::vector<Sample>& samples,
-                                     const kernels::ContextWeights& start);
+  struct Samples {
+    std::vector<Sample> some;
+    std::size_t nothing = 0;  // zeros among zeros, which most samples of smooth fields are
+  };
+  static kernels::ContextWeights fit(const Samples& samples, const kernels::ContextWeights& start);
 
-  std::array<std::vector<Sample>, kContextGroups> samples_;
+  std::array<Samples, kContextGroups> samples_;
 };
 
 }  // namespace tensorpress::dense

@@ -1,0 +1,126 @@
+#include "codecs/dense/wavelet/coded_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensorpress::dense {
+namespace {
+
+constexpr std::size_t kGroup = kernels::kRansGroup;
+// Groups of quanta that the tables of a group of bands are chosen by.
+constexpr std::size_t kCounted = 4096;
+
+bool all_zero(const std::uint8_t* bytes) {
+  std::uint64_t halves[2];
+  static_assert(sizeof halves == kGroup);
+  std::memcpy(halves, bytes, sizeof halves);
+  return (halves[0] | halves[1]) == 0;
+}
+
+}  // namespace
+
+CodedRows::CodedRows(WaveletBuffers& buffers, std::size_t most)
+    : buffers_(buffers),
+      quanta_(buffers.quanta.reserve_as<std::int32_t>(most + 64)),
+      classes_(buffers.classes.reserve_as<std::uint8_t>(most + 64)) {}
+
+std::int32_t* CodedRows::begin(const BandRow& row) {
+  std::int32_t* const quanta = quanta_.data() + used_;
+  std::uint8_t* const classes = classes_.data() + used_;
+  const std::size_t padded = padded_count(row.count);
+  std::copy_n(row.classes, row.count, classes);
+  std::fill(quanta + row.count, quanta + padded, 0);
+  std::fill(classes + row.count, classes + padded, std::uint8_t{0});
+  const auto group = static_cast<std::uint32_t>(correcting_ ? 0 : row.group);
+  (correcting_ ? corrections_ : coefficients_)
+      .push_back({used_, static_cast<std::uint32_t>(row.count), group});
+  used_ += padded;
+  return quanta;
+}
+
+void CodedRows::begin_corrections() {
+  if (!correcting_) used_by_coefficients_ = used_;
+  correcting_ = true;
+  used_ = used_by_coefficients_;
+  corrections_.clear();
+}
+
+// Counts some of the groups of quanta that are not silent.
+ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
+                                          const std::array<bool, kBandGroups>& silent) const {
+  std::array<std::uint32_t, kBandGroups> active{}, period{}, met{};
+  const auto for_active = [&](const auto& use) {
+    for (const RowSpan& span : rows) {
+      for (std::size_t start = 0; start < span.count; start += kGroup) {
+        if (silent[span.group] && all_zero(classes_.data() + span.start + start)) continue;
+        use(span, start);
+      }
+    }
+  };
+  for_active([&](const RowSpan& span, std::size_t) { ++active[span.group]; });
+  ResidualHistogram histogram;
+  for (std::size_t g = 0; g < kBandGroups; ++g) {
+    histogram.sampled[g] = period[g] = std::max<std::uint32_t>(1, active[g] / kCounted);
+  }
+  for_active([&](const RowSpan& span, std::size_t start) {
+    if (met[span.group]++ % period[span.group] != 0) return;
+    histogram.add(span.group, classes_.data() + span.start + start,
+                  quanta_.data() + span.start + start,
+                  std::min<std::size_t>(kGroup, span.count - start));
+  });
+  for (std::size_t g = 0; g < kBandGroups; ++g) {
+    if (silent[g]) histogram.used[g] &= ~1u;
+  }
+  return histogram;
+}
+
+void CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes) {
+  std::array<Ids, kBandGroups> ids{}, correction_ids{};
+  std::array<bool, kBandGroups> silent{};
+  for (std::size_t g = 0; g < kBandGroups; ++g) silent[g] = header.is_silent(g);
+  const TableMap map =
+      choose_map(histogram_of(coefficients_, silent), residual_tables(), &bytes).map;
+  for (std::size_t g = 0; g < kBandGroups; ++g) ids[g] = ids_of(map.ids[g], silent[g]);
+  if (header.corrections) {
+    silent[0] = header.is_silent(kCorrections);
+    const TableMap own =
+        choose_map(histogram_of(corrections_, silent), residual_tables(), &bytes).map;
+    correction_ids[0] = ids_of(own.ids[0], silent[0]);
+  }
+  compact(coefficients_, ids);
+  if (header.corrections) compact(corrections_, correction_ids);
+}
+
+void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids) {
+  for (const RowSpan& span : rows) {
+    const Ids& table = ids[span.group];
+    for (std::size_t start = 0; start < span.count; start += kGroup) {
+      const std::size_t from = span.start + start, to = groups_ * kGroup;
+      if (table[0] == 0 && all_zero(classes_.data() + from)) continue;
+      const std::size_t real = std::min<std::size_t>(kGroup, span.count - start);
+      std::uint8_t any = 0;
+      for (std::size_t i = 0; i < kGroup; ++i) {
+        const std::uint8_t id = i < real ? table[classes_[from + i]] : std::uint8_t{0};
+        any |= classes_[to + i] = id;
+      }
+      if (any == 0) continue;
+      std::memmove(quanta_.data() + to, quanta_.data() + from, kGroup * sizeof(std::int32_t));
+      ++groups_;
+    }
+  }
+}
+
+std::optional<std::size_t> CodedRows::write(std::size_t vectors, std::span<std::byte> output,
+                                            Isa isa) {
+  const auto coded = buffers_.coded.reserve(output.size() + kernels::RansEncoder::kSlackBytes + 64);
+  kernels::RansEncoder encoder;
+  encoder.start(coded, vectors, groups_);
+  kernels::rans_kernels(isa).encode_values(encoder, residual_tables().rans(), classes_.data(),
+                                           groups_, quanta_.data());
+  const auto words = encoder.finish();
+  if (!words || words->size() > output.size()) return std::nullopt;
+  std::ranges::copy(*words, output.begin());
+  return words->size();
+}
+
+}  // namespace tensorpress::dense
