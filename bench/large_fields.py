@@ -136,7 +136,8 @@ def sperr_at(values: np.ndarray, psnr: float) -> dict[str, float]:
     import hdf5plugin
 
     options = hdf5plugin.Sperr(peak_signal_to_noise_ratio=psnr, swap=True)
-    with h5py.File("memory", "w", driver="core", backing_store=False) as file:
+    # Without a cache, which would hold the values as they were.
+    with h5py.File("memory", "w", driver="core", backing_store=False, rdcc_nbytes=0) as file:
         data = file.create_dataset("field", data=values, chunks=values.shape, **options)
         file.flush()
         found = {"ratio": values.nbytes / data.id.get_storage_size()}

@@ -209,7 +209,9 @@ class ChunkCompression {
     return code_and_check(field(), *parameters_.limit / 2, output, {}, value_of, within);
   }
 
-  Field<Value> field() const { return {values_, shape_, holes_, scan_.zeros}; }
+  Field<Value> field() const {
+    return {values_, shape_, holes_, scan_.zeros, parameters_.measured()};
+  }
 
   std::optional<CompressedChunk> code_logarithms(std::span<std::byte> output) {
     flags_ |= kCoded;

@@ -28,7 +28,8 @@ struct Field {
   std::span<const T> values;
   Shape shape;  // rank 1 to 8, no axis empty
   std::span<const Hole> holes = {};
-  bool has_zeros = false;  // some value outside the holes is exactly 0 and must come back as 0
+  bool has_zeros = false;    // some value outside the holes is exactly 0 and must come back as 0
+  bool mean_counts = false;  // a PSNR was asked for: small mean errors are worth more bytes
 };
 
 class FieldCoder {

@@ -65,8 +65,9 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     // The trial knows nothing of lists of zeros, and what samples foretell is a few percent off.
     const double bits =
         8.0 * static_cast<double>(transformed.size()) / static_cast<double>(field.values.size());
-    const bool certain = !transformed.empty() && effort_ != Effort::best && !field.has_zeros &&
-                         bits < kWaveletAdvantage * others_bits;
+    const bool certain = !transformed.empty() &&
+                         (field.mean_counts || (effort_ != Effort::best && !field.has_zeros &&
+                                                bits < kWaveletAdvantage * others_bits));
     if (!certain) {
       const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
@@ -82,7 +83,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                         const InterpolationMode& other, std::size_t room,
                                         ChunkWorkspace& workspace) const {
     const auto mode = try_wavelet(field, bound, other, workspace);
-    if (effort_ != Effort::best) {
+    if (effort_ != Effort::best || field.mean_counts) {
       return mode ? by_wavelet(field, bound, *mode, room, workspace) : std::span<const std::byte>();
     }
     auto& buffers = workspace.memory.of<ChoiceBuffers>();

@@ -40,31 +40,52 @@ class PsnrSearch : public LimitSearch {
     }
     const auto samples = sample_chunks(space_.grid, space_.dtype, 2 * kSampleBytes);
     const double largest = root_mean_square_ * 16;
+    // The error grows with the square of the limit, but jumps where a codec changes its ways: what
+    // samples have shown to be too much, or fine, is kept in mind.
     limit_ = root_mean_square_ * kRootOfThree;
+    double fine = 0, too_much = largest;
     for (int step = 0; step < kSteps; ++step) {
       TRY(const Trial trial, space_.try_limit(limit_, samples));
       const double error = trial.mean_squared_error();
-      const double next = error > 0 ? limit_ * std::sqrt(kMargin * wanted_ / error) : largest;
+      if (error <= wanted_) {
+        fine = std::max(fine, limit_);
+        if (error >= kNear * wanted_ || limit_ >= largest) break;
+      } else {
+        too_much = std::min(too_much, limit_);
+      }
+      double next = error > 0 ? limit_ * std::sqrt(kMargin * wanted_ / error) : largest;
+      if (next >= too_much && too_much < largest) next = (limit_ + too_much) / 2;
+      if (next <= fine) next = (fine + too_much) / 2;
       limit_ = std::clamp(next, certain(), largest);
     }
+    if (fine > 0) limit_ = fine;
     return limit_;
   }
 
   Result<std::optional<double>> next(const Outcome& outcome) override {
-    if (outcome.mean_squared_error <= wanted_ || limit_ <= certain()) {
-      return std::optional<double>();
-    }
-    // The error grows with the square of the limit, or less. What fails twice is not tried again.
-    const double less = limit_ * std::sqrt(kMargin * wanted_ / outcome.mean_squared_error);
-    limit_ = corrected_ ? certain() : std::max(less, certain());
-    corrected_ = true;
+    const double error = outcome.mean_squared_error;
+    if (error > wanted_ && limit_ > certain()) return after_too_much(error);
+    // Far below what is asked for, after a limit that was too much: there is one in between.
+    if (error >= kFar * wanted_ || too_much_ == 0 || fine_ > 0) return std::optional<double>();
+    fine_ = limit_;
+    limit_ = (fine_ + too_much_) / 2;
     return std::optional(limit_);
   }
 
  private:
-  static constexpr int kSteps = 3;
+  static constexpr int kSteps = 6;
   static constexpr double kMargin = 0.99;
+  static constexpr double kNear = 0.94;  // a quarter of a decibel
+  static constexpr double kFar = 0.5;
   static constexpr double kRootOfThree = 1.7320508075688772;  // errors spread evenly
+
+  std::optional<double> after_too_much(double error) {
+    if (fine_ > 0) return limit_ = fine_;
+    too_much_ = limit_;
+    // What fails three times is not tried again.
+    const double less = limit_ * std::sqrt(kMargin * wanted_ / error);
+    return limit_ = ++corrections_ > 2 ? certain() : std::max(less, certain());
+  }
 
   /// With rounding of the squares in mind.
   double certain() const { return space_.width == 0 ? 0 : root_mean_square_ * (1 - 1e-6); }
@@ -73,7 +94,8 @@ class PsnrSearch : public LimitSearch {
   double root_mean_square_;
   double wanted_;
   double limit_ = 0;
-  bool corrected_ = false;
+  double fine_ = 0, too_much_ = 0;  // limits that everything was compressed with
+  int corrections_ = 0;
 };
 
 class RatioSearch : public LimitSearch {

@@ -94,14 +94,16 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
-  const bool zeros_listed = field.has_zeros && !mode.keep_zeros;
+  ZeroList zeros;
+  if (field.has_zeros && !mode.keep_zeros) zeros = list_zeros(values, folding.extents, bound);
+  const bool zeros_listed = !zeros.runs.empty();
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
   const ChosenMap chosen = choose_map(
       sample_histogram(forward.spans(), forward.classes().data(), forward.residuals().data()),
       residual_tables(), &header);
   header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
   if (!forward.outliers().empty()) append_outliers(forward.outliers(), header);
-  if (zeros_listed) append_zeros(list_zeros(values, folding.extents, bound), header);
+  if (zeros_listed) append_zeros(zeros, header);
   if (header.size() > output.size()) return std::nullopt;
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();

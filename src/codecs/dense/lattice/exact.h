@@ -39,6 +39,7 @@ template <class T>
 ZeroList list_zeros(std::span<const T> values, const Extents& extents, double bound);
 /// What append_zeros writes.
 std::size_t bytes_of(const ZeroList& zeros);
+/// Not of an empty list, which would read as the beginning of a period.
 void append_zeros(const ZeroList& zeros, std::vector<std::byte>& bytes);
 Result<ZeroList> read_zeros(ByteReader& reader, std::size_t values);
 template <class T>

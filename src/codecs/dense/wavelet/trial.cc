@@ -50,6 +50,11 @@ WaveletMode mode_after(const WaveletCoded& trial) {
   return mode;
 }
 
+// Where the mean error counts, quanta are small enough that hardly a value needs a correction.
+constexpr std::uint8_t kStepForMean = 20;
+// The share of the bound with which interpolation has the mean error of such quanta.
+constexpr double kEqualMean = 0.6;
+
 // Of an odd length, as the transform likes them.
 std::uint64_t piece_of(std::uint64_t extent, std::uint64_t pieces) {
   return std::min(extent, ((extent + pieces - 1) / pieces) | 1);
@@ -118,12 +123,19 @@ std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bo
   for (std::size_t axis = 0; axis < 3; ++axis) block[axis] = std::min(folding.extents[axis], side);
   // Holes have been filled, and zeros need not come back here.
   const std::vector<T> values = middle_of<T>(field.values, folding.extents, block);
-  const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}, {}, false};
+  const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
   std::vector<std::byte> output(values.size() * sizeof(T));
+  const double other_bound = field.mean_counts ? bound * kEqualMean : bound;
   const auto interpolated =
-      encode_interpolation(sample, bound, other, std::span(output), workspace);
-  const auto transformed = encode_wavelet(sample, bound, {}, std::span(output), workspace);
+      encode_interpolation(sample, other_bound, other, std::span(output), workspace);
+  WaveletMode first;
+  if (field.mean_counts) first.step = kStepForMean;
+  const auto transformed = encode_wavelet(sample, bound, first, std::span(output), workspace);
   if (!transformed) return std::nullopt;
+  if (field.mean_counts) {
+    return !interpolated || transformed->bytes < *interpolated ? std::optional(first)
+                                                               : std::nullopt;
+  }
   const WaveletMode mode = mode_after(*transformed);
   if (!interpolated || transformed->bytes < *interpolated) return mode;
   if (mode.step == WaveletMode().step) return std::nullopt;
