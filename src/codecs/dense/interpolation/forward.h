@@ -8,6 +8,7 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation/rows.h"
+#include "codecs/dense/interpolation/stencils/passes.h"
 #include "codecs/dense/lattice/anchors.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/varint.h"
@@ -24,7 +25,15 @@ struct InterpolationBuffers {
   AlignedBuffer fine;    // reconstructed values of the finest level, where the encoder needs them
   AlignedBuffer values;  // the decoder's, to be unfolded
   AlignedBuffer sample;
+  AlignedBuffer grids;  // of stencils
+  AlignedBuffer sizes;
 };
+
+template <class T>
+StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& buffers) {
+  const std::size_t elements = grid_elements(lattice);
+  return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements)};
+}
 
 template <class T>
 class Forward {
@@ -41,6 +50,7 @@ class Forward {
   const std::vector<RowSpan>& spans() const { return spans_; }
   std::vector<Outlier<T>>& outliers() { return outliers_; }
   const std::vector<std::byte>& anchors() const { return anchors_; }  // varints
+  const StencilSet& stencils() const { return stencils_; }            // of a mode with stencils
 
  private:
   ChunkWorkspace& workspace_;
@@ -49,6 +59,7 @@ class Forward {
   std::vector<RowSpan> spans_;
   std::vector<Outlier<T>> outliers_;
   std::vector<std::byte> anchors_;
+  StencilSet stencils_;
 };
 
 }  // namespace tensorpress::dense

@@ -19,6 +19,10 @@ constexpr std::array<float, 4> kTighter = {1.0f, 1.5f, 2.25f, 3.0f};
 
 }  // namespace
 
+float StencilScale::floor_value() const {
+  return static_cast<float>((16u + (floor & 15u)) << (floor >> 4)) * 0x1p-12f;
+}
+
 bool InterpolationMode::has_feedback() const {
   return std::any_of(feedback.begin(), feedback.end(), [](std::int8_t f) { return f != 0; });
 }
@@ -26,7 +30,11 @@ bool InterpolationMode::has_feedback() const {
 template <class T>
 kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bound, int level,
                                         std::size_t group, bool has_planes) {
-  const Weights& weights = kWeights[mode.weights % kWeightSets];
+  const StencilScale& scale = mode.scales[group];
+  const Weights weights = mode.stencils
+                              ? Weights{0, 16 * scale.curvature_weight(), scale.above_weight(),
+                                        scale.behind_weight(), scale.floor_value()}
+                              : kWeights[mode.weights % kWeightSets];
   kernels::InterpolationModel<T> model;
   model.step = static_cast<T>(2 * bound * (1 - mode.shrink / 4096.0));
   if (mode.tighten)
