@@ -49,6 +49,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          all_residuals,
                          all_classes},
                         spans_, outliers_, most_outliers);
+  encoder.set_scale_fit(scale_fit_);
   T* const finest = mode.average ? buffers.fine.reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;

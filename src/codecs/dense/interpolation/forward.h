@@ -44,6 +44,9 @@ class Forward {
   bool run(std::span<const T> values, const Extents& extents, const InterpolationMode& mode,
            double bound, std::size_t most_outliers);
 
+  /// Shows the rows of later runs, all with stencils, to `fit`; nullptr: no longer.
+  void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
+
   /// Of all rows, each padded to whole groups of rANS (with residuals 0).
   std::span<std::int32_t> residuals() const { return residuals_; }
   std::span<std::uint8_t> classes() const { return classes_; }
@@ -60,6 +63,7 @@ class Forward {
   std::vector<Outlier<T>> outliers_;
   std::vector<std::byte> anchors_;
   StencilSet stencils_;
+  ScaleFit* scale_fit_ = nullptr;
 };
 
 }  // namespace tensorpress::dense

@@ -16,6 +16,7 @@ constexpr std::array<Weights, kWeightSets> kWeights = {{
     {0.12f, 0.0f, 0.1f, 0.1f, 0.002f},
 }};
 constexpr std::array<float, 4> kTighter = {1.0f, 1.5f, 2.25f, 3.0f};
+constexpr std::array<float, 4> kTighterStencils = {1.0f, 1.25f, 1.5f, 2.0f};
 
 }  // namespace
 
@@ -37,8 +38,10 @@ kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bo
                               : kWeights[mode.weights % kWeightSets];
   kernels::InterpolationModel<T> model;
   model.step = static_cast<T>(2 * bound * (1 - mode.shrink / 4096.0));
-  if (mode.tighten)
-    model.step /= static_cast<T>(kTighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
+  if (mode.tighten) {
+    const auto& tighter = mode.stencils ? kTighterStencils : kTighter;
+    model.step /= static_cast<T>(tighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
+  }
   model.inverse_step = static_cast<T>(1) / model.step;
   model.cubic = mode.cubic ? static_cast<T>(0.0625f) : static_cast<T>(0);
   model.feedback = static_cast<T>(mode.feedback[group]) * static_cast<T>(0.0625f);

@@ -39,6 +39,7 @@ struct RowJob {
   std::size_t first_x = 0, step_x = 1;
   /// Predicts the row in place of its directions.
   const kernels::StencilRow<T>* stencil = nullptr;
+  const kernels::StencilRow<T>* stencil_at_end = nullptr;  // of the last value, if it differs
   const kernels::StencilKernels<T>* stencil_kernels = nullptr;
 };
 

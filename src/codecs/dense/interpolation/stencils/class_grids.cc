@@ -1,6 +1,7 @@
 #include "codecs/dense/interpolation/stencils/class_grids.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "codecs/dense/interpolation/stencils/weights.h"
@@ -11,11 +12,9 @@ namespace {
 // Whole vectors may be read from the last elements on.
 constexpr std::size_t kRoom = 2 * kernels::kRowSlack;
 
-// Elements of a line: before the first and behind the last, as the first two and the last two go.
 template <class T>
-T continued(T end, T next, std::size_t distance) {
-  const T steps = static_cast<T>(distance);
-  return (steps + 1) * end - steps * next;
+T sound(T value) {
+  return std::abs(value) <= kernels::InterpolationNumbers<T>::kLargest ? value : static_cast<T>(0);
 }
 
 }  // namespace
@@ -40,14 +39,20 @@ std::size_t GridLayout::elements() const {
 Extents GridLayout::extents(AxisBits odd) const {
   Extents result = n_;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const bool is_odd = (odd >> (2 - axis) & 1) != 0;
-    if (along(axis)) result[axis] = is_odd ? n_[axis] / 2 : (n_[axis] + 1) / 2;
+    if (along(axis)) result[axis] = is_odd(odd, axis) ? n_[axis] / 2 : (n_[axis] + 1) / 2;
+  }
+  return result;
+}
+
+AxisBits GridLayout::cut(AxisBits odd) const {
+  AxisBits result = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (n_[axis] % 2 == 0) result |= odd & (4u >> axis);
   }
   return result;
 }
 
 std::ptrdiff_t GridLayout::distance(AxisBits odd, const StencilPoint& point) const {
-  const std::array<std::size_t, 3> pitches = {plane_, pitch_, 1};
   AxisBits other = odd;
   std::ptrdiff_t result = 0;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -56,7 +61,7 @@ std::ptrdiff_t GridLayout::distance(AxisBits odd, const StencilPoint& point) con
     const int parity = to & 1;
     other = parity != 0 ? other | bit : other & ~bit;
     result +=
-        static_cast<std::ptrdiff_t>((to - parity) / 2) * static_cast<std::ptrdiff_t>(pitches[axis]);
+        static_cast<std::ptrdiff_t>((to - parity) / 2) * static_cast<std::ptrdiff_t>(pitch(axis));
   }
   return result + (static_cast<std::ptrdiff_t>(other) - static_cast<std::ptrdiff_t>(odd)) *
                       static_cast<std::ptrdiff_t>(grid_);
@@ -72,42 +77,50 @@ void ClassGrids<T>::place(const T* coarse) {
   }
 }
 
+// Beyond an end of the finer level whose values are known, lines are mirrored through the point of
+// the end: v(-k) = 2 v(0) - v(k). That end belongs to the class itself or, on an odd axis, to the
+// one that is even there. A far end with an odd coordinate is not known; there v(e + k) = v(e - k).
+template <class T>
+void ClassGrids<T>::extend_axis(AxisBits odd, std::size_t axis, T* line, std::size_t width) {
+  const std::size_t pitch = layout_.pitch(axis), length = layout_.extents(odd)[axis];
+  const bool is_odd = layout_.is_odd(odd, axis), known_end = layout_.finer()[axis] % 2 == 1;
+  T* const last = line + (length - 1) * pitch;
+  const T* const first_point = is_odd ? line - layout_.grids_apart(axis) : line;
+  const T* const last_point = is_odd ? last + pitch - layout_.grids_apart(axis) : last;
+  const auto inwards = [&](std::size_t steps) { return std::min(steps, length - 1) * pitch; };
+  for (std::size_t k = 1; k <= GridLayout::kBefore; ++k) {
+    T* const to = line - k * pitch;
+    const T* const from = line + inwards(is_odd ? k - 1 : k);
+    for (std::size_t i = 0; i < width; ++i) to[i] = sound(2 * first_point[i] - from[i]);
+  }
+  for (std::size_t k = 1; k <= GridLayout::kBehind; ++k) {
+    T* const to = last + k * pitch;
+    const T* const from = last - inwards(is_odd == known_end ? k - 1 : k);
+    for (std::size_t i = 0; i < width; ++i) {
+      to[i] = known_end ? sound(2 * last_point[i] - from[i]) : from[i];
+    }
+  }
+}
+
 template <class T>
 void ClassGrids<T>::extend(AxisBits odd) {
   const Extents n = layout_.extents(odd);
   if (n[0] == 0 || n[1] == 0 || n[2] == 0) return;
-  // Lines of `width` elements side by side, `pitch` apart.
-  const auto extend_lines = [](T* first, std::size_t lines, std::size_t pitch, std::size_t width) {
-    T* const last = first + (lines - 1) * pitch;
-    T* const second = lines > 1 ? first + pitch : first;
-    T* const before_last = lines > 1 ? last - pitch : last;
-    for (std::size_t k = 1; k <= GridLayout::kBefore; ++k) {
-      for (std::size_t i = 0; i < width; ++i) {
-        *(first + i - k * pitch) = continued(first[i], second[i], k);
-      }
-    }
-    for (std::size_t k = 1; k <= GridLayout::kBehind; ++k) {
-      for (std::size_t i = 0; i < width; ++i) {
-        *(last + i + k * pitch) = continued(last[i], before_last[i], k);
-      }
-    }
-  };
+  constexpr std::size_t kMargins = GridLayout::kBefore + GridLayout::kBehind;
   const std::size_t before_x = layout_.along(2) ? GridLayout::kBefore : 0;
   const std::size_t before_y = layout_.along(1) ? GridLayout::kBefore : 0;
-  const std::size_t margin_x = layout_.along(2) ? GridLayout::kBefore + GridLayout::kBehind : 0;
-  const std::size_t margin_y = layout_.along(1) ? GridLayout::kBefore + GridLayout::kBehind : 0;
+  const std::size_t width = n[2] + (layout_.along(2) ? kMargins : 0);
+  const std::size_t rows = n[1] + (layout_.along(1) ? kMargins : 0);
   for (std::size_t z = 0; z < n[0]; ++z) {
     if (layout_.along(2)) {
-      for (std::size_t y = 0; y < n[1]; ++y) extend_lines(row(odd, z, y), n[2], 1, 1);
+      for (std::size_t y = 0; y < n[1]; ++y) extend_axis(odd, 2, row(odd, z, y), 1);
     }
-    if (layout_.along(1)) {
-      extend_lines(row(odd, z, 0) - before_x, n[1], layout_.pitch(), n[2] + margin_x);
-    }
+    if (layout_.along(1)) extend_axis(odd, 1, row(odd, z, 0) - before_x, width);
   }
   if (!layout_.along(0)) return;
-  for (std::size_t y = 0; y < n[1] + margin_y; ++y) {
-    T* const first = row(odd, 0, 0) - before_y * layout_.pitch() + y * layout_.pitch() - before_x;
-    extend_lines(first, n[0], layout_.plane(), n[2] + margin_x);
+  T* line = row(odd, 0, 0) - before_y * layout_.pitch(1) - before_x;
+  for (std::size_t y = 0; y < rows; ++y, line += layout_.pitch(1)) {
+    extend_axis(odd, 0, line, width);
   }
 }
 

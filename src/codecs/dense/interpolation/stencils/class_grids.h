@@ -28,6 +28,8 @@ class GridLayout {
   AxisBits axes() const { return axes_; }
   /// Planes, rows and columns of a class; 0 where it is empty.
   Extents extents(AxisBits odd) const;
+  /// Odd axes of a class on which the last value has no right neighbour.
+  AxisBits cut(AxisBits odd) const;
   /// Where element (z, y, 0) of a class is.
   std::size_t row(AxisBits odd, std::size_t z, std::size_t y) const {
     return odd * grid_ + origin_ + z * plane_ + y * pitch_;
@@ -35,10 +37,13 @@ class GridLayout {
   /// From an element of class `odd` to that neighbour.
   std::ptrdiff_t distance(AxisBits odd, const StencilPoint& point) const;
 
-  std::size_t plane() const { return plane_; }
-  std::size_t pitch() const { return pitch_; }
+  /// Between neighbours of a class along an axis.
+  std::size_t pitch(std::size_t axis) const { return axis == 0 ? plane_ : axis == 1 ? pitch_ : 1; }
+  /// From a class that is odd on an axis back to the one that is even there.
+  std::size_t grids_apart(std::size_t axis) const { return (4u >> axis) * grid_; }
   const Extents& finer() const { return n_; }
-  bool along(std::size_t axis) const { return (axes_ >> (2 - axis) & 1) != 0; }
+  bool along(std::size_t axis) const { return is_odd(axes_, axis); }
+  static bool is_odd(AxisBits odd, std::size_t axis) { return (odd >> (2 - axis) & 1) != 0; }
 
  private:
   AxisBits axes_;
@@ -55,12 +60,14 @@ class ClassGrids {
 
   /// Class 0: the coarser level, in C order.
   void place(const T* coarse);
-  /// Continues a class over its faces by straight lines.
+  /// Continues a class over its faces; classes with fewer odd axes first.
   void extend(AxisBits odd);
   /// All classes together, in C order.
   void merge(const kernels::StencilKernels<T>& kernels, T* fine);
 
  private:
+  void extend_axis(AxisBits odd, std::size_t axis, T* line, std::size_t width);
+
   const GridLayout& layout_;
   T* values_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,11 +25,9 @@ struct StencilClass {
   std::vector<kernels::StencilGroup<T>> groups;
   kernels::StencilRow<T> row;  // all but where the row is
 
-  StencilClass(const GridLayout& layout, int of_level, AxisBits of_odd, StencilReach reach)
-      : level(of_level),
-        odd(of_odd),
-        extents(layout.extents(of_odd)),
-        shape(&stencil_shape(layout.axes(), of_odd, reach)) {
+  StencilClass(const GridLayout& layout, int of_level, AxisBits of_odd,
+               const StencilShape& of_shape)
+      : level(of_level), odd(of_odd), extents(layout.extents(of_odd)), shape(&of_shape) {
     for (const PointGroup& group : shape->groups) {
       for (const StencilPoint& point : group.points) {
         points.push_back(layout.distance(odd, point));
@@ -46,6 +45,8 @@ struct StencilClass {
   }
   StencilClass(const StencilClass&) = delete;
   StencilClass& operator=(const StencilClass&) = delete;
+  StencilClass(StencilClass&&) = default;  // what vectors point to stays where it is
+  StencilClass& operator=(StencilClass&&) = default;
 
   void set(const StencilWeights& weights, T beside_weight) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -100,21 +101,21 @@ class StencilPasses {
 
  private:
   bool run_class(AxisBits odd) {
-    StencilClass<T> stencil(layout_, level_, odd, reach_);
+    StencilClass<T> stencil(layout_, level_, odd, stencil_shape(layout_.axes(), odd, reach_));
     const Extents& n = stencil.extents;
     if (n[0] == 0 || n[1] == 0 || n[2] == 0) return true;
     const std::size_t group = level_ == 1   ? static_cast<std::size_t>(std::popcount(odd)) - 1
                               : level_ == 2 ? 3
                                             : 4;
-    stencil.set(source_.of(stencil, layout_, grids_),
-                static_cast<T>(mode_.scales[group].beside_weight()));
+    const T beside = static_cast<T>(mode_.scales[group].beside_weight());
+    stencil.set(source_.of(stencil, layout_, grids_), beside);
+    auto cut = cut_stencils(odd, beside);
     RowJob<T> job;
     job.group = group;
     job.level = level_;
     job.row.count = n[2];
     job.row.directions = 0;
     job.row.above = buffers_.above + PassBuffers<T>::kLead;
-    job.stencil = &stencil.row;
     job.stencil_kernels = &kernels_;
     job.first_x = odd & 1;
     job.step_x = layout_.along(2) ? 2 : 1;
@@ -131,12 +132,42 @@ class StencilPasses {
         job.z = finer(0, z);
         job.y = finer(1, y);
         job.output.values = grids_.row(odd, z, y);
-        stencil.row.at = job.output.values;
-        stencil.row.sizes = memory_.sizes.data() + layout_.row(odd, z, y);
+        const AxisBits at_end =
+            layout_.cut(odd) & ((z + 1 == n[0] ? 4u : 0u) | (y + 1 == n[1] ? 2u : 0u));
+        const auto place = [&](AxisBits ends) {
+          kernels::StencilRow<T>& row = ends == 0 ? stencil.row : cut[ends]->row;
+          row.at = job.output.values;
+          row.sizes = memory_.sizes.data() + layout_.row(odd, z, y);
+          return &row;
+        };
+        job.stencil = place(at_end);
+        job.stencil_at_end = (layout_.cut(odd) & 1) != 0 ? place(at_end | 1) : nullptr;
         if (!coder_.row(job)) return false;
       }
     }
     return true;
+  }
+
+  // For values at the far end of axes on which they have no right neighbour: stencils within the
+  // face, or along the axes if nothing else is left.
+  std::array<std::optional<StencilClass<T>>, kParityClasses> cut_stencils(AxisBits odd,
+                                                                          T beside) const {
+    std::array<std::optional<StencilClass<T>>, kParityClasses> result;
+    const AxisBits cut = layout_.cut(odd);
+    for (AxisBits ends = 1; ends < kParityClasses; ++ends) {
+      if ((ends & ~cut) != 0) continue;
+      const AxisBits left = odd & ~ends;
+      if (left != 0) {
+        const StencilShape& shape = stencil_shape(layout_.axes() & ~ends, left, StencilReach::nine);
+        result[ends].emplace(layout_, level_, odd, shape);
+        result[ends]->set(cubic_weights(shape), beside);
+      } else {
+        const StencilShape& shape = one_sided_shape(odd);
+        result[ends].emplace(layout_, level_, odd, shape);
+        result[ends]->set(one_sided_weights(shape), beside);
+      }
+    }
+    return result;
   }
 
   GridLayout layout_;

@@ -109,6 +109,25 @@ const Shapes& all_shapes() {
 
 }  // namespace
 
+const StencilShape& one_sided_shape(AxisBits odd) {
+  static const auto& shapes = *[] {
+    auto* made = new std::array<StencilShape, kParityClasses>;
+    for (const AxisBits axes : kClassOrder) {
+      StencilShape& shape = (*made)[axes];
+      shape.axes = static_cast<std::size_t>(std::popcount(axes));
+      for (const int distance : {1, 3, 5}) {
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          if ((axes >> (2 - axis) & 1) == 0) continue;
+          const StencilPoint point{on_axis(axis, -distance)};
+          shape.groups.push_back({{point, point}});
+        }
+      }
+    }
+    return made;
+  }();
+  return shapes[odd];
+}
+
 const StencilShape& stencil_shape(AxisBits axes, AxisBits odd, StencilReach reach) {
   return all_shapes()[axes][odd][static_cast<std::size_t>(reach)];
 }

@@ -40,6 +40,10 @@ inline constexpr std::size_t kMostGroups = 48;
 enum class StencilReach : std::uint8_t { nine, fourteen };
 inline constexpr std::size_t kStencilReaches = 2;
 
+/// Of values that have no neighbours on one side, on none of the odd axes: one, three and five
+/// steps before them. Each point stands twice, so that they come in pairs here too.
+const StencilShape& one_sided_shape(AxisBits odd);
+
 /// Of the class `odd`, where `axes` are those that this level interpolates. Valid for ever.
 const StencilShape& stencil_shape(AxisBits axes, AxisBits odd, StencilReach reach);
 

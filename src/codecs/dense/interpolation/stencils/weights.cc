@@ -91,6 +91,18 @@ StencilWeights cubic_weights(const StencilShape& shape) {
   return weights;
 }
 
+StencilWeights one_sided_weights(const StencilShape& shape) {
+  StencilWeights weights(shape.groups.size());
+  const auto axes = static_cast<std::int32_t>(shape.axes);
+  for (std::size_t i = 0; i < shape.axes; ++i) {
+    weights[i] = 15 * kStencilUnit / 8 / axes;
+    weights[shape.axes + i] = -10 * kStencilUnit / 8 / axes;
+    weights[2 * shape.axes + i] = 3 * kStencilUnit / 8 / axes;
+  }
+  complete(weights);
+  return weights;
+}
+
 void append_stencils(const StencilSet& stencils, const Lattice& lattice,
                      std::vector<std::byte>& bytes) {
   bytes.push_back(stencils.reach == StencilReach::fourteen ? std::byte{kReachBit} : std::byte{0});

@@ -48,6 +48,9 @@ class StencilSet {
 /// The mean of cubic interpolation along each odd axis, as weights of the shape.
 StencilWeights cubic_weights(const StencilShape& shape);
 
+/// The mean of parabolas along each axis, as weights of a one-sided shape.
+StencilWeights one_sided_weights(const StencilShape& shape);
+
 void append_stencils(const StencilSet& stencils, const Lattice& lattice,
                      std::vector<std::byte>& bytes);
 Result<StencilSet> read_stencils(ByteReader& reader, const Lattice& lattice);
