@@ -15,6 +15,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   outliers_.clear();
   anchors_.clear();
   stencils_ = {};
+  stencils_.reach = fitting_.reach;
   const Lattice lattice(extents, mode.along, mode.level_limit);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.memory.of<InterpolationBuffers>();
@@ -59,7 +60,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   const auto& stencil_kernels = kernels::stencil_kernels<T>(workspace_.isa);
   StencilMemory<T> grids;
   if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
-  FittedWeights<T> fitted(lattice, stencils_, stencil_kernels);
+  FittedWeights<T> fitted(stencils_, fitting_.samples, stencil_kernels);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;

@@ -35,6 +35,12 @@ StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& bu
   return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements)};
 }
 
+/// How stencils are fitted.
+struct StencilFitting {
+  std::size_t samples = 8192;  // of a class; twice as many gain less than half a percent
+  StencilReach reach = StencilReach::fourteen;
+};
+
 template <class T>
 class Forward {
  public:
@@ -44,6 +50,7 @@ class Forward {
   bool run(std::span<const T> values, const Extents& extents, const InterpolationMode& mode,
            double bound, std::size_t most_outliers);
 
+  void set_fitting(const StencilFitting& fitting) { fitting_ = fitting; }
   /// Shows the rows of later runs, all with stencils, to `fit`; nullptr: no longer.
   void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
 
@@ -63,6 +70,7 @@ class Forward {
   std::vector<Outlier<T>> outliers_;
   std::vector<std::byte> anchors_;
   StencilSet stencils_;
+  StencilFitting fitting_;
   ScaleFit* scale_fit_ = nullptr;
 };
 

@@ -24,16 +24,6 @@ namespace {
 
 // In the place of a set of weights: stencils.
 constexpr std::uint8_t kStencilMark = 3;
-// Their points: an interpolated axis with few of them would be all margin.
-constexpr std::size_t kLeastStencilExtent = 8;
-
-bool suits_stencils(const InterpolationMode& mode, const Extents& extents) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (mode.along[axis] && extents[axis] < kLeastStencilExtent) return false;
-  }
-  return !mode.average && !mode.has_feedback();
-}
-
 void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
                 std::vector<std::byte>& bytes) {
   const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };

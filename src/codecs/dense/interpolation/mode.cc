@@ -28,6 +28,14 @@ bool InterpolationMode::has_feedback() const {
   return std::any_of(feedback.begin(), feedback.end(), [](std::int8_t f) { return f != 0; });
 }
 
+bool suits_stencils(const InterpolationMode& mode, const Extents& extents) {
+  constexpr std::size_t kLeast = 8;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (mode.along[axis] && extents[axis] < kLeast) return false;
+  }
+  return !mode.average && !mode.has_feedback();
+}
+
 template <class T>
 kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bound, int level,
                                         std::size_t group, bool has_planes) {

@@ -44,6 +44,9 @@ struct InterpolationMode {
   bool has_feedback() const;
 };
 
+/// Whether a chunk of these extents can have stencils in this mode: axes must not be all margin.
+bool suits_stencils(const InterpolationMode& mode, const Extents& extents);
+
 /// The model of a level (1 is the finest) and group.
 template <class T>
 kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bound, int level,

@@ -105,7 +105,6 @@ void ClassGrids<T>::extend_axis(AxisBits odd, std::size_t axis, T* line, std::si
 template <class T>
 void ClassGrids<T>::extend(AxisBits odd) {
   const Extents n = layout_.extents(odd);
-  if (n[0] == 0 || n[1] == 0 || n[2] == 0) return;
   constexpr std::size_t kMargins = GridLayout::kBefore + GridLayout::kBehind;
   const std::size_t before_x = layout_.along(2) ? GridLayout::kBefore : 0;
   const std::size_t before_y = layout_.along(1) ? GridLayout::kBefore : 0;

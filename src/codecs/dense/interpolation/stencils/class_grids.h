@@ -26,7 +26,7 @@ class GridLayout {
   std::size_t elements() const;
 
   AxisBits axes() const { return axes_; }
-  /// Planes, rows and columns of a class; 0 where it is empty.
+  /// Planes, rows and columns of a class; there are none without values.
   Extents extents(AxisBits odd) const;
   /// Odd axes of a class on which the last value has no right neighbour.
   AxisBits cut(AxisBits odd) const;

@@ -6,8 +6,6 @@
 namespace tensorpress::dense {
 namespace {
 
-// Samples of a class; twice as many gain less than half a percent.
-constexpr std::size_t kSamples = 8192;
 constexpr std::size_t kPiece = 64;    // of a row
 constexpr std::size_t kBatch = 1024;  // samples whose products are summed up in floats
 // With fewer samples a weight the fit would follow noise.
@@ -67,7 +65,7 @@ auto FittedWeights<T>::pieces(const StencilClass<T>& stencil, const GridLayout& 
   }
   const std::size_t planes = to[0] - from[0], rows = to[1] - from[1], columns = to[2] - from[2];
   const std::size_t in_row = (columns + kPiece - 1) / kPiece, all = planes * rows * in_row;
-  const std::size_t wanted = std::max<std::size_t>(1, kSamples * in_row / columns);
+  const std::size_t wanted = std::max<std::size_t>(1, samples_ * in_row / columns);
   const std::size_t taken = std::min(all, wanted);
   std::vector<Piece> result;
   for (std::size_t i = 0; i < taken; ++i) {

@@ -11,8 +11,9 @@ namespace tensorpress::dense {
 template <class T>
 class FittedWeights {
  public:
-  FittedWeights(const Lattice& lattice, StencilSet& set, const kernels::StencilKernels<T>& kernels)
-      : lattice_(lattice), set_(set), kernels_(kernels) {}
+  /// `samples` of each class.
+  FittedWeights(StencilSet& set, std::size_t samples, const kernels::StencilKernels<T>& kernels)
+      : set_(set), samples_(samples), kernels_(kernels) {}
 
   /// The originals of the level that is being made, and its step.
   void set_originals(const T* values, T step) {
@@ -30,8 +31,8 @@ class FittedWeights {
   void add_piece(const StencilClass<T>& stencil, const GridLayout& layout, ClassGrids<T>& grids,
                  const Piece& piece);
 
-  const Lattice& lattice_;
   StencilSet& set_;
+  std::size_t samples_;
   const kernels::StencilKernels<T>& kernels_;
   const T* originals_ = nullptr;
   T step_ = 1;

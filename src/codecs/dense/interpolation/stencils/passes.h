@@ -103,7 +103,6 @@ class StencilPasses {
   bool run_class(AxisBits odd) {
     StencilClass<T> stencil(layout_, level_, odd, stencil_shape(layout_.axes(), odd, reach_));
     const Extents& n = stencil.extents;
-    if (n[0] == 0 || n[1] == 0 || n[2] == 0) return true;
     const std::size_t group = level_ == 1   ? static_cast<std::size_t>(std::popcount(odd)) - 1
                               : level_ == 2 ? 3
                                             : 4;
