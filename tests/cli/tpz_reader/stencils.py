@@ -120,23 +120,24 @@ class Extended(Level):
         end = n - 1
         return (None if end & 1 else end), max(2 * end - at, parity)
 
-    def at(self, place: list[int]):
-        for axis in range(3):
-            if not 0 <= place[axis] < self.values.shape[axis]:
-                end, mirrored = self.beyond(axis, place[axis])
-                value = self.at([*place[:axis], mirrored, *place[axis + 1 :]])
-                if end is None:
-                    return value
-                point = self.at([*place[:axis], end, *place[axis + 1 :]])
-                value = self.type(2) * point - value
-                return value if abs(value) <= self.huge else self.type(0)
-        return self.values[tuple(place)]
+    def mirrored(self, axis: int, at: int, values_at):
+        end, mirrored = self.beyond(axis, at)
+        values = values_at(mirrored)
+        if end is None:
+            return values
+        values = self.type(2) * values_at(end) - values
+        return np.where(np.abs(values) <= self.huge, values, self.type(0))
 
     def row(self, z: int, y: int, xs: np.ndarray) -> np.ndarray:
         nz, ny, nx = self.values.shape
-        if 0 <= z < nz and 0 <= y < ny and xs[0] >= 0 and xs[-1] < nx:
-            return self.values[z, y, xs]
-        return np.array([self.at([z, y, x]) for x in xs.tolist()], self.type)
+        if not 0 <= z < nz:
+            return self.mirrored(0, z, lambda at: self.row(at, y, xs))
+        if not 0 <= y < ny:
+            return self.mirrored(1, y, lambda at: self.row(z, at, xs))
+        found = self.values[z, y, np.clip(xs, 0, nx - 1)]
+        for i in np.flatnonzero((xs < 0) | (xs >= nx)):
+            found[i] = self.mirrored(2, int(xs[i]), lambda at: self.values[z, y, at])
+        return found
 
     def sizes_at(self, z: int, y: int, xs: np.ndarray) -> np.ndarray:
         nz, ny, nx = self.values.shape

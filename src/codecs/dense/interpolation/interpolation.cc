@@ -24,6 +24,8 @@ namespace {
 
 // In the place of a set of weights: stencils.
 constexpr std::uint8_t kStencilMark = 3;
+// Chunks with fewer values do not earn the weights of a large stencil.
+constexpr std::size_t kManyValues = std::size_t{1} << 18;
 void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
                 std::vector<std::byte>& bytes) {
   const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };
@@ -109,6 +111,7 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   if (mode.stencils && !suits_stencils(mode, folding.extents)) return std::nullopt;
   const std::size_t count = field.values.size();
   Forward<T> forward(workspace);
+  if (count < kManyValues) forward.set_fitting({.reach = StencilReach::nine});
   const auto values = prepare_values(field, folding, workspace);
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
