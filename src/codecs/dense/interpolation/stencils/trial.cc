@@ -94,6 +94,9 @@ std::optional<StencilTrial> try_stencils(std::span<const T> values, const Extent
   ScaleFit fit;
   forward.set_scale_fit(&fit);
   double bits = bits_of(blocks, trial.mode, bound, forward);
+  std::vector<std::byte> weights;
+  append_stencils(forward.stencils(), Lattice(blocks.extents, trial.mode.along, other.level_limit),
+                  weights);
   forward.set_scale_fit(nullptr);
   if (!(bits < kHopeless * others_bits)) return std::nullopt;
   fit.fit(trial.mode.scales);
@@ -109,6 +112,9 @@ std::optional<StencilTrial> try_stencils(std::span<const T> values, const Extent
       trial.mode = tighter;
     }
   }
+  // The chunk has weights once, a few more than a block.
+  bits += 16.0 * static_cast<double>(weights.size()) * static_cast<double>(count) /
+          static_cast<double>(values.size());
   if (!(bits < kPays * others_bits)) return std::nullopt;
   trial.share = bits / others_bits;
   return trial;
