@@ -1,6 +1,7 @@
 // Stencils of codec `dense`: bounds at every face, zeros, holes, hostile bytes, equal bytes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -82,8 +83,9 @@ void bound_holds() {
        {Shape{8}, Shape{9}, Shape{1000}, Shape{20001}, Shape{8, 8}, Shape{33, 48}, Shape{130, 97},
         Shape{8, 9, 10}, Shape{16, 17, 18}, Shape{31, 32, 33}, Shape{12, 1, 40}, Shape{65, 10, 9},
         Shape{3, 4, 20, 30}, Shape{2, 12, 13, 14}, Shape{24, 25, 3}}) {
-    for (const bool zeros : {false, true}) {
-      const auto values = slanted_waves<T>(shape, 0.01, zeros);
+    for (const bool wanted : {false, true}) {
+      const auto values = slanted_waves<T>(shape, 0.01, wanted);
+      const bool zeros = std::ranges::find(values, T(0)) != values.end();
       const bounded::Field<T> field{values, shape, {}, zeros};
       for (const double bound : {1.0, 1e-2, 1e-4}) {
         for (const bool tighten : {false, true}) {
@@ -233,7 +235,6 @@ TEST(DenseStencils, StencilsReachOnlyClassesCodedBefore) {
       if ((odd & ~axes) != 0) continue;
       for (const StencilReach reach : {StencilReach::nine, StencilReach::fourteen}) {
         const StencilShape& shape = stencil_shape(axes, odd, reach);
-        ASSERT_LE(shape.groups.size(), kMostGroups);
         EXPECT_EQ(shape.axes, static_cast<std::size_t>(std::popcount(odd)));
         for (const PointGroup& group : shape.groups) {
           ASSERT_EQ(0u, group.points.size() % 2);

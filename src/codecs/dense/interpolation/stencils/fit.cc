@@ -6,7 +6,7 @@
 namespace tensorpress::dense {
 namespace {
 
-constexpr std::size_t kPiece = 64;    // of a row
+constexpr std::size_t kPiece = 64;    // of a row; whole lanes of products
 constexpr std::size_t kBatch = 1024;  // samples whose products are summed up in floats
 // With fewer samples a weight the fit would follow noise.
 constexpr std::size_t kSamplesAWeight = 40;
@@ -84,7 +84,7 @@ void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayou
                                  ClassGrids<T>& grids, const Piece& piece) {
   const std::size_t groups = stencil.groups.size();
   constexpr std::size_t kPitch = kPiece + 2 * kernels::kRowSlack;
-  sums_.resize(groups * kPitch);
+  sums_.resize(std::max(sums_.size(), groups * kPitch));
   kernels::StencilRow<T> row = stencil.row;
   row.at = grids.row(stencil.odd, piece.z, piece.y) + piece.x;
   kernels_.sums(row, piece.count, kPitch, sums_.data());
@@ -96,25 +96,36 @@ void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayou
   const T* const originals =
       originals_ + (finer(0, piece.z) * n[1] + finer(1, piece.y)) * n[2] + finer(2, piece.x);
   const T inverse = static_cast<T>(1) / step_;
+  float* const features = features_.data() + filled_;
+  float activity[kPiece] = {}, target[kPiece] = {};
+  for (std::size_t g = 1; g < groups; ++g) {
+    const T* const sums = sums_.data() + g * kPitch;
+    const T share = static_cast<T>(1) / static_cast<T>(stencil.groups[g].points);
+    float* const to = features + (g - 1) * kBatch;
+    for (std::size_t i = 0; i < kPiece; ++i) {
+      const T first = sums_[i] * static_cast<T>(0.5);
+      to[i] = static_cast<float>((sums[i] * share - first) * inverse);
+      activity[i] = activity[i] + std::abs(to[i]);
+    }
+  }
   for (std::size_t i = 0; i < piece.count; ++i) {
     const T first = sums_[i] * static_cast<T>(0.5);
-    float sample[kMostGroups + 1];
-    float activity = 0;
-    for (std::size_t g = 1; g < groups; ++g) {
-      const T mean = sums_[g * kPitch + i] / static_cast<T>(stencil.groups[g].points);
-      sample[g - 1] = static_cast<float>((mean - first) * inverse);
-      activity = activity + std::abs(sample[g - 1]);
-    }
-    sample[groups - 1] = static_cast<float>((originals[i * step_x] - first) * inverse);
-    activity = activity / static_cast<float>(groups);
-    // False for NaN too.
-    if (!(activity < kMostFeature && std::abs(sample[groups - 1]) < kMostFeature)) continue;
-    const float trust = 1 / std::sqrt(activity * activity + 1);
-    for (std::size_t g = 0; g < groups; ++g) {
-      features_[g * kBatch + filled_] = sample[g] * trust;
-    }
-    ++filled_;
+    target[i] = static_cast<float>((originals[i * step_x] - first) * inverse);
   }
+  float trust[kPiece] = {};
+  for (std::size_t i = 0; i < piece.count; ++i) {
+    const float mean = activity[i] / static_cast<float>(groups);
+    // False for NaN too.
+    if (mean < kMostFeature && std::abs(target[i]) < kMostFeature) {
+      trust[i] = 1 / std::sqrt(mean * mean + 1);
+    }
+  }
+  std::copy_n(target, kPiece, features + (groups - 1) * kBatch);
+  for (std::size_t g = 0; g < groups; ++g) {
+    float* const to = features + g * kBatch;
+    for (std::size_t i = 0; i < kPiece; ++i) to[i] = trust[i] > 0 ? to[i] * trust[i] : 0.0f;
+  }
+  filled_ += kPiece;
 }
 
 template <class T>
@@ -128,16 +139,10 @@ StencilWeights FittedWeights<T>::of(const StencilClass<T>& stencil, const GridLa
   for (const Piece& piece : samples) count += piece.count;
   if (count < kSamplesAWeight * groups) return cubic;
 
-  features_.assign(groups * kBatch, 0);
+  features_.resize(std::max(features_.size(), groups * kBatch));
   products_.assign(groups * groups, 0);
   const auto flush = [&] {
-    const std::size_t whole =
-        (filled_ + kernels::kProductLanes - 1) / kernels::kProductLanes * kernels::kProductLanes;
-    for (std::size_t g = 0; g < groups; ++g) {
-      std::fill_n(features_.begin() + static_cast<std::ptrdiff_t>(g * kBatch + filled_),
-                  whole - filled_, 0.0f);
-    }
-    kernels_.add_products(features_.data(), groups, kBatch, whole, products_.data());
+    kernels_.add_products(features_.data(), groups, kBatch, filled_, products_.data());
     filled_ = 0;
   };
   for (const Piece& piece : samples) {

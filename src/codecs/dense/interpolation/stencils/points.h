@@ -33,9 +33,6 @@ struct StencilShape {
   std::vector<StencilPoint> beside;  // coded neighbours, whose residuals tell of this one's
 };
 
-/// Groups of a stencil, at most.
-inline constexpr std::size_t kMostGroups = 48;
-
 /// How far from a value its points lie, at most, squared; on the axes themselves 1, 3 and 5 steps.
 enum class StencilReach : std::uint8_t { nine, fourteen };
 inline constexpr std::size_t kStencilReaches = 2;

@@ -7,6 +7,10 @@ namespace tensorpress::dense {
 namespace {
 
 constexpr std::size_t kFewest = 400;  // samples of a group
+// The finest level, whose groups come first, has more than enough values.
+constexpr std::size_t sampling_of(std::size_t group) {
+  return group < 3 ? 4 : 1;
+}
 using Numbers = std::array<double, kScaleParts>;
 using Matrix = std::array<Numbers, kScaleParts>;
 
@@ -62,9 +66,9 @@ template <class T>
 void ScaleFit::see(const RowJob<T>& job, const kernels::InterpolationModel<T>& model,
                    const T* predictions) {
   const auto& stencil = *job.stencil;
-  row_.resize(job.row.count);
+  row_.clear();
   const auto history = [](const T* at) { return (at[-1] + at[1] + 2 * at[0]) / 4; };
-  for (std::size_t i = 0; i < job.row.count; ++i) {
+  for (std::size_t i = 0; i < job.row.count; i += sampling_of(job.group)) {
     T near = 0;
     for (std::size_t k = 0; k < 2 * stencil.axes; ++k) near += (stencil.at + i)[stencil.points[k]];
     const T bend = std::abs(predictions[i] - near * stencil.near_share) * model.inverse_step;
@@ -72,18 +76,19 @@ void ScaleFit::see(const RowJob<T>& job, const kernels::InterpolationModel<T>& m
     for (std::size_t k = 0; k < stencil.beside_count; ++k) {
       beside += (stencil.sizes + i)[stencil.beside[k]];
     }
-    row_[i] = {static_cast<float>(std::min<T>(bend, static_cast<T>(4096))),
-               static_cast<float>(history(job.row.above + i)),
-               job.row.behind == nullptr ? 0.0f : static_cast<float>(history(job.row.behind + i)),
-               stencil.beside_count == 0 ? 0.0f : beside / static_cast<float>(stencil.beside_count),
-               1.0f};
+    row_.push_back(
+        {static_cast<float>(std::min<T>(bend, static_cast<T>(4096))),
+         static_cast<float>(history(job.row.above + i)),
+         job.row.behind == nullptr ? 0.0f : static_cast<float>(history(job.row.behind + i)),
+         stencil.beside_count == 0 ? 0.0f : beside / static_cast<float>(stencil.beside_count),
+         1.0f});
   }
 }
 
 void ScaleFit::add(std::size_t group, const std::int32_t* residuals, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0, at = 0; i < count; i += sampling_of(group), ++at) {
     const std::int64_t size = std::abs(std::int64_t{residuals[i]});
-    samples_[group].push_back({row_[i], static_cast<float>(std::min<std::int64_t>(size, 4096))});
+    samples_[group].push_back({row_[at], static_cast<float>(std::min<std::int64_t>(size, 4096))});
   }
 }
 
