@@ -114,9 +114,7 @@ def test_fresh_wavelet_streams_decode_to_the_programs_bits(tensorpress, monkeypa
 @pytest.mark.parametrize(
     ("shape", "dtype"), [((34, 33, 32), "f4"), ((31, 35, 36), "f8"), ((200, 180), "f4")]
 )
-def test_fresh_stencil_streams_decode_to_the_programs_bits(
-    tensorpress, monkeypatch, shape, dtype
-):
+def test_fresh_stencil_streams_decode_to_the_programs_bits(tensorpress, monkeypatch, shape, dtype):
     """Waves in several directions, which need points off the axes."""
     grids = np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
     values = 10 * np.sin(sum(g * (0.35 + 0.1 * axis) for axis, g in enumerate(grids)))

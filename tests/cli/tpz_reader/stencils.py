@@ -152,9 +152,7 @@ class Stencil:
 
     def __init__(self, shape: Shape, weights: list[int], T):
         self.shape, self.near_share = shape, T(1) / T(2 * shape.axes)
-        self.weights = [
-            T(w) / T(UNIT * len(g)) for w, g in zip(weights, shape.groups, strict=True)
-        ]
+        self.weights = [T(w) / T(UNIT * len(g)) for w, g in zip(weights, shape.groups, strict=True)]
 
     def predict(self, level: Extended, z: int, y: int, xs: np.ndarray):
         """p, the curvature and the sum of the sizes beside."""
