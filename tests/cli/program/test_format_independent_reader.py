@@ -111,6 +111,28 @@ def test_fresh_wavelet_streams_decode_to_the_programs_bits(tensorpress, monkeypa
     assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((34, 33, 32), "f4"), ((31, 35, 36), "f8"), ((200, 180), "f4")]
+)
+def test_fresh_stencil_streams_decode_to_the_programs_bits(tensorpress, monkeypatch, shape, dtype):
+    """Waves in several directions, which need points off the axes."""
+    grids = np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
+    values = 10 * np.sin(sum(g * (0.35 + 0.1 * axis) for axis, g in enumerate(grids)))
+    values += 7 * np.cos(sum(g * (-0.5, 0.4)[axis % 2] for axis, g in enumerate(grids)))
+    values += 3 * np.sin(0.004 * sum(g * g for g in grids))
+    np.save(tensorpress.directory / "x.npy", values.astype(dtype))
+    tensorpress("compress", "x.npy", "-o", "x.tpz", "--rel", "1e-3")
+    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    refined = []
+    refine = tpz_reader.stencils.refine
+    monkeypatch.setattr(
+        tpz_reader.stencils, "refine", lambda *given: refined.append(1) or refine(*given)
+    )
+    tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
+    assert refined
+    assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
+
+
 CHOPPED = [
     [],
     ["--cf", 1],

@@ -95,6 +95,8 @@ class Mode:
     feedback: list[int]
     raised: int
     shrink: int
+    scales: list  # of stencils, by group
+    stencils: object = None
 
 
 def coded_shape(shape) -> tuple[int, tuple[int, int, int]]:
@@ -208,7 +210,7 @@ class Pass:
         self.step, self.coder, self.map = step, coder, table_map[group]
         T = level.type
         self.T, self.inverse = T, T(1) / step
-        gradient, bend, a, b, floor = map(F, WEIGHTS[mode.weights])
+        gradient, bend, a, b, floor = map(F, WEIGHTS[mode.weights % 3])
         self.wg, self.wc = T(gradient) * self.inverse, T(bend * F(0.0625)) * self.inverse
         self.wa, self.wb, self.floor = T(a * F(0.25)), T(b * F(0.25)), T(floor)
         self.huge = T(2.0 ** (119 if T is np.float32 else 1015))
@@ -321,6 +323,8 @@ def read_zeros(fields: Fields, count: int) -> np.ndarray:
 
 
 def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.ndarray:
+    from . import stencils  # which is built on this file
+
     T = value_type
     fields = Fields(payload)
     first, second, third = fields.take("BBB")
@@ -337,13 +341,12 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
         feedback,
         raised,
         third & 127,
+        [fields.take("5B") for _ in range(GROUPS)] if first >> 4 & 3 == 3 else [],
     )
     inner, extents = coded_shape(shape)
-    assert (
-        any(axes)
-        and all(extents[axis] > 1 for axis in range(3) if axes[axis])
-        and mode.weights <= 2
-    )
+    least = 8 if mode.scales else 2
+    assert any(axes) and all(extents[axis] >= least for axis in range(3) if axes[axis])
+    assert not (mode.scales and (mode.average or any(feedback)))
     longest = max(extents[axis] for axis in range(3) if axes[axis])
     top = min((6, 4, 2, 1)[second >> 6], (longest - 1).bit_length())
 
@@ -354,8 +357,11 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
 
     def step(level):
         plain = T((2 * bound) * (1 - mode.shrink / 4096))
-        return plain / T((1, 1.5, 2.25)[level - 1] if level <= 3 else 3) if mode.tighten else plain
+        divisors = (1, 1.25, 1.5, 2) if mode.scales else (1, 1.5, 2.25, 3)
+        return plain / T(divisors[min(level, 4) - 1]) if mode.tighten else plain
 
+    if mode.scales:
+        mode.stencils = stencils.Stencils(fields, axes, level_extents, top)
     table_map = read_map(fields)
     huge = T(2.0 ** (119 if T is np.float32 else 1015))
     values = coarsest(fields, level_extents(top), step(top + 1), huge, T)
@@ -367,7 +373,9 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
         finer = np.zeros(level_extents(level - 1), T)
         finer[tuple(slice(None, None, 2 if used else 1) for used in axes)] = values
         done = 0
-        for axis in range(3):
+        if mode.scales:
+            stencils.refine(finer, level, mode, extents[0] > 1, step(level), coder, table_map)
+        for axis in [] if mode.scales else range(3):
             if axes[axis] and finer.shape[axis] > 1:
                 group = {1: done, 2: 3}.get(level, 4)
                 Pass(Level(finer, axes), axis, group, mode, step(level), coder, table_map).run(

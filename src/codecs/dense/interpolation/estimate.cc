@@ -7,6 +7,7 @@
 
 #include "codecs/dense/interpolation/forward.h"
 #include "codecs/dense/interpolation/interpolation.h"
+#include "codecs/dense/interpolation/stencils/trial.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -255,7 +256,13 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
     zero_bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(values.size());
   }
   const auto sample = take_sample(values, folding.extents, workspace);
-  return Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
+  auto estimate = Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
+  const auto stencils = try_stencils(values, folding.extents, bound, estimate.mode, workspace);
+  if (stencils) {
+    estimate.mode = stencils->mode;
+    estimate.bits_per_value *= stencils->share;
+  }
+  return estimate;
 }
 
 template InterpolationEstimate estimate_interpolation(const bounded::Field<float>&, double,

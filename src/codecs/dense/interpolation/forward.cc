@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "codecs/dense/interpolation/stencils/fit.h"
+
 namespace tensorpress::dense {
 
 template <class T>
@@ -12,6 +14,8 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   spans_.clear();
   outliers_.clear();
   anchors_.clear();
+  stencils_ = {};
+  stencils_.reach = fitting_.reach;
   const Lattice lattice(extents, mode.along, mode.level_limit);
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace_.memory.of<InterpolationBuffers>();
@@ -46,18 +50,31 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          all_residuals,
                          all_classes},
                         spans_, outliers_, most_outliers);
+  encoder.set_scale_fit(scale_fit_);
   T* const finest = mode.average ? buffers.fine.reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
   const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });
   code_anchors(lattice, models.anchor_step(lattice), models.bound(), originals[lattice.levels],
                first == values.end() ? static_cast<T>(0) : *first, coarse, anchors_, outliers_);
+  const auto& stencil_kernels = kernels::stencil_kernels<T>(workspace_.isa);
+  StencilMemory<T> grids;
+  if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
+  FittedWeights<T> fitted(stencils_, fitting_.samples, stencil_kernels);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;
     const T* const originals_end = level > 1 ? originals[level - 1] + lattice.count(level - 1) + 64
                                              : values.data() + values.size();
     encoder.set_originals(originals[level - 1], originals_end);
+    if (mode.stencils) {
+      fitted.set_originals(originals[level - 1], models.of(level, 0).step);
+      StencilPasses<T, RowEncoder<T>, FittedWeights<T>> stencil_passes(
+          lattice, level, mode, stencils_.reach, passes, grids, stencil_kernels, encoder, fitted);
+      if (!stencil_passes.run(coarse, fine)) return false;
+      coarse = fine;
+      continue;
+    }
     LevelPasses<T, RowEncoder<T>> level_passes(lattice, level, mode, passes, fine, end, encoder);
     if (!level_passes.run(coarse)) return false;
     coarse = fine;

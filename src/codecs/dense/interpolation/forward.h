@@ -8,6 +8,7 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation/rows.h"
+#include "codecs/dense/interpolation/stencils/passes.h"
 #include "codecs/dense/lattice/anchors.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/varint.h"
@@ -24,6 +25,20 @@ struct InterpolationBuffers {
   AlignedBuffer fine;    // reconstructed values of the finest level, where the encoder needs them
   AlignedBuffer values;  // the decoder's, to be unfolded
   AlignedBuffer sample;
+  AlignedBuffer grids;  // of stencils
+  AlignedBuffer sizes;
+};
+
+template <class T>
+StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& buffers) {
+  const std::size_t elements = grid_elements(lattice);
+  return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements)};
+}
+
+/// How stencils are fitted.
+struct StencilFitting {
+  std::size_t samples = 8192;  // of a class; twice as many gain less than half a percent
+  StencilReach reach = StencilReach::fourteen;
 };
 
 template <class T>
@@ -35,12 +50,17 @@ class Forward {
   bool run(std::span<const T> values, const Extents& extents, const InterpolationMode& mode,
            double bound, std::size_t most_outliers);
 
+  void set_fitting(const StencilFitting& fitting) { fitting_ = fitting; }
+  /// Shows the rows of later runs, all with stencils, to `fit`; nullptr: no longer.
+  void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
+
   /// Of all rows, each padded to whole groups of rANS (with residuals 0).
   std::span<std::int32_t> residuals() const { return residuals_; }
   std::span<std::uint8_t> classes() const { return classes_; }
   const std::vector<RowSpan>& spans() const { return spans_; }
   std::vector<Outlier<T>>& outliers() { return outliers_; }
   const std::vector<std::byte>& anchors() const { return anchors_; }  // varints
+  const StencilSet& stencils() const { return stencils_; }            // of a mode with stencils
 
  private:
   ChunkWorkspace& workspace_;
@@ -49,6 +69,9 @@ class Forward {
   std::vector<RowSpan> spans_;
   std::vector<Outlier<T>> outliers_;
   std::vector<std::byte> anchors_;
+  StencilSet stencils_;
+  StencilFitting fitting_;
+  ScaleFit* scale_fit_ = nullptr;
 };
 
 }  // namespace tensorpress::dense

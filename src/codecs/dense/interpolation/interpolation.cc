@@ -22,13 +22,18 @@
 namespace tensorpress::dense {
 namespace {
 
+// In the place of a set of weights: stencils.
+constexpr std::uint8_t kStencilMark = 3;
+// Chunks with fewer values do not earn the weights of a large stencil.
+constexpr std::size_t kManyValues = std::size_t{1} << 18;
 void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
                 std::vector<std::byte>& bytes) {
   const auto bit = [](bool set, int at) { return (set ? 1u : 0u) << at; };
   const bool feedback = mode.has_feedback();
   bytes.push_back(static_cast<std::byte>(
       bit(mode.along[0], 0) | bit(mode.along[1], 1) | bit(mode.along[2], 2) | bit(mode.cubic, 3) |
-      unsigned{mode.weights} << 4 | bit(mode.average, 6) | bit(mode.tighten, 7)));
+      unsigned{mode.stencils ? kStencilMark : mode.weights} << 4 | bit(mode.average, 6) |
+      bit(mode.tighten, 7)));
   bytes.push_back(static_cast<std::byte>(
       bit(mode.keep_zeros, 0) | bit(feedback, 1) | bit(outliers, 2) | bit(mode.raise != 0, 3) |
       static_cast<unsigned>(vectors / 2) << 4 | unsigned{mode.level_limit} << 6));
@@ -36,6 +41,13 @@ void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::s
   if (mode.raise != 0) bytes.push_back(static_cast<std::byte>(mode.raise));
   if (feedback) {
     for (const std::int8_t f : mode.feedback) bytes.push_back(static_cast<std::byte>(f));
+  }
+  if (!mode.stencils) return;
+  for (const StencilScale& scale : mode.scales) {
+    for (const std::uint8_t part :
+         {scale.curvature, scale.above, scale.behind, scale.beside, scale.floor}) {
+      bytes.push_back(static_cast<std::byte>(part));
+    }
   }
 }
 
@@ -55,14 +67,16 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   result.zeros = third >= 128;
   for (std::size_t axis = 0; axis < 3; ++axis) mode.along[axis] = ((first >> axis) & 1) != 0;
   mode.cubic = (first & 8) != 0;
-  mode.weights = (first >> 4) & 3;
+  const auto weights = static_cast<std::uint8_t>((first >> 4) & 3);
+  mode.stencils = weights == kStencilMark;
+  mode.weights = mode.stencils ? std::uint8_t{0} : weights;
   mode.average = (first & 64) != 0;
   mode.tighten = (first & 128) != 0;
   mode.keep_zeros = (second & 1) != 0;
   result.outliers = (second & 4) != 0;
   result.vectors = std::size_t{1} << ((second >> 4) & 3);
   mode.level_limit = second >> 6;
-  if (result.vectors > kernels::kRansMaxVectors || mode.weights >= kWeightSets) {
+  if (result.vectors > kernels::kRansMaxVectors) {
     return corrupt("an interpolated chunk has mode ", first, " ", second);
   }
   if ((second & 8) != 0) {
@@ -72,6 +86,14 @@ Result<ReadMode> read_mode(ByteReader& reader) {
     for (std::int8_t& f : mode.feedback) {
       TRY(const auto byte, reader.read<std::uint8_t>());
       f = static_cast<std::int8_t>(byte);
+    }
+  }
+  if (mode.stencils) {
+    for (StencilScale& scale : mode.scales) {
+      for (std::uint8_t* const part :
+           {&scale.curvature, &scale.above, &scale.behind, &scale.beside, &scale.floor}) {
+        TRY(*part, reader.read<std::uint8_t>());
+      }
     }
   }
   return result;
@@ -86,8 +108,10 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
                                                 ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   if (!valid_axes(mode.along, folding.extents)) return std::nullopt;
+  if (mode.stencils && !suits_stencils(mode, folding.extents)) return std::nullopt;
   const std::size_t count = field.values.size();
   Forward<T> forward(workspace);
+  if (count < kManyValues) forward.set_fitting({.reach = StencilReach::nine});
   const auto values = prepare_values(field, folding, workspace);
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
@@ -98,6 +122,10 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   if (field.has_zeros && !mode.keep_zeros) zeros = list_zeros(values, folding.extents, bound);
   const bool zeros_listed = !zeros.runs.empty();
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
+  if (mode.stencils) {
+    append_stencils(forward.stencils(), Lattice(folding.extents, mode.along, mode.level_limit),
+                    header);
+  }
   const ChosenMap chosen = choose_map(
       sample_histogram(forward.spans(), forward.classes().data(), forward.residuals().data()),
       residual_tables(), &header);
@@ -123,8 +151,15 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   if (!valid_axes(mode.along, folding.extents)) {
     return corrupt("an interpolated chunk names axes that ", shape.to_string(), " does not have");
   }
-  TRY(const auto map, read_map(reader));
+  if (mode.stencils && !suits_stencils(mode, folding.extents)) {
+    return corrupt("an interpolated chunk has stencils that do not suit ", shape.to_string());
+  }
   const Lattice lattice(folding.extents, mode.along, mode.level_limit);
+  StencilSet stencils;
+  if (mode.stencils) {
+    TRY(stencils, read_stencils(reader, lattice));
+  }
+  TRY(const auto map, read_map(reader));
   const ModelSet<T> models(mode, bound, lattice);
   auto& buffers = workspace.memory.of<InterpolationBuffers>();
   PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),
@@ -153,9 +188,22 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
         kernels::rans_kernels(workspace.isa).decode_values,
         {buffers.rows.reserve_as<T>(row), buffers.classes.reserve_as<std::uint8_t>(row),
          buffers.residuals.reserve_as<std::int32_t>(row)});
+    const StoredWeights<T> stored(stencils);
+    StencilMemory<T> grids;
+    if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
     for (int level = lattice.levels; level >= 1; --level) {
       T* const fine = level > 1 ? passes.level[level - 1] : target;
       const T* const end = fine + lattice.count(level - 1) + (level > 1 ? 64 : 0);
+      if (mode.stencils) {
+        StencilPasses<T, RowDecoder<T>, const StoredWeights<T>> stencil_passes(
+            lattice, level, mode, stencils.reach, passes, grids,
+            kernels::stencil_kernels<T>(workspace.isa), decoder, stored);
+        if (!stencil_passes.run(coarse, fine)) {
+          return truncated("an interpolated chunk ends within its residuals");
+        }
+        coarse = fine;
+        continue;
+      }
       LevelPasses<T, RowDecoder<T>> level_passes(lattice, level, mode, passes, fine, end, decoder);
       if (!level_passes.run(coarse)) {
         return truncated("an interpolated chunk ends within its residuals");

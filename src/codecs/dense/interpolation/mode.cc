@@ -16,21 +16,40 @@ constexpr std::array<Weights, kWeightSets> kWeights = {{
     {0.12f, 0.0f, 0.1f, 0.1f, 0.002f},
 }};
 constexpr std::array<float, 4> kTighter = {1.0f, 1.5f, 2.25f, 3.0f};
+constexpr std::array<float, 4> kTighterStencils = {1.0f, 1.25f, 1.5f, 2.0f};
 
 }  // namespace
+
+float StencilScale::floor_value() const {
+  return static_cast<float>((16u + (floor & 15u)) << (floor >> 4)) * 0x1p-12f;
+}
 
 bool InterpolationMode::has_feedback() const {
   return std::any_of(feedback.begin(), feedback.end(), [](std::int8_t f) { return f != 0; });
 }
 
+bool suits_stencils(const InterpolationMode& mode, const Extents& extents) {
+  constexpr std::size_t kLeast = 8;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (mode.along[axis] && extents[axis] < kLeast) return false;
+  }
+  return !mode.average && !mode.has_feedback();
+}
+
 template <class T>
 kernels::InterpolationModel<T> model_of(const InterpolationMode& mode, double bound, int level,
                                         std::size_t group, bool has_planes) {
-  const Weights& weights = kWeights[mode.weights % kWeightSets];
+  const StencilScale& scale = mode.scales[group];
+  const Weights weights = mode.stencils
+                              ? Weights{0, 16 * scale.curvature_weight(), scale.above_weight(),
+                                        scale.behind_weight(), scale.floor_value()}
+                              : kWeights[mode.weights % kWeightSets];
   kernels::InterpolationModel<T> model;
   model.step = static_cast<T>(2 * bound * (1 - mode.shrink / 4096.0));
-  if (mode.tighten)
-    model.step /= static_cast<T>(kTighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
+  if (mode.tighten) {
+    const auto& tighter = mode.stencils ? kTighterStencils : kTighter;
+    model.step /= static_cast<T>(tighter[static_cast<std::size_t>(std::min(level - 1, 3))]);
+  }
   model.inverse_step = static_cast<T>(1) / model.step;
   model.cubic = mode.cubic ? static_cast<T>(0.0625f) : static_cast<T>(0);
   model.feedback = static_cast<T>(mode.feedback[group]) * static_cast<T>(0.0625f);

@@ -13,6 +13,18 @@ namespace tensorpress::dense {
 
 inline constexpr std::size_t kWeightSets = 3;
 
+/// What the scale of a residual is made of in a chunk with stencils, as a byte each.
+struct StencilScale {
+  std::uint8_t curvature = 12, above = 45, behind = 45, beside = 25;  // in 1/128
+  std::uint8_t floor = 64;  // bits 4-7 an exponent, 0-3 a mantissa
+
+  float curvature_weight() const { return curvature * 0.0078125f; }
+  float above_weight() const { return above * 0.0078125f; }
+  float behind_weight() const { return behind * 0.0078125f; }
+  float beside_weight() const { return beside * 0.0078125f; }
+  float floor_value() const;
+};
+
 /// Rows are grouped by the pass they belong to; each group has its own tables and feedback. On the
 /// finest level a group is an axis (z y x), then come the second level and all above.
 struct InterpolationMode {
@@ -26,9 +38,14 @@ struct InterpolationMode {
   std::uint8_t raise = 0;        // octaves by which the first class lies higher
   std::uint8_t shrink = 0;       // the step is 2 bound (1 - shrink / 4096): room for rounding
   std::array<std::int8_t, kRowGroups> feedback{};  // sixteenths
+  bool stencils = false;  // fitted to the chunk when it is written, instead of all of the above
+  std::array<StencilScale, kRowGroups> scales{};  // of chunks with stencils
 
   bool has_feedback() const;
 };
+
+/// Whether a chunk of these extents can have stencils in this mode: axes must not be all margin.
+bool suits_stencils(const InterpolationMode& mode, const Extents& extents);
 
 /// The model of a level (1 is the finest) and group.
 template <class T>

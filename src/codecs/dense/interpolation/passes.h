@@ -21,6 +21,7 @@
 #include "codecs/dense/interpolation/mode.h"
 #include "codecs/dense/lattice/lattice.h"
 #include "kernels/interpolation/interpolation.h"
+#include "kernels/stencil/stencil.h"
 
 namespace tensorpress::dense {
 
@@ -36,6 +37,10 @@ struct RowJob {
   int level = 1;             // being left
   std::size_t z = 0, y = 0;  // of the finer level
   std::size_t first_x = 0, step_x = 1;
+  /// Predicts the row in place of its directions.
+  const kernels::StencilRow<T>* stencil = nullptr;
+  const kernels::StencilRow<T>* stencil_at_end = nullptr;  // of the last value, if it differs
+  const kernels::StencilKernels<T>* stencil_kernels = nullptr;
 };
 
 /// Memory for the passes of one chunk. Rows have a little room before them and a vector's behind.

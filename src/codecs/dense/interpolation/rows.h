@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "codecs/dense/interpolation/passes.h"
+#include "codecs/dense/interpolation/stencils/scales.h"
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/residuals/coding.h"
 #include "kernels/rans/rans.h"
@@ -37,6 +38,34 @@ class ModelSet {
   std::array<std::array<kernels::InterpolationModel<T>, kRowGroups>, Lattice::kMaxLevels + 2>
       models_;
 };
+
+template <class T>
+void predict_row(const RowJob<T>& job, const kernels::InterpolationKernels<T>& kernels,
+                 const kernels::InterpolationModel<T>& model, T* predictions,
+                 std::uint8_t* classes) {
+  if (job.stencil != nullptr) {
+    job.stencil_kernels->predict(*job.stencil, job.row, model, predictions, classes);
+    if (job.stencil_at_end == nullptr) return;
+    // As a row of its own.
+    const std::size_t last = job.row.count - 1;
+    kernels::StencilRow<T> stencil = *job.stencil_at_end;
+    stencil.at += last;
+    stencil.sizes += last;
+    kernels::InterpolationRow<T> row = job.row;
+    row.count = 1;
+    row.above += last;
+    if (row.behind != nullptr) row.behind += last;
+    job.stencil_kernels->predict(stencil, row, model, predictions + last, classes + last);
+  } else {
+    kernels.predict(job.row, model, predictions, classes);
+  }
+}
+/// Stencils look at residuals of other classes.
+template <class T>
+void keep_sizes(const RowJob<T>& job, const std::int32_t* residuals) {
+  if (job.stencil == nullptr) return;
+  job.stencil_kernels->keep_sizes(residuals, job.row.count, job.stencil->sizes);
+}
 
 /// Rows of the encoder: residuals and classes of the whole chunk, in the order of the passes.
 template <class T>
@@ -68,12 +97,16 @@ class RowEncoder {
     originals_end_ = end;
   }
 
+  /// Shows all rows, which must have stencils, to `fit`.
+  void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
+
   bool row(const RowJob<T>& job) {
     const auto& model = models_.of(job.level, job.group);
     const std::size_t count = job.row.count, padded = padded_count(count);
     std::int32_t* const residuals = memory_.residuals.data() + used_;
     std::uint8_t* const classes = memory_.classes.data() + used_;
-    kernels_.predict(job.row, model, memory_.predictions.data(), classes);
+    predict_row(job, kernels_, model, memory_.predictions.data(), classes);
+    if (scale_fit_ != nullptr) scale_fit_->see(job, model, memory_.predictions.data());
     const Extents& n = lattice_.extent[job.level - 1];
     const T* originals = originals_ + (job.z * n[1] + job.y) * n[2] + job.first_x;
     if (originals_end_ - originals < static_cast<std::ptrdiff_t>(n[2] + 2 * kernels::kRowSlack)) {
@@ -88,6 +121,8 @@ class RowEncoder {
       outliers_.push_back(
           {lattice_.position(job.level - 1, job.z, job.y, job.first_x + at), originals[at]});
     }
+    keep_sizes(job, residuals);
+    if (scale_fit_ != nullptr) scale_fit_->add(job.group, residuals, count);
     std::fill(residuals + count, residuals + padded, 0);
     spans_.push_back(
         {used_, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(job.group)});
@@ -107,6 +142,7 @@ class RowEncoder {
   std::size_t most_outliers_;
   const T* originals_ = nullptr;
   const T* originals_end_ = nullptr;
+  ScaleFit* scale_fit_ = nullptr;
   std::size_t used_ = 0;
 };
 
@@ -133,7 +169,7 @@ class RowDecoder {
   bool row(const RowJob<T>& job) {
     const auto& model = models_.of(job.level, job.group);
     const std::size_t count = job.row.count, padded = padded_count(count);
-    kernels_.predict(job.row, model, memory_.predictions.data(), memory_.classes.data());
+    predict_row(job, kernels_, model, memory_.predictions.data(), memory_.classes.data());
     kernels_.translate(map_.ids[job.group].data(), memory_.classes.data(), padded);
     std::fill(memory_.classes.data() + count, memory_.classes.data() + padded, std::uint8_t{0});
     if (!decode_(rans_, tables_, memory_.classes.data(), padded / kernels::kRansGroup,
@@ -142,6 +178,7 @@ class RowDecoder {
     }
     kernels_.reconstruct(memory_.residuals.data(), job.row, model, memory_.predictions.data(),
                          job.output);
+    keep_sizes(job, memory_.residuals.data());
     return true;
   }
 
