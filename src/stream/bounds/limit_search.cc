@@ -63,29 +63,20 @@ class PsnrSearch : public LimitSearch {
   }
 
   Result<std::optional<double>> next(const Outcome& outcome) override {
-    const double error = outcome.mean_squared_error;
-    if (error > wanted_ && limit_ > certain()) return after_too_much(error);
-    // Far below what is asked for, after a limit that was too much: there is one in between.
-    if (error >= kFar * wanted_ || too_much_ == 0 || fine_ > 0) return std::optional<double>();
-    fine_ = limit_;
-    limit_ = (fine_ + too_much_) / 2;
+    if (outcome.mean_squared_error <= wanted_ || limit_ <= certain()) {
+      return std::optional<double>();
+    }
+    // What fails three times is not tried again.
+    const double less = limit_ * std::sqrt(kMargin * wanted_ / outcome.mean_squared_error);
+    limit_ = ++corrections_ > 2 ? certain() : std::max(less, certain());
     return std::optional(limit_);
   }
 
  private:
   static constexpr int kSteps = 6;
   static constexpr double kMargin = 0.99;
-  static constexpr double kNear = 0.94;  // a quarter of a decibel
-  static constexpr double kFar = 0.5;
+  static constexpr double kNear = 0.94;                       // a quarter of a decibel
   static constexpr double kRootOfThree = 1.7320508075688772;  // errors spread evenly
-
-  std::optional<double> after_too_much(double error) {
-    if (fine_ > 0) return limit_ = fine_;
-    too_much_ = limit_;
-    // What fails three times is not tried again.
-    const double less = limit_ * std::sqrt(kMargin * wanted_ / error);
-    return limit_ = ++corrections_ > 2 ? certain() : std::max(less, certain());
-  }
 
   /// With rounding of the squares in mind.
   double certain() const { return space_.width == 0 ? 0 : root_mean_square_ * (1 - 1e-6); }
@@ -94,7 +85,6 @@ class PsnrSearch : public LimitSearch {
   double root_mean_square_;
   double wanted_;
   double limit_ = 0;
-  double fine_ = 0, too_much_ = 0;  // limits that everything was compressed with
   int corrections_ = 0;
 };
 

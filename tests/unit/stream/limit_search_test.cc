@@ -80,7 +80,13 @@ TEST(Psnr, IsKeptWhereSamplesDoNotShowEverything) {
     const auto copy = decompress(*packed, {.threads = 2});
     const auto measured = metrics::compare(*view_of(values, shape), copy->view());
     EXPECT_GE(measured->psnr_db(), wanted);
-    EXPECT_LE(measured->psnr_db(), wanted + 3);
+    // A better one is no waste if it takes about the bytes of errors that spread evenly.
+    const double evenly = 101 * std::pow(10, -wanted / 20) * std::sqrt(3);
+    const auto bounded = compress(*view_of(values, shape), Codec::make("dense").value(),
+                                  Bound::absolute(evenly), {.threads = 2});
+    if (5 * packed->size() > 6 * bounded->size()) {
+      EXPECT_LE(measured->psnr_db(), wanted + 3);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "codecs/dense/interpolation/interpolation.h"
@@ -50,10 +51,56 @@ WaveletMode mode_after(const WaveletCoded& trial) {
   return mode;
 }
 
-// Where the mean error counts, quanta are small enough that hardly a value needs a correction.
-constexpr std::uint8_t kStepForMean = 20;
-// The share of the bound with which interpolation has the mean error of such quanta.
-constexpr double kEqualMean = 0.6;
+// Quanta to choose from where the mean error counts: with small ones hardly a value needs a
+// correction, large ones leave more values as they are.
+constexpr std::uint8_t kStepsForMean[] = {20, 40};
+// What a bit may cost in squared errors, as a share of the squared bound: at high rates the mean
+// squared error falls by 2 ln 2 of itself for each bit a value, and is about 0.12 of the squared
+// bound with small quanta.
+constexpr double kSquareForABit = 2 * 0.6931 * 0.12;
+
+// Squared errors of a block and what its bytes are worth.
+template <class T, class Decode>
+double cost_of(std::span<const T> values, std::size_t bytes, double bound, std::span<T> copy,
+               const Decode& decode) {
+  if (!decode(copy)) return std::numeric_limits<double>::infinity();
+  double squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double error = (static_cast<double>(values[i]) - static_cast<double>(copy[i])) / bound;
+    squares += error * error;
+  }
+  return squares + kSquareForABit * 8 * static_cast<double>(bytes);
+}
+
+// The cheapest way for the mean error, by coding and decoding a block.
+template <class T>
+std::optional<WaveletMode> mode_for_mean(const bounded::Field<T>& sample, double bound,
+                                         const InterpolationMode& other,
+                                         ChunkWorkspace& workspace) {
+  std::vector<std::byte> output(sample.values.size() * sizeof(T));
+  std::vector<T> copy(sample.values.size());
+  const auto cost = [&](std::size_t bytes, auto decode) {
+    const auto coded = std::span<const std::byte>(output).first(bytes);
+    return cost_of<T>(sample.values, bytes, bound, copy, [&](std::span<T> to) {
+      return decode(coded, sample.shape, bound, to, workspace).ok();
+    });
+  };
+  double least = std::numeric_limits<double>::infinity();
+  if (const auto bytes = encode_interpolation(sample, bound, other, std::span(output), workspace)) {
+    least = cost(*bytes, decode_interpolation<T>);
+  }
+  std::optional<WaveletMode> best;
+  for (const std::uint8_t step : kStepsForMean) {
+    const WaveletMode mode = {.step = step};
+    const auto coded = encode_wavelet(sample, bound, mode, std::span(output), workspace);
+    if (!coded) continue;
+    const double found = cost(coded->bytes, decode_wavelet<T>);
+    if (found >= least) continue;
+    least = found;
+    best = mode;
+  }
+  return best;
+}
 
 // Of an odd length, as the transform likes them.
 std::uint64_t piece_of(std::uint64_t extent, std::uint64_t pieces) {
@@ -124,18 +171,12 @@ std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bo
   // Holes have been filled, and zeros need not come back here.
   const std::vector<T> values = middle_of<T>(field.values, folding.extents, block);
   const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
+  if (field.mean_counts) return mode_for_mean(sample, bound, other, workspace);
   std::vector<std::byte> output(values.size() * sizeof(T));
-  const double other_bound = field.mean_counts ? bound * kEqualMean : bound;
   const auto interpolated =
-      encode_interpolation(sample, other_bound, other, std::span(output), workspace);
-  WaveletMode first;
-  if (field.mean_counts) first.step = kStepForMean;
-  const auto transformed = encode_wavelet(sample, bound, first, std::span(output), workspace);
+      encode_interpolation(sample, bound, other, std::span(output), workspace);
+  const auto transformed = encode_wavelet(sample, bound, {}, std::span(output), workspace);
   if (!transformed) return std::nullopt;
-  if (field.mean_counts) {
-    return !interpolated || transformed->bytes < *interpolated ? std::optional(first)
-                                                               : std::nullopt;
-  }
   const WaveletMode mode = mode_after(*transformed);
   if (!interpolated || transformed->bytes < *interpolated) return mode;
   if (mode.step == WaveletMode().step) return std::nullopt;
