@@ -1,4 +1,4 @@
-#include "program.h"
+#include "command_line/program.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,12 +11,12 @@
 
 #include "base/near_names.h"
 #include "base/text.h"
-#include "history_line.h"
-#include "interruption.h"
-#include "manual.h"
-#include "messages.h"
+#include "command_line/help/manual.h"
+#include "command_line/help/usage.h"
+#include "command_line/inputs/history_line.h"
+#include "command_line/interruption.h"
+#include "command_line/reports/messages.h"
 #include "tensorpress/version.h"
-#include "usage.h"
 
 namespace tensorpress::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "verb.h"
+#include "command_line/verb.h"
 
 namespace tensorpress::cli {
 

@@ -7,24 +7,24 @@
 #include <memory>
 
 #include "base/cpu.h"
-#include "bound_options.h"
-#include "codec_options.h"
+#include "command_line/inputs/paths.h"
+#include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/variable_source.h"
+#include "command_line/options/bound_options.h"
+#include "command_line/options/codec_options.h"
+#include "command_line/options/stream_options.h"
+#include "command_line/options/tensor_options.h"
+#include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "crew_look.h"
 #include "files/conventions/hdf5_register.h"
 #include "files/netcdf/file.h"
 #include "files/tensor/tensor_files.h"
 #include "filter.h"
 #include "in_step.h"
-#include "messages.h"
-#include "paths.h"
 #include "shared_output.h"
 #include "stream/chunks/chunk_decoder.h"
 #include "stream/chunks/section_compressor.h"
-#include "stream_file.h"
-#include "stream_options.h"
-#include "stream_report.h"
-#include "tensor_options.h"
-#include "variable_source.h"
 
 namespace tensorpress::mpi {
 namespace {

@@ -4,19 +4,19 @@
 #include <limits>
 #include <memory>
 
+#include "command_line/inputs/paths.h"
+#include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/tensor_name.h"
+#include "command_line/options/tensor_options.h"
+#include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "crew.h"
 #include "files/bytes/byte_files.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/region_runs.h"
 #include "in_step.h"
-#include "messages.h"
-#include "paths.h"
 #include "shared_output.h"
 #include "stream/reader.h"
-#include "stream_file.h"
-#include "stream_report.h"
-#include "tensor_name.h"
-#include "tensor_options.h"
 
 namespace tensorpress::mpi {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/errors.h"
-#include "messages.h"
-#include "paths.h"
+#include "command_line/inputs/paths.h"
+#include "command_line/reports/messages.h"
 
 namespace tensorpress::mpi {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "force_option.h"
-#include "verb.h"
+#include "command_line/options/force_option.h"
+#include "command_line/verb.h"
 
 namespace tensorpress::mpi {
 

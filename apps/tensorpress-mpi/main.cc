@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "command_line/program.h"
 #include "crew.h"
-#include "program.h"
 
 namespace tensorpress::mpi {
 

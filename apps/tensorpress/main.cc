@@ -1,7 +1,7 @@
 // The tensorpress program: the list of its verbs.
 #include <array>
 
-#include "program.h"
+#include "command_line/program.h"
 
 namespace tensorpress::cli {
 

@@ -1,0 +1,96 @@
+#include "field_options.h"
+
+#include "base/errors.h"
+#include "command_line/help/usage.h"
+#include "command_line/reports/messages.h"
+
+namespace tensorpress::cli {
+
+using wafer::programs::MeshIo;
+using wafer::programs::OffsetOrder;
+using wafer::programs::OffsetsBy;
+
+Result<std::optional<OffsetOrder>> parse_order(const std::string& name) {
+  if (name == "auto") return std::optional<OffsetOrder>();
+  if (name == "column") return std::optional(OffsetOrder::column);
+  if (name == "row") return std::optional(OffsetOrder::row);
+  return bad_argument("--order ", name, "; it is column, row, or auto for the paper's rule");
+}
+
+Result<OffsetsBy> parse_offsets(const std::string& name) {
+  if (name == "mesh") return OffsetsBy::mesh;
+  if (name == "look-back") return OffsetsBy::look_back;
+  if (name == "host") return OffsetsBy::host;
+  return bad_argument("offsets by ", name, "; they are computed by mesh, look-back or host");
+}
+
+void WaferFieldOptions::declare(CLI::App& app) {
+  app_ = &app;
+  app.add_option("FIELD", file_, "an f32 field (.npy, or raw with --shape)")->required();
+  app.add_option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
+  app.add_option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
+  app.add_flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
+  app.add_option("--offsets", offsets_,
+                 "computed on the mesh, by look-back, or left to the host (mesh)");
+  app.add_option("--order", order_, "of the offsets: column, row, or auto (auto)");
+  app.add_flag("--share-work", share_work_, "idle PEs code blocks of their neighbours");
+  app.add_flag("--transpose", transpose_, "with the bit transposition that the paper omits");
+  app.add_flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
+  app.add_flag("--one-by-one", one_by_one_,
+               "move every wavelet by itself: slower, the same result");
+  bound_.declare(app);
+  raw_.declare(app);
+  threads_.declare(app, 1);
+  calibration_.declare(app);
+  force_.declare(app);
+}
+
+void WaferFieldOptions::declare_io(CLI::App& app) {
+  app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
+}
+
+Result<wafer::FieldOptions> WaferFieldOptions::options() const {
+  wafer::FieldOptions options;
+  if (codec_ != "ceresz2") {
+    RETURN_IF_ERROR(refuse_ignored(*app_, {"--offsets", "--transpose", "--uniform-cost"},
+                                   "it is of --codec ceresz2"));
+  }
+  TRY(options.compress, bound_.options());
+  if (!options.compress.bound) {
+    return bad_argument("how close the copy must be is missing: --abs E or --rel E");
+  }
+  if (options.compress.bound->value() == 0) {
+    return bad_argument("a bound of 0 keeps every bit, which the programs of the wafer do not: ",
+                        "they round to multiples of it; give --abs or --rel more than 0");
+  }
+  TRY(options.mesh.mapping, wafer::mapping_named(codec_));
+  TRY(const MeshSize mesh, parse_mesh(mesh_));
+  options.mesh.width = mesh.width;
+  options.mesh.height = mesh.height;
+  options.mesh.shrink = !whole_mesh_;
+  if (io_ != "edge" && io_ != "sram") return bad_argument("--io ", io_, "; it is edge or sram");
+  options.mesh.io = io_ == "edge" ? MeshIo::edge : MeshIo::sram;
+  TRY(options.mesh.offsets, parse_offsets(offsets_));
+  TRY(options.mesh.order, parse_order(order_));
+  options.mesh.share_work = share_work_;
+  options.mesh.transpose = transpose_;
+  options.mesh.uniform_cost = uniform_;
+  options.mesh.run.threads = threads_.threads();
+  options.mesh.run.trains = !one_by_one_;
+  return options;
+}
+
+Result<void> WaferFieldOptions::check_output(const std::string& output) const {
+  return force_.check({file_, calibration_.file()}, output);
+}
+
+Result<wafer::FieldOnWafer> WaferFieldOptions::run(const wafer::Calibration& calibration,
+                                                   const wafer::FieldOptions& options) const {
+  wafer::FieldOptions complete = options;
+  complete.mesh.run.machine = calibration.machine();
+  TRY(const auto raw, raw_.format_of(file_));
+  TRY(const auto source, about(file_, files::open_tensor(file_, raw, files::Access::random)));
+  return about(file_, wafer::run_field(*source, calibration, complete));
+}
+
+}  // namespace tensorpress::cli
