@@ -11,7 +11,7 @@
 
 namespace tensorpress::mpi {
 
-Result<cli::ExitStatus> in_step(const std::function<Result<cli::ExitStatus>()>& run) {
+Result<cli::Report> in_step(const std::function<Result<cli::Report>()>& run) {
   try {
     return run();
   } catch (const std::exception& error) {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/errors.h"
 #include "base/near_names.h"
 #include "base/text.h"
+#include "command_line/options/arguments.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -222,14 +222,6 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& program) {
     default:
       return words;
   }
-}
-
-Result<void> refuse_ignored(const CLI::App& verb, std::initializer_list<const char*> names,
-                            std::string_view reason) {
-  for (const char* const name : names) {
-    if (verb.count(name) > 0) return bad_argument(name, " has no place here: ", reason);
-  }
-  return {};
 }
 
 std::string verbs_given(const CLI::App& program) {

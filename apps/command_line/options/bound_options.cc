@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "base/errors.h"
-#include "command_line/help/usage.h"
 #include "files/rewriting/bounds_file.h"
 
 namespace tensorpress::cli {
@@ -66,43 +65,45 @@ bool names_variable(const std::string& word) {
 
 }  // namespace
 
-void BoundOptions::declare(CLI::App& app, Names names) {
+void BoundOptions::declare(Arguments& arguments, Names names) {
   const std::string group = kBoundGroup;
   const bool named = names == Names::allowed;
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     const Flag& flag = kFlags[i];
-    app.add_option(flag.names, bounds_[i], flag.help)
-        ->option_text(named ? text(flag.letter, "|NAME=", flag.letter) : flag.letter)
-        ->type_name(named ? std::string(kNumberOrNamed) : "FLOAT")
-        ->allow_extra_args(false)
-        ->group(group);
+    arguments.option(flag.names, bounds_[i], flag.help)
+        .shown_as(named ? text(flag.letter, "|NAME=", flag.letter) : flag.letter)
+        .type(named ? std::string(kNumberOrNamed) : "FLOAT")
+        .one_at_a_time()
+        .group(group);
   }
-  app.add_option("--ratio", ratio_,
-                 "the tightest bound that makes the file at least R times smaller")
-      ->option_text("R")
-      ->group(group);
+  arguments
+      .option("--ratio", ratio_, "the tightest bound that makes the file at least R times smaller")
+      .shown_as("R")
+      .group(group);
   if (named) {
-    app.add_option(
-           "--bounds", file_,
-           "a TOML file with a bound for each variable, by name or pattern; what neither it "
-           "nor NAME=E names is copied")
-        ->option_text("FILE")
-        ->group(group);
+    arguments
+        .option("--bounds", file_,
+                "a TOML file with a bound for each variable, by name or pattern; what neither it "
+                "nor NAME=E names is copied")
+        .shown_as("FILE")
+        .group(group);
   }
-  app.add_option("--fill,--fill-value", fills_,
-                 "a value that stands for no data: kept bit for bit, not in the range; may be "
-                 "repeated")
-      ->option_text("V")
-      ->allow_extra_args(false)
-      ->group(group);
-  app.add_option("--range,--value-range", range_,
-                 "the value range for --rel, to save looking for it")
-      ->option_text("LO:HI")
-      ->group(group);
-  app.add_flag("--whole-range", whole_range_,
-               "with --rel or --psnr: the range is meant, even where one repeated extreme makes up "
-               "most of it")
-      ->group(group);
+  arguments
+      .option("--fill,--fill-value", fills_,
+              "a value that stands for no data: kept bit for bit, not in the range; may be "
+              "repeated")
+      .shown_as("V")
+      .one_at_a_time()
+      .group(group);
+  arguments
+      .option("--range,--value-range", range_, "the value range for --rel, to save looking for it")
+      .shown_as("LO:HI")
+      .group(group);
+  arguments
+      .flag("--whole-range", whole_range_,
+            "with --rel or --psnr: the range is meant, even where one repeated extreme makes up "
+            "most of it")
+      .group(group);
 }
 
 bool BoundOptions::given() const {

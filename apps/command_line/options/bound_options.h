@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
 #include "files/rewriting/variable_bounds.h"
 #include "tensorpress/streaming.h"
 
@@ -18,9 +18,9 @@ inline constexpr const char* kBoundGroup = "Error bound (codecs dense, ceresz an
 
 class BoundOptions {
  public:
-  void declare(CLI::App& app) { declare(app, Names::none); }
+  void declare(Arguments& arguments) { declare(arguments, Names::none); }
   /// With bounds for variables by name or pattern.
-  void declare_per_variable(CLI::App& app) { declare(app, Names::allowed); }
+  void declare_per_variable(Arguments& arguments) { declare(arguments, Names::allowed); }
 
   /// Bound, fill values and range as given for one tensor; the error says what is allowed.
   Result<CompressOptions> options() const;
@@ -37,7 +37,7 @@ class BoundOptions {
   /// What one flag was given, in the order of kFlags.
   using Words = std::vector<std::string>;
 
-  void declare(CLI::App& app, Names names);
+  void declare(Arguments& arguments, Names names);
   Result<std::optional<Bound>> plain() const;
   /// The first that names a variable: "--abs tas=0.01"; "" if none does.
   std::string first_named() const;

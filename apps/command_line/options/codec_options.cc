@@ -10,25 +10,26 @@
 
 namespace tensorpress::cli {
 
-void CodecOptions::declare(CLI::App& app) {
+void CodecOptions::declare(Arguments& arguments) {
   const std::vector<CodecInfo> all = codecs();
   std::string names;
   for (const CodecInfo& info : all) names += text(names.empty() ? "" : "|", info.name);
-  app.add_option("--codec", name_, "codec; default: the first that accepts your options")
-      ->option_text(names);
+  arguments.option("--codec", name_, "codec; default: the first that accepts your options")
+      .shown_as(names);
 
   for (const CodecInfo& info : all) {
     for (const ParameterInfo& parameter : info.parameters) {
       if (parameter.from_data) continue;
       const std::string flag = text("--", parameter.name);
       // Codecs may share a parameter's name; the flag then belongs to the first one's help.
-      if (app.get_option_no_throw(flag) != nullptr) continue;
+      if (arguments.has(flag)) continue;
       const std::string name(parameter.name);
-      app.add_option_function<std::string>(
-             flag, [this, name](const std::string& value) { values_[name] = value; },
-             with_flags(parameter.help))
-          ->option_text(text(parameter.choices, " (", parameter.default_value, ")"))
-          ->group(text("Codec ", info.name));
+      arguments
+          .word(
+              flag, [this, name](const std::string& value) { values_[name] = value; },
+              with_flags(parameter.help))
+          .shown_as(text(parameter.choices, " (", parameter.default_value, ")"))
+          .group(text("Codec ", info.name));
     }
   }
 }

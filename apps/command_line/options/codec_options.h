@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
 #include "tensorpress/codec.h"
 
 namespace tensorpress::cli {
@@ -13,7 +13,7 @@ namespace tensorpress::cli {
 class CodecOptions {
  public:
   /// Adds the flags; the object must outlive the parsing.
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   /// The codec that was asked for; the error says what is allowed.
   Result<Codec> codec() const;
 

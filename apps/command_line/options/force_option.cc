@@ -7,8 +7,8 @@
 
 namespace tensorpress::cli {
 
-void ForceOption::declare(CLI::App& app, const std::string& names) {
-  app.add_flag(names, force_, "replace an output that exists");
+void ForceOption::declare(Arguments& arguments, const std::string& names) {
+  arguments.flag(names, force_, "replace an output that exists");
 }
 
 Result<void> ForceOption::check(const std::vector<std::string>& inputs, const std::string& output,

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
 
 namespace tensorpress::cli {
 
 class ForceOption {
  public:
   /// `names` of programs that have another -f: "--force".
-  void declare(CLI::App& app, const std::string& names = "-f,--force");
+  void declare(Arguments& arguments, const std::string& names = "-f,--force");
   bool given() const { return force_; }
 
   /// Refuses an output that is one of the inputs under any name, and without --force a file that

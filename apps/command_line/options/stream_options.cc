@@ -6,13 +6,14 @@
 
 namespace tensorpress::cli {
 
-void StreamOptions::declare(CLI::App& app) {
-  app.add_option("--chunk-shape", chunk_shape_,
-                 "elements compressed together; the codec chooses if absent")
-      ->option_text("1x180x360");
-  app.add_option("--attr", attributes_, "a note to keep in the file; may be repeated")
-      ->option_text("NAME=VALUE")
-      ->allow_extra_args(false);
+void StreamOptions::declare(Arguments& arguments) {
+  arguments
+      .option("--chunk-shape", chunk_shape_,
+              "elements compressed together; the codec chooses if absent")
+      .shown_as("1x180x360");
+  arguments.option("--attr", attributes_, "a note to keep in the file; may be repeated")
+      .shown_as("NAME=VALUE")
+      .one_at_a_time();
 }
 
 Result<void> StreamOptions::apply_to(CompressOptions& options) const {

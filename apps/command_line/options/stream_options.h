@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
 #include "tensorpress/streaming.h"
 
 namespace tensorpress::cli {
 
 class StreamOptions {
  public:
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   bool given() const { return !chunk_shape_.empty() || !attributes_.empty(); }
   /// Sets the chunk shape and the attributes; the error says what is allowed.
   Result<void> apply_to(CompressOptions& options) const;

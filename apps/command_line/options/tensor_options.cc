@@ -19,17 +19,19 @@ Result<Shape> parsed_shape(const std::string& text) {
 
 }  // namespace
 
-void RawFormatOptions::declare(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--shape", [this](const std::string& value) { shape_ = value; },
-         "shape of a raw file, slowest axis first")
-      ->option_text("20x180x360")
-      ->group("Raw input");
-  app.add_option_function<std::string>(
-         "--dtype", [this](const std::string& value) { dtype_ = value; },
-         "element type of a raw file; also as NumPy has it, '>f4' for big-endian")
-      ->option_text("f32|f64|f16|bf16|u8|i16")
-      ->group("Raw input");
+void RawFormatOptions::declare(Arguments& arguments) {
+  arguments
+      .word(
+          "--shape", [this](const std::string& value) { shape_ = value; },
+          "shape of a raw file, slowest axis first")
+      .shown_as("20x180x360")
+      .group("Raw input");
+  arguments
+      .word(
+          "--dtype", [this](const std::string& value) { dtype_ = value; },
+          "element type of a raw file; also as NumPy has it, '>f4' for big-endian")
+      .shown_as("f32|f64|f16|bf16|u8|i16")
+      .group("Raw input");
 }
 
 Result<std::optional<files::RawFormat>> RawFormatOptions::format() const {
@@ -61,11 +63,11 @@ Result<std::optional<files::RawFormat>> RawFormatOptions::format_of(const std::s
   return named ? named : format();
 }
 
-void ThreadsOption::declare(CLI::App& app, std::size_t threads) {
+void ThreadsOption::declare(Arguments& arguments, std::size_t threads) {
   threads_ = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  app.add_option("--threads", threads_, "how many threads work; the bytes are the same")
-      ->check(CLI::Range(std::size_t{1}, kMaxThreads))
-      ->option_text(threads > 0 ? text("N (", threads, ")") : "N (all cores)");
+  arguments.option("--threads", threads_, "how many threads work; the bytes are the same")
+      .count_between(1, kMaxThreads)
+      .shown_as(threads > 0 ? text("N (", threads, ")") : "N (all cores)");
 }
 
 }  // namespace tensorpress::cli

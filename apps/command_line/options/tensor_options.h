@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
 #include "files/tensor/tensor_files.h"
 
 namespace tensorpress::cli {
 
 class RawFormatOptions {
  public:
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   /// What was said of raw files in general; absent when nothing was. One without the other is an
   /// error.
   Result<std::optional<files::RawFormat>> format() const;
@@ -28,7 +28,7 @@ class RawFormatOptions {
 class ThreadsOption {
  public:
   /// `threads` 0: as many as there are cores.
-  void declare(CLI::App& app, std::size_t threads = 0);
+  void declare(Arguments& arguments, std::size_t threads = 0);
   std::size_t threads() const { return threads_; }
 
  private:

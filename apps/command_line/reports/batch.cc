@@ -9,19 +9,13 @@
 namespace tensorpress::cli {
 namespace {
 
-void print_remarks(const FileReport& report) {
-  for (const std::string& remark : report.remarks) print_message(remark);
-}
-
-Result<ExitStatus> work_on_one(const std::string& file, bool json, const FileWork& work) {
-  TRY(const FileReport report, work(file));
-  if (json && !report.fields.is_null()) {
-    print_json(report.fields, report.to);
-  } else {
-    std::fputs(report.lines.c_str(), report.to);
-  }
-  print_remarks(report);
-  return report.status;
+/// One file alone is reported as ever.
+Report report_on(FileReport file) {
+  return {.text = std::move(file.lines),
+          .json = file.fields.is_null() ? "" : json_text(file.fields),
+          .remarks = std::move(file.remarks),
+          .status = file.status,
+          .to = file.to};
 }
 
 struct Summary {
@@ -43,7 +37,7 @@ struct Summary {
     Json fields = {{"files", files}, {"failures", failures}};
     fields["bytes_in"] = bytes_in;
     fields["bytes_out"] = bytes_out;
-    fields["ratio"] = cli::to_json(ratio());
+    fields["ratio"] = json_number(ratio());
     return fields;
   }
   /// "3 files: 2 MiB -> 100 KiB, ratio 20.48, 1 failed".
@@ -74,33 +68,30 @@ Json with_name(const std::string& file, const FileReport& report) {
 
 }  // namespace
 
-Result<ExitStatus> work_on_files(const std::vector<std::string>& files, bool json,
-                                 const FileWork& work, Headings headings) {
-  if (files.size() == 1) return work_on_one(files.front(), json, work);
+Result<Report> work_on_files(const std::vector<std::string>& files, Reporter& reporter,
+                             const FileWork& work, Headings headings) {
+  if (files.size() == 1) {
+    TRY(FileReport only, work(files.front()));
+    return report_on(std::move(only));
+  }
   Summary summary;
   Json all = Json::array();
   for (const std::string& file : files) {
     auto done = work(file);
     RETURN_IF_ERROR(check_interruption());
     const FileReport report = done.ok() ? std::move(*done) : failed(file, done.error());
-    if (json) {
-      all.push_back(with_name(file, report));
-    } else if (!report.lines.empty()) {
-      if (headings == Headings::names) {
-        std::printf("%s%s:\n", summary.files > 0 ? "\n" : "", printable(file).c_str());
-      }
-      std::fputs(report.lines.c_str(), stdout);
-      std::fflush(stdout);
+    all.push_back(with_name(file, report));
+    if (!report.lines.empty()) {
+      const bool named = headings == Headings::names;
+      reporter.show(text(named && summary.files > 0 ? "\n" : "",
+                         named ? text(printable(file), ":\n") : "", report.lines));
     }
-    print_remarks(report);
+    for (const std::string& remark : report.remarks) reporter.remark(remark);
     summary.add(report);
   }
-  if (json) {
-    print_json({{"files", std::move(all)}, {"summary", summary.to_json()}}, stdout);
-  } else {
-    std::printf("%s%s", headings == Headings::names ? "\n" : "", summary.in_words().c_str());
-  }
-  return summary.status;
+  return Report{.text = text(headings == Headings::names ? "\n" : "", summary.in_words()),
+                .json = json_text({{"files", std::move(all)}, {"summary", summary.to_json()}}),
+                .status = summary.status};
 }
 
 }  // namespace tensorpress::cli

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "command_line/reports/json_output.h"
-#include "command_line/verb.h"
+#include "command_line/reports/report.h"
 
 namespace tensorpress::cli {
 
@@ -21,7 +20,7 @@ struct FileReport {
   std::vector<std::string> remarks = {};  // on stderr, behind the lines
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
-  std::FILE* to = stdout;  // stderr when stdout carries data
+  Channel to = Channel::standard_output;
 };
 
 /// Several files have a heading each above their lines: what there is to say about one has many.
@@ -29,9 +28,9 @@ enum class Headings { none, names };
 
 using FileWork = std::function<Result<FileReport>(const std::string& file)>;
 
-/// Runs `work` on each file and prints what it reports. An error of one of several is printed and
-/// counted, and the status is the worst.
-Result<ExitStatus> work_on_files(const std::vector<std::string>& files, bool json,
-                                 const FileWork& work, Headings headings = Headings::none);
+/// Runs `work` on each file and reports on each as soon as it is done. An error of one of several
+/// is told and counted, and the status is the worst.
+Result<Report> work_on_files(const std::vector<std::string>& files, Reporter& reporter,
+                             const FileWork& work, Headings headings = Headings::none);
 
 }  // namespace tensorpress::cli

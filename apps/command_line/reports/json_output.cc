@@ -56,10 +56,9 @@ std::string in_words(const std::string& name, const Json& value) {
 
 }  // namespace
 
-void print_json(const Json& object, std::FILE* to) {
+std::string json_text(const Json& value) {
   // Attributes may hold any bytes; what is not UTF-8 is replaced rather than thrown about.
-  const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::fwrite(line.data(), 1, line.size(), to);
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string fields_in_words(const Json& object) {
@@ -75,18 +74,13 @@ std::string fields_in_words(const Json& object) {
   return lines;
 }
 
-void print_fields(const Json& object, std::FILE* to) {
-  const std::string lines = fields_in_words(object);
-  std::fwrite(lines.data(), 1, lines.size(), to);
-}
-
-Json to_json(const Shape& shape) {
+Json json_shape(const Shape& shape) {
   Json extents = Json::array();
   for (const auto extent : shape.extents()) extents.push_back(extent);
   return extents;
 }
 
-Json to_json(double value) {
+Json json_number(double value) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   if (std::abs(value) < kExactIntegers && value == std::floor(value)) {
     return static_cast<std::int64_t>(value);
@@ -102,12 +96,12 @@ Json number_or_text(std::string_view value) {
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, number);
   const bool is_number = may_be_number && error == std::errc{} && stop == end;
-  return is_number ? to_json(number) : Json(value);
+  return is_number ? json_number(number) : Json(value);
 }
 
 Json numbers_to_json(std::span<const double> numbers) {
   Json list = Json::array();
-  for (const double number : numbers) list.push_back(to_json(number));
+  for (const double number : numbers) list.push_back(json_number(number));
   return list;
 }
 

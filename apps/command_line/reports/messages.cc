@@ -29,6 +29,7 @@ constexpr Flag kFlags[] = {
     {"nodes", "--nodes"},
     {"offload", "--offload"},
     {"peak_bytes", "--peak"},
+    {"plan", "--plan"},
     {"plugin_path", "--plugin-path"},
     {"pointwise_relative", "--pw-rel"},
     {"portable", "--portable"},

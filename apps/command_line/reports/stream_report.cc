@@ -57,22 +57,22 @@ Json describe(const StreamInfo& info) {
   fields["codec"] = info.codec.name();
   fields["parameters"] = parameters_to_json(info.codec);
   fields["dtype"] = name_of(info.dtype);
-  fields["shape"] = to_json(info.shape);
-  fields["chunk_shape"] = to_json(info.chunk_shape);
+  fields["shape"] = json_shape(info.shape);
+  fields["chunk_shape"] = json_shape(info.chunk_shape);
   fields["chunks"] = info.chunk_count;
   fields["bytes_in"] = bytes_in_file(info);
   // Of packed whole numbers: the values that they stand for.
   if (bytes_in_file(info) != info.bytes_in()) fields["unpacked_bytes"] = info.bytes_in();
   fields["bytes_out"] = info.bytes_out;
   fields["payload_bytes"] = info.payload_bytes;
-  fields["ratio"] = to_json(ratio_of(info));
-  fields["payload_ratio"] = to_json(quotient(bytes_in_file(info), info.payload_bytes));
-  fields["bits_per_value"] = to_json(quotient(8 * info.bytes_out, info.shape.element_count()));
+  fields["ratio"] = json_number(ratio_of(info));
+  fields["payload_ratio"] = json_number(quotient(bytes_in_file(info), info.payload_bytes));
+  fields["bits_per_value"] = json_number(quotient(8 * info.bytes_out, info.shape.element_count()));
   for (const Statistic& statistic : info.statistics) {
-    fields[statistic.name] = to_json(statistic.value);
+    fields[statistic.name] = json_number(statistic.value);
   }
   for (const Fact& fact : facts(info.codec, info.shape, info.dtype)) {
-    fields[fact.name] = to_json(fact.value);
+    fields[fact.name] = json_number(fact.value);
   }
   if (const auto total = total_error(info)) fields["total_error"] = total->to_string();
   if (!info.attributes.empty()) {

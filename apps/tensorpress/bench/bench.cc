@@ -3,19 +3,13 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "benchmark/studies/dct_energy_study.h"
-#include "command_line/help/usage.h"
-#include "command_line/inputs/paths.h"
 #include "command_line/options/codec_options.h"
 #include "command_line/options/force_option.h"
 #include "command_line/options/tensor_options.h"
-#include "command_line/reports/json_output.h"
-#include "command_line/reports/messages.h"
 #include "command_line/verb.h"
-#include "files/bytes/text_files.h"
+#include "energy.h"
 #include "pack.h"
 #include "peers.h"
-#include "report/pages/dct_energy_page.h"
 #include "speed.h"
 
 namespace tensorpress::cli {
@@ -41,15 +35,13 @@ struct Options {
   std::string plugin_path;
   std::string html;
   ForceOption force;
-  bool json = false;
-  const CLI::App* app = nullptr;  // knows the options that were given
-  const CLI::Option* codec_option = nullptr;
+  std::optional<Arguments> arguments;  // know the options that were given
 
-  bool given(const char* option) const { return app->count(option) > 0; }
+  bool given(const char* option) const { return arguments->given(option); }
   /// --peers takes a list of codecs.
   std::string codec_list() const {
     std::string list;
-    for (const std::string& name : codec_option->results()) {
+    for (const std::string& name : arguments->find("--codec").words()) {
       list += text(list.empty() ? "" : ",", name);
     }
     return list;
@@ -61,9 +53,7 @@ struct Options {
     for (const double value : absolute) all.push_back(Bound::absolute(value));
     return all;
   }
-  SpeedBenchOptions speed() const {
-    return {.threads = threads, .repetitions = repetitions, .json = json};
-  }
+  SpeedBenchOptions speed() const { return {.threads = threads, .repetitions = repetitions}; }
 };
 
 constexpr int kPeersRepetitions = 7;  // unless told: some peers are slow
@@ -91,7 +81,7 @@ bool is_error_bounded(const Codec& codec) {
 /// dct-chop when nothing was said: it needs no bound.
 Result<Codec> codec_of(const Options& options) {
   TRY(Codec codec, options.codec.codec());
-  const bool nothing_said = options.codec_option->empty() && options.bounds().empty();
+  const bool nothing_said = !options.given("--codec") && options.bounds().empty();
   if (nothing_said && is_error_bounded(codec)) return Codec::make("dct-chop");
   return codec;
 }
@@ -139,7 +129,7 @@ Result<void> check_sizes(const Options& options) {
   return {};
 }
 
-Result<ExitStatus> run_images(const Options& options) {
+Result<Report> run_images(const Options& options, Reporter& reporter) {
   RETURN_IF_ERROR(check_sizes(options));
   TRY(const Codec base, codec_of(options));
   if (is_error_bounded(base)) {
@@ -149,10 +139,10 @@ Result<ExitStatus> run_images(const Options& options) {
   return run_image_bench({.cases = std::move(cases),
                           .planes = options.planes,
                           .least_bytes = options.megabytes * kMegabyte},
-                         options.speed());
+                         options.speed(), reporter);
 }
 
-Result<ExitStatus> run_files(const Options& options) {
+Result<Report> run_files(const Options& options, Reporter& reporter) {
   TRY(Codec codec, codec_of(options));
   TRY(const auto raw, options.raw.format());
   if (is_error_bounded(codec) && options.bounds().empty()) {
@@ -164,12 +154,12 @@ Result<ExitStatus> run_files(const Options& options) {
                          .raw = raw,
                          .bounds = options.bounds(),
                          .fill_values = options.fill_values},
-                        options.speed());
+                        options.speed(), reporter);
 }
 
-Result<ExitStatus> run_study(const Options& options) {
+Result<Report> run_study(const Options& options, Reporter& reporter) {
   if (options.study == "pack") {
-    return run_pack_bench(options.megabytes, options.repetitions, options.json);
+    return run_pack_bench(options.megabytes, options.repetitions, reporter);
   }
   if (options.study != "dct-energy") {
     return bad_argument("there is no study '", options.study, "'; there are dct-energy and pack");
@@ -178,31 +168,10 @@ Result<ExitStatus> run_study(const Options& options) {
     return bad_argument("the study dct-energy needs images: .png, .npy or CIFAR-10's .bin files");
   }
   RETURN_IF_ERROR(options.force.check(options.files, options.output, "--output"));
-  TRY(const auto energy,
-      benchmark::run_dct_energy_study(
-          options.files, {.qualities = {10, 25, 50, 75, 90}, .most_images = options.images}));
-  RETURN_IF_ERROR(files::write_text(options.output, report::dct_energy_html(energy)));
-  if (!options.json) {
-    std::fputs(report::dct_energy_text(energy).c_str(), stdout);
-    std::printf("The figure is in %s\n", options.output.c_str());
-    return ExitStatus::fine;
-  }
-  Json panels = Json::array();
-  for (const auto& panel : energy.panels) {
-    panels.push_back({{"channel", panel.channel},
-                      {"quality", panel.quality},
-                      {"blocks", panel.blocks},
-                      {"nonzero_share", panel.nonzero_share}});
-  }
-  print_json({{"study", options.study},
-              {"images", energy.images},
-              {"panels", panels},
-              {"page", options.output}},
-             stdout);
-  return ExitStatus::fine;
+  return run_energy_study(options.files, options.images, options.output);
 }
 
-Result<ExitStatus> run_comparison(const Options& options) {
+Result<Report> run_comparison(const Options& options, Reporter& reporter) {
   PeersOptions peers{
       .files = options.files,
       .raw = {},
@@ -211,13 +180,12 @@ Result<ExitStatus> run_comparison(const Options& options) {
       .fill_values = options.fill_values,
       .repetitions = options.given("--repetitions") ? options.repetitions : kPeersRepetitions,
       .plugin_path = options.plugin_path,
-      .html = options.html,
-      .json = options.json};
+      .html = options.html};
   if (peers.bounds.empty()) {
     peers.bounds = {Bound::relative(1e-2), Bound::relative(1e-3), Bound::relative(1e-4)};
   }
   TRY(peers.raw, options.raw.format());
-  return run_peers(peers);
+  return run_peers(peers, reporter);
 }
 
 /// An option that would be ignored is a mistake.
@@ -225,93 +193,97 @@ Result<void> check_given(const Options& options) {
   constexpr const char* kOfImages = "it is of batches of images, which are measured without files";
   const bool pack = options.study == "pack";
   if (!options.study.empty()) {
-    RETURN_IF_ERROR(refuse_ignored(*options.app, {"--planes", "--cfs", "--no-matmul", "--peers"},
-                                   "a study does not use it"));
+    RETURN_IF_ERROR(options.arguments->refuse_ignored(
+        {"--planes", "--cfs", "--no-matmul", "--peers"}, "a study does not use it"));
     if (!pack) {
-      return refuse_ignored(*options.app, {"--megabytes"}, "it is of --study pack");
+      return options.arguments->refuse_ignored({"--megabytes"}, "it is of --study pack");
     }
-    return refuse_ignored(*options.app, {"--images", "--output"}, "it is of --study dct-energy");
+    return options.arguments->refuse_ignored({"--images", "--output"},
+                                             "it is of --study dct-energy");
   }
   RETURN_IF_ERROR(
-      refuse_ignored(*options.app, {"--images", "--output"}, "it is of --study dct-energy"));
+      options.arguments->refuse_ignored({"--images", "--output"}, "it is of --study dct-energy"));
   if (options.files.empty() && !options.peers) return {};
-  return refuse_ignored(*options.app, {"--planes", "--cfs", "--megabytes", "--no-matmul"},
-                        kOfImages);
+  return options.arguments->refuse_ignored({"--planes", "--cfs", "--megabytes", "--no-matmul"},
+                                           kOfImages);
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   RETURN_IF_ERROR(check_given(options));
-  if (!options.study.empty()) return run_study(options);
+  if (!options.study.empty()) return run_study(options, reporter);
   if (options.repetitions < 1)
     return bad_argument("--repetitions is ", options.repetitions, "; it must be at least 1");
   for (const std::size_t threads : options.threads) {
     if (threads < 1) return bad_argument("--threads is 0; it must be at least 1");
   }
   RETURN_IF_ERROR(options.force.check(options.files, options.html, "--html"));
-  if (options.peers) return run_comparison(options);
+  if (options.peers) return run_comparison(options, reporter);
   if (!options.html.empty()) return bad_argument("--html is a page of --peers");
-  return options.files.empty() ? run_images(options) : run_files(options);
+  return options.files.empty() ? run_images(options, reporter) : run_files(options, reporter);
 }
 
-void declare_bounds(CLI::App& app, Options& options) {
-  CLI::Option* const relative =
-      app.add_option("--rel", options.relative, "bounds, as shares of the value range")
-          ->delimiter(',')
-          ->option_text("E,...");
-  app.add_option("--abs", options.absolute, "bounds, absolute")
-      ->delimiter(',')
-      ->option_text("E,...")
-      ->excludes(relative);
-  app.add_option("--fill", options.fill_values,
-                 "a value that stands for no data and is not in the value range; may be repeated")
-      ->option_text("V")
-      ->allow_extra_args(false);
+void declare_bounds(Arguments& arguments, Options& options) {
+  const Argument relative =
+      arguments.option("--rel", options.relative, "bounds, as shares of the value range")
+          .separated_by_commas()
+          .shown_as("E,...");
+  arguments.option("--abs", options.absolute, "bounds, absolute")
+      .separated_by_commas()
+      .shown_as("E,...")
+      .excludes(relative);
+  arguments
+      .option("--fill", options.fill_values,
+              "a value that stands for no data and is not in the value range; may be repeated")
+      .shown_as("V")
+      .one_at_a_time();
 }
 
-void declare_peers(CLI::App& app, Options& options) {
+void declare_peers(Arguments& arguments, Options& options) {
   constexpr const char* kGroup = "Comparison with other compressors";
-  app.add_flag("--peers", options.peers,
-               "compare our error-bounded codecs with SZ3, SPERR, ZFP and others on FILES, one "
-               "thread, bounds --rel 1e-2,1e-3,1e-4 unless given; --codec then takes a list")
-      ->group(kGroup);
-  app.add_option("--plugin-path", options.plugin_path,
-                 "folder of hdf5plugin's filters (HDF5_PLUGIN_PATH, or what Python says)")
-      ->option_text("DIR")
-      ->group(kGroup);
-  app.add_option("--html", options.html, "write a page with plots")
-      ->option_text("PAGE")
-      ->group(kGroup);
+  arguments
+      .flag("--peers", options.peers,
+            "compare our error-bounded codecs with SZ3, SPERR, ZFP and others on FILES, one "
+            "thread, bounds --rel 1e-2,1e-3,1e-4 unless given; --codec then takes a list")
+      .group(kGroup);
+  arguments
+      .option("--plugin-path", options.plugin_path,
+              "folder of hdf5plugin's filters (HDF5_PLUGIN_PATH, or what Python says)")
+      .shown_as("DIR")
+      .group(kGroup);
+  arguments.option("--html", options.html, "write a page with plots")
+      .shown_as("PAGE")
+      .group(kGroup);
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  options->app = &app;
-  app.add_option("FILES", options->files,
-                 "tensors to measure on: .npy, or raw with --shape and --dtype or with both in the "
-                 "name (wmag_91x91x91.f32); without any: batches of 3-channel images in f32");
-  options->codec.declare(app);
-  options->codec_option = app.get_option("--codec");
-  app.add_option("--planes", options->planes, "side lengths of the images (32,64,128,256,512)")
-      ->delimiter(',');
-  app.add_option("--cfs", options->chop_factors, "chop factors to run through (1 to 8)")
-      ->delimiter(',');
-  app.add_option("--threads", options->threads, "numbers of threads to run with (1,2)")
-      ->delimiter(',');
-  app.add_option("--megabytes", options->megabytes, "least size of a batch, in MiB (128)");
-  app.add_option("--repetitions", options->repetitions,
-                 "turns of memcpy, compress, decompress; the best counts (11; 7 with --peers)");
-  declare_bounds(app, *options);
-  declare_peers(app, *options);
-  app.add_flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
-  options->raw.declare(app);
-  app.add_option("--study", options->study,
-                 "dct-energy: which coefficients of images are non-zero (paper, Figure 3); pack: "
-                 "packing values in memory, one thread, without a container");
-  app.add_option("--images", options->images, "for the study: how many images at most (1000)");
-  app.add_option("--output", options->output, "for the study: the page to write (dct-energy.html)");
-  options->force.declare(app);
-  app.add_flag("--json", options->json, "print JSON, a row per case");
-  return [options] { return run(*options); };
+  options->arguments = arguments;
+  arguments.option(
+      "FILES", options->files,
+      "tensors to measure on: .npy, or raw with --shape and --dtype or with both in the "
+      "name (wmag_91x91x91.f32); without any: batches of 3-channel images in f32");
+  options->codec.declare(arguments);
+  arguments.option("--planes", options->planes, "side lengths of the images (32,64,128,256,512)")
+      .separated_by_commas();
+  arguments.option("--cfs", options->chop_factors, "chop factors to run through (1 to 8)")
+      .separated_by_commas();
+  arguments.option("--threads", options->threads, "numbers of threads to run with (1,2)")
+      .separated_by_commas();
+  arguments.option("--megabytes", options->megabytes, "least size of a batch, in MiB (128)");
+  arguments.option("--repetitions", options->repetitions,
+                   "turns of memcpy, compress, decompress; the best counts (11; 7 with --peers)");
+  declare_bounds(arguments, *options);
+  declare_peers(arguments, *options);
+  arguments.flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
+  options->raw.declare(arguments);
+  arguments.option("--study", options->study,
+                   "dct-energy: which coefficients of images are non-zero (paper, Figure 3); pack: "
+                   "packing values in memory, one thread, without a container");
+  arguments.option("--images", options->images, "for the study: how many images at most (1000)");
+  arguments.option("--output", options->output,
+                   "for the study: the page to write (dct-energy.html)");
+  options->force.declare(arguments);
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -322,7 +294,7 @@ Verb bench_verb() {
           "  tensorpress bench x.npy --codec dense --rel 1e-3\n"
           "  tensorpress bench fields/*.f32 --peers --html peers.html\n"
           "  tensorpress bench --study pack --megabytes 64",
-          declare};
+          "print JSON, a row per case", declare};
 }
 
 }  // namespace tensorpress::cli

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
-#include "command_line/verb.h"
+#include "command_line/reports/report.h"
+#include "tensorpress/result.h"
 
 namespace tensorpress::cli {
 
-Result<ExitStatus> run_pack_bench(std::uint64_t megabytes, int repetitions, bool json);
+Result<Report> run_pack_bench(std::uint64_t megabytes, int repetitions, Reporter& reporter);
 
 }  // namespace tensorpress::cli

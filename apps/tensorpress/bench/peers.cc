@@ -1,7 +1,6 @@
 #include "peers.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/errors.h"
 #include "benchmark/contest.h"
@@ -53,7 +52,7 @@ Contenders alternating(Contenders ours, Contenders theirs) {
 
 /// Those that were asked for; all that there are when nobody asked. What is missing of the latter
 /// is said on stderr, as long as some peer is there.
-Result<Contenders> contenders_of(const PeersOptions& options) {
+Result<Contenders> contenders_of(const PeersOptions& options, Reporter& reporter) {
   const auto own_names = benchmark::own_contender_names();
   const auto peer_names = benchmark::peer_names();
   const bool asked = !options.codecs.empty();
@@ -80,7 +79,7 @@ Result<Contenders> contenders_of(const PeersOptions& options) {
   if (!peers.missing.empty() && (asked || peers.contenders.empty())) {
     return unsupported(joined(peers.missing, "; "));
   }
-  for (const std::string& sentence : peers.missing) print_message(sentence);
+  for (const std::string& sentence : peers.missing) reporter.remark(sentence);
   return alternating(std::move(ours), std::move(peers.contenders));
 }
 
@@ -92,7 +91,7 @@ Result<benchmark::LoadedField> load(const std::string& file, const PeersOptions&
   return benchmark::load_field(files::field_name_of(file), view, options.fill_values);
 }
 
-Json row_to_json(const ContestRow& row, int repetitions) {
+Json to_json(const ContestRow& row, int repetitions) {
   Json object = {{"field", row.field},
                  {"codec", row.codec},
                  {"bound", row.bound.requested.to_string()},
@@ -106,12 +105,12 @@ Json row_to_json(const ContestRow& row, int repetitions) {
     return object;
   }
   object["bytes_out"] = row.bytes_out;
-  object["ratio"] = to_json(row.ratio);
-  object["bits_per_value"] = to_json(row.bits_per_value);
-  object["max_abs_error"] = to_json(row.max_abs_error);
-  object["max_rel_error"] = to_json(row.max_rel_error);
-  object["psnr_db"] = to_json(row.psnr_db);
-  object["nrmse"] = to_json(row.nrmse);
+  object["ratio"] = json_number(row.ratio);
+  object["bits_per_value"] = json_number(row.bits_per_value);
+  object["max_abs_error"] = json_number(row.max_abs_error);
+  object["max_rel_error"] = json_number(row.max_rel_error);
+  object["psnr_db"] = json_number(row.psnr_db);
+  object["nrmse"] = json_number(row.nrmse);
   object["compress_gb_per_s"] = row.compress_gb_per_s;
   object["decompress_gb_per_s"] = row.decompress_gb_per_s;
   object["memcpy_gb_per_s"] = row.memcpy_gb_per_s;
@@ -121,12 +120,12 @@ Json row_to_json(const ContestRow& row, int repetitions) {
 
 }  // namespace
 
-Result<ExitStatus> run_peers(const PeersOptions& options) {
+Result<Report> run_peers(const PeersOptions& options, Reporter& reporter) {
   if (options.files.empty()) return bad_argument("--peers needs files to compare on");
-  TRY(const Contenders contenders, contenders_of(options));
+  TRY(const Contenders contenders, contenders_of(options, reporter));
   benchmark::keep_freed_memory();
   std::vector<ContestRow> rows;
-  if (!options.json) std::fputs(report::contest_text_heading().c_str(), stdout);
+  reporter.show(report::contest_text_heading());
   for (const std::string& file : options.files) {
     TRY(const auto field, load(file, options));
     for (const Bound& bound : options.bounds) {
@@ -138,23 +137,20 @@ Result<ExitStatus> run_peers(const PeersOptions& options) {
         return contains(benchmark::own_contender_names(), row.codec);
       });
       for (ContestRow& row : measured) {
-        if (!options.json) std::fputs(report::contest_text(row).c_str(), stdout);
+        reporter.show(report::contest_text(row));
         rows.push_back(std::move(row));
       }
-      std::fflush(stdout);
     }
   }
-  if (!options.html.empty())
+  Report report{.text = report::contest_text_summary(rows)};
+  if (!options.html.empty()) {
     RETURN_IF_ERROR(files::write_text(options.html, report::contest_html(rows)));
-  if (options.json) {
-    Json list = Json::array();
-    for (const ContestRow& row : rows) list.push_back(row_to_json(row, options.repetitions));
-    print_json(list, stdout);
-    return ExitStatus::fine;
+    report.text += text("\nThe page is ", options.html, "\n");
   }
-  std::fputs(report::contest_text_summary(rows).c_str(), stdout);
-  if (!options.html.empty()) std::printf("\nThe page is %s\n", options.html.c_str());
-  return ExitStatus::fine;
+  Json list = Json::array();
+  for (const ContestRow& row : rows) list.push_back(to_json(row, options.repetitions));
+  report.json = json_text(list);
+  return report;
 }
 
 }  // namespace tensorpress::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/reports/report.h"
 #include "files/tensor/tensor_files.h"
 #include "tensorpress/bound.h"
 
@@ -19,9 +19,8 @@ struct PeersOptions {
   int repetitions = 7;
   std::string plugin_path;
   std::string html;  // the page to write; none when empty
-  bool json = false;
 };
 
-Result<ExitStatus> run_peers(const PeersOptions& options);
+Result<Report> run_peers(const PeersOptions& options, Reporter& reporter);
 
 }  // namespace tensorpress::cli

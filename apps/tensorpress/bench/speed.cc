@@ -1,10 +1,10 @@
 #include "speed.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/errors.h"
 #include "benchmark/speed.h"
+#include "command_line/reports/formatted.h"
 #include "command_line/reports/json_output.h"
 #include "command_line/reports/messages.h"
 #include "files/tensor/raw_format.h"
@@ -43,19 +43,16 @@ Json to_json(const benchmark::Speed& speed) {
   return row;
 }
 
-void print_heading() {
-  std::puts(
-      "data         setting    threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  "
-      "payload ratio");
-}
+constexpr const char* kHeading =
+    "data         setting    threads   memcpy  compress  (of memcpy)  decompress  (of memcpy)  "
+    "payload ratio\n";
 
-void print_row(const std::string& data, const std::string& setting, std::size_t threads,
-               const benchmark::Speed& speed) {
-  std::printf("%-12s %-10s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
-              setting.c_str(), threads, speed.memcpy_gb_per_s, speed.compress_gb_per_s,
-              speed.compress_gb_per_s / speed.memcpy_gb_per_s, speed.decompress_gb_per_s,
-              speed.decompress_gb_per_s / speed.memcpy_gb_per_s, speed.payload_ratio);
-  std::fflush(stdout);
+std::string to_text(const std::string& data, const std::string& setting, std::size_t threads,
+                    const benchmark::Speed& speed) {
+  return formatted("%-12s %-10s %7zu %8.2f %9.2f %12.2f %11.2f %12.2f %14.2f\n", data.c_str(),
+                   setting.c_str(), threads, speed.memcpy_gb_per_s, speed.compress_gb_per_s,
+                   speed.compress_gb_per_s / speed.memcpy_gb_per_s, speed.decompress_gb_per_s,
+                   speed.decompress_gb_per_s / speed.memcpy_gb_per_s, speed.payload_ratio);
 }
 
 /// The paper's form on the same arrays, one thread.
@@ -85,11 +82,12 @@ Result<TensorView> read_field(const std::string& file, const std::optional<files
 
 }  // namespace
 
-Result<ExitStatus> run_image_bench(const ImageBatches& batches, const SpeedBenchOptions& options) {
+Result<Report> run_image_bench(const ImageBatches& batches, const SpeedBenchOptions& options,
+                               Reporter& reporter) {
   benchmark::SpeedBuffers buffers, matmul_buffers;
   AlignedBuffer memory;
   Json rows = Json::array();
-  if (!options.json) print_heading();
+  reporter.show(kHeading);
   for (const std::uint64_t plane : batches.planes) {
     const Shape shape = benchmark::image_batch_shape(plane, 3, batches.least_bytes);
     const auto values = memory.reserve_as<float>(static_cast<std::size_t>(shape.element_count()));
@@ -108,10 +106,8 @@ Result<ExitStatus> run_image_bench(const ImageBatches& batches, const SpeedBench
                                                         .threads = threads,
                                                         .repetitions = options.repetitions},
                                                        buffers));
-        if (!options.json) {
-          print_row(extents.substr(extents.find('x') + 1), setting_of(codec, {}), threads, speed);
-          continue;
-        }
+        reporter.show(
+            to_text(extents.substr(extents.find('x') + 1), setting_of(codec, {}), threads, speed));
         Json row = with_codec({{"plane", plane}}, threads, codec, input.byte_count());
         if (chop_factor) row["cf"] = *chop_factor;
         row.update(to_json(speed));
@@ -120,16 +116,16 @@ Result<ExitStatus> run_image_bench(const ImageBatches& batches, const SpeedBench
       }
     }
   }
-  if (options.json) print_json(rows, stdout);
-  return ExitStatus::fine;
+  return Report{.json = json_text(rows)};
 }
 
-Result<ExitStatus> run_file_bench(const FileFields& fields, const SpeedBenchOptions& options) {
+Result<Report> run_file_bench(const FileFields& fields, const SpeedBenchOptions& options,
+                              Reporter& reporter) {
   std::vector<std::optional<Bound>> bounds(fields.bounds.begin(), fields.bounds.end());
   if (bounds.empty()) bounds = {std::nullopt};
   benchmark::SpeedBuffers buffers;
   Json rows = Json::array();
-  if (!options.json) print_heading();
+  reporter.show(kHeading);
   for (const std::string& file : fields.files) {
     AlignedBuffer memory;
     TRY(const TensorView field, read_field(file, fields.raw, memory));
@@ -141,10 +137,7 @@ Result<ExitStatus> run_file_bench(const FileFields& fields, const SpeedBenchOpti
                                                         .threads = threads,
                                                         .repetitions = options.repetitions},
                                                        buffers));
-        if (!options.json) {
-          print_row(file, setting_of(fields.codec, bound), threads, speed);
-          continue;
-        }
+        reporter.show(to_text(file, setting_of(fields.codec, bound), threads, speed));
         Json row = with_codec({{"field", file}}, threads, fields.codec, field.byte_count());
         if (bound) row["bound"] = bound->to_string();
         row.update(to_json(speed));
@@ -152,8 +145,7 @@ Result<ExitStatus> run_file_bench(const FileFields& fields, const SpeedBenchOpti
       }
     }
   }
-  if (options.json) print_json(rows, stdout);
-  return ExitStatus::fine;
+  return Report{.json = json_text(rows)};
 }
 
 }  // namespace tensorpress::cli

@@ -7,18 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/reports/report.h"
 #include "files/tensor/tensor_files.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 
 namespace tensorpress::cli {
 
-/// How every case is measured and told.
+/// How every case is measured.
 struct SpeedBenchOptions {
   std::vector<std::size_t> threads;  // a row for each
   int repetitions = 11;
-  bool json = false;
 };
 
 struct ImageCase {
@@ -33,7 +32,8 @@ struct ImageBatches {
   std::uint64_t least_bytes = 0;      // of a batch
 };
 
-Result<ExitStatus> run_image_bench(const ImageBatches& batches, const SpeedBenchOptions& options);
+Result<Report> run_image_bench(const ImageBatches& batches, const SpeedBenchOptions& options,
+                               Reporter& reporter);
 
 struct FileFields {
   Codec codec;
@@ -43,6 +43,7 @@ struct FileFields {
   std::vector<double> fill_values;
 };
 
-Result<ExitStatus> run_file_bench(const FileFields& fields, const SpeedBenchOptions& options);
+Result<Report> run_file_bench(const FileFields& fields, const SpeedBenchOptions& options,
+                              Reporter& reporter);
 
 }  // namespace tensorpress::cli

@@ -1,8 +1,6 @@
 // tensorpress decompress: .tpz streams from files or a pipe become .npy, raw, NetCDF or HDF5 files.
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 
@@ -19,10 +17,11 @@
 #include "command_line/reports/messages.h"
 #include "command_line/reports/progress_bar.h"
 #include "command_line/reports/stream_report.h"
+#include "command_line/verb.h"
+#include "decompressed_file.h"
 #include "files/bytes/byte_files.h"
 #include "files/netcdf/file.h"
 #include "files/tensor/tensor_files.h"
-#include "stream/container/history.h"
 #include "stream/reader.h"
 #include "stream/slice_reader.h"
 
@@ -41,93 +40,10 @@ struct Options {
   int serialize = 1;
   bool method_given = false;
   ThreadsOption threads;
-  bool json = false;
-};
-
-/// The elements of `size` bytes each that a slice of their axis keeps.
-std::vector<std::byte> sliced(const std::vector<std::byte>& elements, std::size_t size,
-                              const AxisSlice& axis) {
-  std::vector<std::byte> kept;
-  kept.reserve(static_cast<std::size_t>(axis.count) * size);
-  for (std::uint64_t i = 0; i < axis.count; ++i) {
-    const auto at = static_cast<std::ptrdiff_t>(axis.position(i) * size);
-    kept.insert(kept.end(), elements.begin() + at,
-                elements.begin() + at + static_cast<std::ptrdiff_t>(size));
-  }
-  return kept;
-}
-
-/// Names and coordinates of the axes that a slice keeps.
-files::NetcdfNotes notes_of_part(files::NetcdfNotes notes, const Slice& slice, const Shape& shape) {
-  if (notes.dimensions.size() != shape.rank()) return notes;  // told when it is made
-  std::vector<std::string> kept;
-  for (std::size_t axis = 0; axis < notes.dimensions.size(); ++axis) {
-    const std::string& name = notes.dimensions[axis];
-    const auto coordinate =
-        std::ranges::find(notes.coordinates, name, &files::NetcdfCoordinate::name);
-    if (coordinate != notes.coordinates.end()) {
-      const std::size_t size = size_of(coordinate->values.type);
-      auto& bytes = coordinate->values.bytes;
-      if (bytes.size() == shape[axis] * size) bytes = sliced(bytes, size, slice.axes[axis]);
-    }
-    if (!slice.axes[axis].dropped) kept.push_back(name);
-  }
-  notes.dimensions = std::move(kept);
-  return notes;
-}
-
-/// How far values may be from those that were compressed, where the stream says so. The limit of a
-/// point-wise bound is a share of each value and no error.
-std::optional<double> promised_error(const StreamInfo& info) {
-  const std::string limit(info.codec.parameter("limit"));
-  if (limit.empty() || info.codec.parameter("bound").starts_with("pw-rel")) return std::nullopt;
-  return std::strtod(limit.c_str(), nullptr);
-}
-
-/// The output file, made when the stream's shape is known.
-class Output {
- public:
-  Output(const Options& options, std::string path)
-      : path_(std::move(path)),
-        made_from_(is_pipe(options.input) ? std::string() : options.input),
-        raw_(options.raw),
-        method_given_(options.method_given) {}
-
-  /// `slice` when it is a part of the stream's tensor.
-  Result<TensorSink*> create(const StreamInfo& info, const Slice* slice = nullptr) {
-    if (method_given_ && info.codec.name() != "dct-chop") {
-      return bad_argument("it is of codec ", info.codec.name(),
-                          "; --form and --serialize are for dct-chop");
-    }
-    const Shape shape = slice != nullptr ? slice->shape() : info.shape;
-    TRY(const TensorFormat format, format_of_output(path_, raw_));
-    if (format != TensorFormat::array) {
-      if (!raw_) RETURN_IF_ERROR(check_type_in_name(path_, info.dtype));
-      TRY(file_,
-          files::create_tensor(path_, info.dtype, shape,
-                               {.raw = format == TensorFormat::raw, .made_from = made_from_}));
-      return file_.get();
-    }
-    TRY(auto notes, files::netcdf_notes(info.attributes));
-    if (notes && slice != nullptr) notes = notes_of_part(*notes, *slice, info.shape);
-    TRY(const stream::History history, stream::history_with(info));
-    TRY(file_, files::create_netcdf_tensor(path_, info.dtype, shape, notes, promised_error(info),
-                                           history, made_from_));
-    return file_.get();
-  }
-  Result<void> finish() { return file_->finish(); }
-  std::vector<std::string> remarks() const { return file_->remarks(); }
-
- private:
-  std::string path_;
-  std::string made_from_;
-  bool raw_;
-  bool method_given_;
-  std::unique_ptr<files::TensorFile> file_;
 };
 
 /// The whole tensor or a slice of it.
-Result<void> read_to(Output& output, const StreamReader& reader,
+Result<void> read_to(DecompressedFile& output, const StreamReader& reader,
                      const std::optional<std::string>& slice_text,
                      const DecompressOptions& options) {
   std::optional<Slice> slice;
@@ -145,13 +61,13 @@ Result<void> read_to(Output& output, const StreamReader& reader,
   return done;
 }
 
-Result<StreamInfo> read_file(const Options& options, Output& output,
-                             const DecompressOptions& read) {
+Result<StreamInfo> read_file(const Options& options, DecompressedFile& output,
+                             const DecompressOptions& read, Reporter& reporter) {
   TRY(const auto source, files::open_bytes(options.input));
   auto opened = StreamReader::open(*source);
   if (!opened.ok() && options.skip_corrupt) {
-    print_message(text(options.input, ": its chunks are looked for one by one, because ",
-                       opened.error().message));
+    reporter.remark(text(options.input, ": its chunks are looked for one by one, because ",
+                         opened.error().message));
     opened = StreamReader::open_without_footer(*source);
   }
   TRY(const auto reader, std::move(opened));
@@ -159,7 +75,7 @@ Result<StreamInfo> read_file(const Options& options, Output& output,
   return reader.info();
 }
 
-Result<StreamInfo> read_pipe(Output& output, const DecompressOptions& options) {
+Result<StreamInfo> read_pipe(DecompressedFile& output, const DecompressOptions& options) {
   const auto input = files::standard_input();
   const auto make_sink = [&](const StreamInfo& info) -> Result<std::unique_ptr<TensorSink>> {
     TRY(TensorSink* const file, output.create(info));
@@ -169,13 +85,14 @@ Result<StreamInfo> read_pipe(Output& output, const DecompressOptions& options) {
 }
 
 /// Everything from opening the stream to the finished output file.
-Result<StreamInfo> write_output(const Options& options, Output& output, DecompressOptions read) {
+Result<StreamInfo> write_output(const Options& options, DecompressedFile& output,
+                                DecompressOptions read, Reporter& reporter) {
   note_interruptions();
   ProgressBar bar("decompressing");
   read.progress = bar.callback();
   TRY(StreamInfo info,
-      about(options.input,
-            is_pipe(options.input) ? read_pipe(output, read) : read_file(options, output, read)));
+      about(options.input, is_pipe(options.input) ? read_pipe(output, read)
+                                                  : read_file(options, output, read, reporter)));
   RETURN_IF_ERROR(check_interruption());
   RETURN_IF_ERROR(output.finish());
   return info;
@@ -202,7 +119,8 @@ std::string in_words(double value) {
   return std::isnan(value) ? "NaN" : text(value);
 }
 
-Result<FileReport> decompress_one(const Options& options, const std::string& path) {
+Result<FileReport> decompress_one(const Options& options, const std::string& path,
+                                  Reporter& reporter) {
   DecompressOptions read;
   TRY(read.method, method_of(options));
   if (files::array_format_of(options.input) != files::ArrayFormat::other) {
@@ -229,19 +147,22 @@ Result<FileReport> decompress_one(const Options& options, const std::string& pat
   if (options.skip_corrupt) {
     read.skip_corrupt = [&](const SkippedChunk& chunk) {
       ++skipped;
-      print_message(text(options.input, ": chunk ", chunk.number, ", ", in_words(chunk.region),
-                         ", is filled with ", in_words(chunk.value), ": ", chunk.error.message));
+      reporter.remark(text(options.input, ": chunk ", chunk.number, ", ", in_words(chunk.region),
+                           ", is filled with ", in_words(chunk.value), ": ", chunk.error.message));
     };
   }
 
   const auto begin = std::chrono::steady_clock::now();
-  Output output(options, path);
-  TRY(const StreamInfo info, write_output(options, output, read));
+  DecompressedFile output({.path = path,
+                           .made_from = is_pipe(options.input) ? "" : options.input,
+                           .raw = options.raw,
+                           .method_given = options.method_given});
+  TRY(const StreamInfo info, write_output(options, output, read, reporter));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   FileReport report{.fields = describe(info),
                     .bytes_in = info.bytes_out,
                     .bytes_out = info.bytes_in(),
-                    .to = is_pipe(path) ? stderr : stdout};
+                    .to = is_pipe(path) ? Channel::standard_error : Channel::standard_output};
   for (const std::string& remark : output.remarks()) {
     report.remarks.push_back(text(path, ": ", remark));
   }
@@ -260,7 +181,7 @@ Result<FileReport> decompress_one(const Options& options, const std::string& pat
   return report;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   TRY(const auto outputs,
       outputs_of(options.inputs, options.output, options.raw ? ".raw" : ".npy"));
   if (options.inputs.size() > 1) {
@@ -272,47 +193,48 @@ Result<ExitStatus> run(const Options& options) {
     RETURN_IF_ERROR(make_directory(options.output));
   }
   std::size_t next = 0;
-  return work_on_files(options.inputs, options.json, [&](const std::string& input) {
+  return work_on_files(options.inputs, reporter, [&](const std::string& input) {
     Options one = options;
     one.input = input;
-    return decompress_one(one, outputs[next++]);
+    return decompress_one(one, outputs[next++], reporter);
   });
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "IN", options->inputs,
-         ".tpz files; - is standard input. Or a NetCDF or HDF5 file that compress wrote, to "
-         "get a copy without our filter")
-      ->required()
-      ->option_text("...");
-  app.add_option("-o,--output", options->output,
-                 "output file, or a directory (DIR/), which several inputs need: .npy, .nc or .h5 "
-                 "(with its name, attributes and coordinates), or .raw; - is standard output as "
-                 ".npy")
-      ->option_text("OUT (IN with .npy)");
-  options->force.declare(app);
-  app.add_flag("--raw", options->raw,
-               "write elements only, little-endian, in C order, under any name");
-  app.add_option("--slice", options->slice,
-                 "only this part, as in NumPy: START:STOP:STEP or an index for each axis, ... for "
-                 "axes between")
-      ->option_text("0:10,:,50:100");
-  app.add_flag("--skip-corrupt", options->skip_corrupt,
-               "fill chunks that cannot be read with NaN or the fill value (0 among integers), "
-               "with a warning each; status 1 if any");
-  app.add_option("--form", options->form,
-                 "dct-chop: the fast block kernel, or the paper's two dense products")
-      ->option_text("block|matmul (block)");
-  app.add_option("--serialize", options->serialize, "with --form matmul: s x s parts of a plane")
-      ->option_text("1..64 (1)");
-  options->threads.declare(app);
-  app.add_flag("--json", options->json,
-               "print one JSON object (on stderr if stdout carries the data)");
-  return [options, &app] {
-    options->method_given = app.count("--form") + app.count("--serialize") > 0;
-    return run(*options);
+  arguments
+      .option("IN", options->inputs,
+              ".tpz files; - is standard input. Or a NetCDF or HDF5 file that compress wrote, to "
+              "get a copy without our filter")
+      .required()
+      .shown_as("...");
+  arguments
+      .option("-o,--output", options->output,
+              "output file, or a directory (DIR/), which several inputs need: .npy, .nc or .h5 "
+              "(with its name, attributes and coordinates), or .raw; - is standard output as "
+              ".npy")
+      .shown_as("OUT (IN with .npy)");
+  options->force.declare(arguments);
+  arguments.flag("--raw", options->raw,
+                 "write elements only, little-endian, in C order, under any name");
+  arguments
+      .option("--slice", options->slice,
+              "only this part, as in NumPy: START:STOP:STEP or an index for each axis, ... for "
+              "axes between")
+      .shown_as("0:10,:,50:100");
+  arguments.flag("--skip-corrupt", options->skip_corrupt,
+                 "fill chunks that cannot be read with NaN or the fill value (0 among integers), "
+                 "with a warning each; status 1 if any");
+  arguments
+      .option("--form", options->form,
+              "dct-chop: the fast block kernel, or the paper's two dense products")
+      .shown_as("block|matmul (block)");
+  arguments.option("--serialize", options->serialize, "with --form matmul: s x s parts of a plane")
+      .shown_as("1..64 (1)");
+  options->threads.declare(arguments);
+  return [options, arguments](Reporter& reporter) {
+    options->method_given = arguments.given("--form") || arguments.given("--serialize");
+    return run(*options, reporter);
   };
 }
 
@@ -326,7 +248,7 @@ Verb decompress_verb() {
           "  tensorpress decompress run.TEMP.tpz -o temp.nc\n"
           "  tensorpress decompress small.nc -o plain.nc\n"
           "  tensorpress decompress - --raw < x.tpz > x.raw",
-          declare};
+          "print one JSON object (on stderr if stdout carries the data)", declare};
 }
 
 }  // namespace tensorpress::cli

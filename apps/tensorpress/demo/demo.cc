@@ -27,7 +27,6 @@ struct Options {
   std::string data = "build/demo-data";
   std::string output = "demo";
   ForceOption force;
-  bool json = false;
 };
 
 Result<std::vector<fs::path>> arrays_in(const std::string& directory) {
@@ -78,41 +77,40 @@ Result<report::DataSetDescription> describe(const fs::path& array, DType dtype) 
   return description;
 }
 
-void print_row(const std::vector<std::string>& cells) {
+std::string line_of(const std::vector<std::string>& cells) {
   std::string line =
       "  " + cells[0] + std::string(14 - std::min<std::size_t>(14, cells[0].size()), ' ');
   for (std::size_t i = 1; i < cells.size(); ++i) line += at_right(cells[i], i == 1 ? 7 : 11);
-  std::puts(line.c_str());
+  return line + "\n";
 }
 
-void print_trip(const benchmark::RoundTrip& trip) {
-  print_row({benchmark::variant_name(trip.info.codec), benchmark::setting_of(trip.info.codec),
-             fixed(trip.ratio(), 2), fixed(trip.bits_per_value(), 2),
-             rounded(trip.error.max_rel_error(), 2), fixed(trip.error.psnr_db(), 1),
-             trip.ssim ? fixed(*trip.ssim, 4) : "-", fixed(trip.compress_gb_per_s, 2),
-             fixed(trip.decompress_gb_per_s, 2)});
-  std::fflush(stdout);
+std::string heading_of(const fs::path& path, const TensorView& tensor) {
+  return text(path.string(), ": ", name_of(tensor.dtype), " ", tensor.shape.to_string(), ", ",
+              human_bytes(tensor.byte_count()), "\n",
+              line_of({"", "setting", "ratio", "bits/value", "max rel", "psnr dB", "ssim",
+                       "GB/s in", "GB/s out"}));
 }
 
-Result<report::DemoDataSet> measure(const fs::path& path, bool print) {
+std::string to_text(const benchmark::RoundTrip& trip) {
+  return line_of({benchmark::variant_name(trip.info.codec), benchmark::setting_of(trip.info.codec),
+                  fixed(trip.ratio(), 2), fixed(trip.bits_per_value(), 2),
+                  rounded(trip.error.max_rel_error(), 2), fixed(trip.error.psnr_db(), 1),
+                  trip.ssim ? fixed(*trip.ssim, 4) : "-", fixed(trip.compress_gb_per_s, 2),
+                  fixed(trip.decompress_gb_per_s, 2)});
+}
+
+Result<report::DemoDataSet> measure(const fs::path& path, Reporter& reporter) {
   TRY(const auto source, files::open_tensor(path.string(), std::nullopt));
   AlignedBuffer memory;
   TRY(const TensorView tensor, source->read(Region::whole(source->shape()), memory));
   TRY(auto description, describe(path, tensor.dtype));
-  if (print) {
-    std::printf("%s: %s %s, %s\n", path.string().c_str(),
-                std::string(name_of(tensor.dtype)).c_str(), tensor.shape.to_string().c_str(),
-                human_bytes(tensor.byte_count()).c_str());
-    print_row({"", "setting", "ratio", "bits/value", "max rel", "psnr dB", "ssim", "GB/s in",
-               "GB/s out"});
-  }
-  return report::make_demo_data_set(tensor, std::move(description), {},
-                                    [&](const benchmark::RoundTrip& trip) {
-                                      if (print) print_trip(trip);
-                                    });
+  reporter.show(heading_of(path, tensor));
+  return report::make_demo_data_set(
+      tensor, std::move(description), {},
+      [&](const benchmark::RoundTrip& trip) { reporter.show(to_text(trip)); });
 }
 
-Json row_to_json(const benchmark::RoundTrip& trip) {
+Json to_json(const benchmark::RoundTrip& trip) {
   Json row;
   row["codec"] = trip.info.codec.name();
   row["parameters"] = parameters_to_json(trip.info.codec);
@@ -132,14 +130,14 @@ Json row_to_json(const benchmark::RoundTrip& trip) {
   return row;
 }
 
-Json data_set_to_json(const report::DemoDataSet& set) {
+Json to_json(const report::DemoDataSet& set) {
   Json json;
   json["name"] = set.description.name;
   json["title"] = set.description.title;
   json["dtype"] = name_of(set.dtype);
-  json["shape"] = to_json(set.shape);
+  json["shape"] = json_shape(set.shape);
   json["rows"] = Json::array();
-  for (const benchmark::RoundTrip& trip : set.rows) json["rows"].push_back(row_to_json(trip));
+  for (const benchmark::RoundTrip& trip : set.rows) json["rows"].push_back(to_json(trip));
   return json;
 }
 
@@ -154,7 +152,29 @@ bool is_demo_page(const std::string& path) {
   return read.ok() && head.find(kTitle) != std::string::npos;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Report report_on(const std::vector<report::DemoDataSet>& sets, const std::string& page) {
+  std::size_t trips = 0;
+  std::size_t beyond = 0;
+  Json json = {{"report", page}, {"data_sets", Json::array()}};
+  for (const auto& set : sets) {
+    trips += set.rows.size();
+    beyond += static_cast<std::size_t>(
+        std::ranges::count_if(set.rows, [](const auto& t) { return !t.within_stored_error(); }));
+    json["data_sets"].push_back(to_json(set));
+  }
+  Report report{
+      .text = text(trips - beyond, " of ", trips,
+                   " copies are within the error that their stream states\nreport: ", page, "\n"),
+      .json = json_text(json)};
+  if (beyond > 0) {
+    report.remarks.push_back(
+        text(beyond, " of ", trips, " copies exceed the error that their stream states"));
+    report.status = ExitStatus::check_failed;
+  }
+  return report;
+}
+
+Result<Report> run(const Options& options, Reporter& reporter) {
   TRY(const auto arrays, arrays_in(options.data));
   const std::string path = (fs::path(options.output) / "report.html").string();
   if (!is_demo_page(path)) RETURN_IF_ERROR(options.force.check({}, path));
@@ -166,46 +186,23 @@ Result<ExitStatus> run(const Options& options) {
   }
   std::vector<report::DemoDataSet> sets;
   for (const fs::path& array : arrays) {
-    TRY(auto set, about(array.string(), measure(array, !options.json)));
+    TRY(auto set, about(array.string(), measure(array, reporter)));
     sets.push_back(std::move(set));
   }
   TRY(const std::string page, report::demo_html(sets));
   RETURN_IF_ERROR(files::write_text(path, page));
-
-  std::size_t trips = 0;
-  std::size_t beyond = 0;
-  for (const auto& set : sets) {
-    trips += set.rows.size();
-    beyond += static_cast<std::size_t>(
-        std::ranges::count_if(set.rows, [](const auto& t) { return !t.within_stored_error(); }));
-  }
-  if (options.json) {
-    Json json;
-    json["report"] = path;
-    json["data_sets"] = Json::array();
-    for (const auto& set : sets) json["data_sets"].push_back(data_set_to_json(set));
-    print_json(json, stdout);
-  } else {
-    std::printf("%zu of %zu copies are within the error that their stream states\nreport: %s\n",
-                trips - beyond, trips, path.c_str());
-  }
-  if (beyond > 0) {
-    print_message(text(beyond, " of ", trips, " copies exceed the error that their stream states"));
-    return ExitStatus::check_failed;
-  }
-  return ExitStatus::fine;
+  return report_on(sets, path);
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("--data", options->data,
-                 "directory with .npy files; NAME.json may describe NAME.npy")
-      ->option_text("DIR (build/demo-data)");
-  app.add_option("-o,--output", options->output, "directory for report.html")
-      ->option_text("DIR (demo)");
-  options->force.declare(app);
-  app.add_flag("--json", options->json, "print one JSON object with all numbers");
-  return [options] { return run(*options); };
+  arguments
+      .option("--data", options->data, "directory with .npy files; NAME.json may describe NAME.npy")
+      .shown_as("DIR (build/demo-data)");
+  arguments.option("-o,--output", options->output, "directory for report.html")
+      .shown_as("DIR (demo)");
+  options->force.declare(arguments);
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -214,7 +211,7 @@ Verb demo_verb() {
   return {"demo", "compress real data at many settings and write a page about it",
           "  ./dev demo\n"
           "  tensorpress demo --data build/demo-data --output demo",
-          declare};
+          "print one JSON object with all numbers", declare};
 }
 
 }  // namespace tensorpress::cli

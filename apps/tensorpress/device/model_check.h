@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "devices/check.h"
+#include "model/device/step_check.h"
 #include "model/model_arguments.h"
-#include "model/policy/policy.h"
 
 namespace tensorpress::cli {
 
@@ -13,26 +12,9 @@ struct ModelCheckOptions {
   StepArguments step;
   std::string plan;  // empty: off
 
-  void declare(CLI::App& app);
-};
-
-/// Checks the step on one device after another.
-class ModelCheck {
- public:
-  static Result<ModelCheck> open(const ModelCheckOptions& options, const std::string& file);
-
-  /// With a way out if it does not fit: the largest batch, or a plan that fits one.
-  Result<devices::CheckOutcome> check(const devices::Device& device,
-                                      const std::string& stack) const;
-
- private:
-  Result<devices::CheckOutcome> check(const devices::Device& device, const std::string& stack,
-                                      const model::Policy& plan, std::int64_t batch) const;
-  Result<std::string> way_out(const devices::Device& device, const std::string& stack) const;
-
-  StepArguments step_;
-  model::Graph graph_;
-  model::Policy plan_;
+  void declare(Arguments& arguments);
+  /// The step of the model in `file`.
+  Result<model::ResizableStep> open(const std::string& file) const;
 };
 
 }  // namespace tensorpress::cli

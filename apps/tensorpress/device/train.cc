@@ -1,39 +1,32 @@
-#include "train.h"
-
-#include <cstdio>
+// tensorpress device train: the cost of training one of the papers' networks, from its layer table.
+#include <memory>
 
 #include "base/errors.h"
-#include "command_line/help/usage.h"
+#include "command_line/verb.h"
 #include "device_files.h"
 #include "devices/programs/networks.h"
 #include "training_report.h"
 
 namespace tensorpress::cli {
+namespace {
 
 using devices::TrainingCost;
 using devices::TrainingSetup;
 using devices::Workload;
 
-void TrainOptions::declare(CLI::App& app) {
-  app.add_option("NETWORK", network, "resnet34, vgg16, unet or encoder")->required();
-  app.add_option("--device", device, "a name, or a .toml file (ipu)")->option_text("DEVICE");
-  app.add_option("--batch", batch, "samples of a step on one replica (256)")->option_text("N");
-  app.add_option("--cf", cf, "chop factor of the activations (4)")->option_text("N");
-  app.add_flag("--uncompressed", uncompressed, "leave activations as they are");
-  app.add_option("--stages", setup.stages, "of the pipeline (1)")->option_text("N");
-  app.add_option("--replicas", setup.replicas, "data parallel (1)")->option_text("N");
-  app.add_option("--micro-batches", setup.micro_batches, "of a batch (1)")->option_text("N");
-  app.add_option("--stash", stash,
-                 "where activations wait: fits (on the chip if they fit), beside (fits)")
-      ->option_text("WORD");
-  app.add_flag("--search", search, "find the best split of --count devices");
-  app.add_option("--count", count, "devices to split with --search (1)")->option_text("N");
-  app.add_flag("--json", json, "print one JSON object");
-}
+struct Options {
+  std::string network;
+  std::string device = "ipu";
+  double batch = 256;
+  std::uint64_t cf = 4;
+  bool uncompressed = false;
+  devices::TrainingSetup setup;
+  std::string stash = "fits";
+  std::size_t count = 0;  // with --search
+  bool search = false;
+};
 
-namespace {
-
-Result<TrainingCost> wanted_cost(const TrainOptions& options, const devices::Device& device,
+Result<TrainingCost> wanted_cost(const Options& options, const devices::Device& device,
                                  const Workload& workload, devices::Stash stash) {
   if (options.search) {
     return devices::best_split(device, workload, options.count == 0 ? 1 : options.count,
@@ -45,19 +38,18 @@ Result<TrainingCost> wanted_cost(const TrainOptions& options, const devices::Dev
   return devices::training_cost(device, workload, setup);
 }
 
-}  // namespace
-
-Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& options) {
+Result<Report> run(const Arguments& arguments, const Options& options) {
   if (options.search) {
-    RETURN_IF_ERROR(refuse_ignored(app, {"--stages", "--replicas", "--micro-batches", "--stash"},
-                                   "--search finds the best"));
-  } else if (app.count("--count") > 0) {
+    RETURN_IF_ERROR(arguments.refuse_ignored(
+        {"--stages", "--replicas", "--micro-batches", "--stash"}, "--search finds the best"));
+  } else if (arguments.given("--count")) {
     return bad_argument("--count goes with --search");
   }
   if (options.uncompressed) {
-    RETURN_IF_ERROR(refuse_ignored(app, {"--cf"}, "--uncompressed leaves activations as they are"));
+    RETURN_IF_ERROR(
+        arguments.refuse_ignored({"--cf"}, "--uncompressed leaves activations as they are"));
   }
-  if (app.count("--count") > 0 && options.count == 0) {
+  if (arguments.given("--count") && options.count == 0) {
     return bad_argument("--count is 0; it must be at least 1");
   }
   constexpr double kMostSamples = 1e9;
@@ -77,16 +69,42 @@ Result<ExitStatus> run_device_train(const CLI::App& app, const TrainOptions& opt
   devices::plan_chop(workload, options.cf);
   const auto found = wanted_cost(options, device, workload, stash);
   if (!found.ok() && found.error().code == ErrorCode::too_large) {
-    print_no_split(device, workload, found.error().message, options.json);
-    return ExitStatus::check_failed;
+    return report_no_split(device, workload, found.error().message);
   }
   TRY(const TrainingCost cost, found);
-  if (options.json) {
-    print_json(training_to_json(device, workload, cost, baseline), stdout);
-  } else {
-    print_training(device, workload, cost, baseline);
-  }
-  return cost.fits() ? ExitStatus::fine : ExitStatus::check_failed;
+  const TrainingReport training{device, workload, cost, baseline};
+  return Report{.text = to_text(training),
+                .json = json_text(to_json(training)),
+                .status = cost.fits() ? ExitStatus::fine : ExitStatus::check_failed};
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.option("NETWORK", options->network, "resnet34, vgg16, unet or encoder").required();
+  arguments.option("--device", options->device, "a name, or a .toml file (ipu)").shown_as("DEVICE");
+  arguments.option("--batch", options->batch, "samples of a step on one replica (256)")
+      .shown_as("N");
+  arguments.option("--cf", options->cf, "chop factor of the activations (4)").shown_as("N");
+  arguments.flag("--uncompressed", options->uncompressed, "leave activations as they are");
+  arguments.option("--stages", options->setup.stages, "of the pipeline (1)").shown_as("N");
+  arguments.option("--replicas", options->setup.replicas, "data parallel (1)").shown_as("N");
+  arguments.option("--micro-batches", options->setup.micro_batches, "of a batch (1)").shown_as("N");
+  arguments
+      .option("--stash", options->stash,
+              "where activations wait: fits (on the chip if they fit), beside (fits)")
+      .shown_as("WORD");
+  arguments.flag("--search", options->search, "find the best split of --count devices");
+  arguments.option("--count", options->count, "devices to split with --search (1)").shown_as("N");
+  return [arguments, options](Reporter&) { return run(arguments, *options); };
+}
+
+}  // namespace
+
+Verb device_train_verb() {
+  return {.name = "train",
+          .summary = "predict training of a network on one or many devices",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

@@ -22,12 +22,14 @@ namespace tensorpress::cli {
 namespace {
 
 /// Beside the data when that goes to standard output.
-std::FILE* report_of(const FieldFiles& names) {
-  return is_pipe(names.compressed) || is_pipe(names.copy) ? stderr : stdout;
+Channel channel_of(const FieldFiles& names) {
+  return is_pipe(names.compressed) || is_pipe(names.copy) ? Channel::standard_error
+                                                          : Channel::standard_output;
 }
 
-Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& format,
-                              const Bound& bound, const std::string& path) {
+/// The line that tells about it.
+Result<std::string> write_compressed(const FieldFiles& names, const files::RawFormat& format,
+                                     const Bound& bound, const std::string& path) {
   TRY(const Codec codec, Codec::make("dense"));
   CompressOptions options;
   options.bound = bound;
@@ -43,14 +45,8 @@ Result<void> write_compressed(const FieldFiles& names, const files::RawFormat& f
   RETURN_IF_ERROR(check_interruption());
   RETURN_IF_ERROR(file->finish());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!names.quiet) {
-    std::fputs(
-        compression_in_one_line(names.original, names.compressed.empty() ? "-" : names.compressed,
-                                info, took.count())
-            .c_str(),
-        report_of(names));
-  }
-  return {};
+  return compression_in_one_line(names.original, names.compressed.empty() ? "-" : names.compressed,
+                                 info, took.count());
 }
 
 /// What was said of the stream's tensor, if anything was, must be so.
@@ -106,25 +102,27 @@ Result<void> check_pipes(const FieldFiles& names, bool statistics) {
 
 }  // namespace
 
-void FieldFiles::declare(CLI::App& app) {
-  app.add_option("-i", original,
-                 "raw file to compress (- is standard input); without it, -z is decompressed")
-      ->option_text("RAW");
-  app.add_option("-z", compressed, "compressed file: a .tpz stream, whatever its name; - is a pipe")
-      ->option_text("FILE");
-  app.add_option("-o", copy, "raw file to decompress to; - is standard output")->option_text("RAW");
-  app.add_flag("-f", f32_, "single precision");
-  app.add_flag("-d", f64_, "double precision");
+void FieldFiles::declare(Arguments& arguments) {
+  arguments
+      .option("-i", original,
+              "raw file to compress (- is standard input); without it, -z is decompressed")
+      .shown_as("RAW");
+  arguments
+      .option("-z", compressed, "compressed file: a .tpz stream, whatever its name; - is a pipe")
+      .shown_as("FILE");
+  arguments.option("-o", copy, "raw file to decompress to; - is standard output").shown_as("RAW");
+  arguments.flag("-f", f32_, "single precision");
+  arguments.flag("-d", f64_, "double precision");
   static constexpr const char* kTexts[] = {"NX", "NX NY", "NX NY NZ", "NX NY NZ NW"};
   for (std::size_t rank = 1; rank <= 4; ++rank) {
-    app.add_option(
-           text("-", rank), extents_[rank - 1],
-           rank == 1 ? "extents, the fastest axis first (the reverse of --shape)" : "the same")
-        ->expected(static_cast<int>(rank))
-        ->option_text(kTexts[rank - 1]);
+    arguments
+        .option(text("-", rank), extents_[rank - 1],
+                rank == 1 ? "extents, the fastest axis first (the reverse of --shape)" : "the same")
+        .values(static_cast<int>(rank), static_cast<int>(rank))
+        .shown_as(kTexts[rank - 1]);
   }
-  app.add_flag("-q", quiet, "print nothing but errors");
-  force.declare(app, "--force");
+  arguments.flag("-q", quiet, "print nothing but errors");
+  force.declare(arguments, "--force");
 }
 
 Result<std::optional<files::RawFormat>> FieldFiles::format() const {
@@ -144,8 +142,8 @@ Result<std::optional<files::RawFormat>> FieldFiles::format() const {
   return std::optional(files::RawFormat{.shape = shape, .dtype = f64_ ? DType::f64 : DType::f32});
 }
 
-Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<Bound>& bound,
-                                  const char* ways_to_bound, bool statistics) {
+Result<Report> run_field_tool(const FieldFiles& names, const std::optional<Bound>& bound,
+                              const char* ways_to_bound, bool statistics, Reporter& reporter) {
   TRY(const auto format, names.format());
   if (!names.compresses() && (names.compressed.empty() || names.copy.empty())) {
     return bad_argument("nothing to do: -i RAW -z FILE compresses, -z FILE -o RAW decompresses");
@@ -164,7 +162,7 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
   if (!names.compresses()) {
     note_interruptions();
     RETURN_IF_ERROR(write_copy(names, format, names.compressed));
-    return ExitStatus::fine;
+    return Report{};
   }
   if (is_npy_file(names.original)) {
     return bad_argument("'", names.original, "' is a .npy file, and -i takes raw numbers; ",
@@ -186,17 +184,17 @@ Result<ExitStatus> run_field_tool(const FieldFiles& names, const std::optional<B
     path = text(directory, "/", made.name());
     unnamed.emplace(std::move(made));
   }
-  RETURN_IF_ERROR(write_compressed(names, *format, *bound, path));
+  TRY(const std::string line, write_compressed(names, *format, *bound, path));
+  if (!names.quiet) reporter.show(line, channel_of(names));
   if (!names.copy.empty()) RETURN_IF_ERROR(write_copy(names, format, path));
-  if (statistics) {
-    TRY(const Verification verification, verify_stream(names.original, format, path, 1));
-    print_fields(verification.fields, report_of(names));
-    if (!verification.ok) {
-      print_message(text(path, ": ", verification.reason));
-      return ExitStatus::check_failed;
-    }
+  if (!statistics) return Report{};
+  TRY(const Verification verification, verify_stream(names.original, format, path, 1));
+  Report report{.text = fields_in_words(verification.fields), .to = channel_of(names)};
+  if (!verification.ok) {
+    report.remarks.push_back(text(path, ": ", verification.reason));
+    report.status = ExitStatus::check_failed;
   }
-  return ExitStatus::fine;
+  return report;
 }
 
 }  // namespace tensorpress::cli

@@ -16,7 +16,7 @@ namespace tensorpress::cli {
 /// -i, -z, -o, -f, -d, -1 … -4 and -q mean the same in both.
 class FieldFiles {
  public:
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
 
   bool compresses() const { return !original.empty(); }
   /// Absent when neither type nor extents were given.
@@ -35,9 +35,9 @@ class FieldFiles {
 };
 
 /// Compresses, decompresses or both. `bound` is needed to compress, and `ways_to_bound` says which
-/// flags give one; `statistics` compares the copy with the original and prints what `verify`
-/// prints.
-Result<ExitStatus> run_field_tool(const FieldFiles& files, const std::optional<Bound>& bound,
-                                  const char* ways_to_bound, bool statistics);
+/// flags give one; `statistics` compares the copy with the original and reports what `verify`
+/// reports.
+Result<Report> run_field_tool(const FieldFiles& files, const std::optional<Bound>& bound,
+                              const char* ways_to_bound, bool statistics, Reporter& reporter);
 
 }  // namespace tensorpress::cli

@@ -60,7 +60,7 @@ Result<std::optional<Bound>> bound_of(const Options& options) {
   return unsupported("-M ", mode, " has no counterpart here; use ABS, REL or PSNR");
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   if (!options.configuration.empty()) {
     return unsupported("-c ", options.configuration, ": configuration files are not read; use -M");
   }
@@ -75,24 +75,26 @@ Result<ExitStatus> run(const Options& options) {
     files.copy = is_pipe(files.compressed) ? files.compressed : files.compressed + ".out";
   }
   TRY(const auto bound, bound_of(options));
-  return run_field_tool(files, bound, "-M ABS E, -M REL E or -M PSNR DB", options.statistics);
+  return run_field_tool(files, bound, "-M ABS E, -M REL E or -M PSNR DB", options.statistics,
+                        reporter);
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  options->files.declare(app);
-  app.add_option("-M", options->mode,
-                 "what is kept: an error, an error as a share of the value range, decibels")
-      ->expected(1, 2)
-      ->option_text("ABS|REL|PSNR [E]");
-  app.add_option("-A", options->absolute, "error with -M ABS")->option_text("E");
-  app.add_option("-R", options->relative, "share of the range with -M REL")->option_text("E");
-  app.add_option("-S", options->psnr, "decibels with -M PSNR")->option_text("DB");
-  app.add_option("-N", options->norm, "")->group("");
-  app.add_option("-c", options->configuration, "")->group("");
-  app.add_option("-I", options->integers, "")->group("");
-  app.add_flag("-a", options->statistics, "compare the copy with the original");
-  return [options] { return run(*options); };
+  options->files.declare(arguments);
+  arguments
+      .option("-M", options->mode,
+              "what is kept: an error, an error as a share of the value range, decibels")
+      .values(1, 2)
+      .shown_as("ABS|REL|PSNR [E]");
+  arguments.option("-A", options->absolute, "error with -M ABS").shown_as("E");
+  arguments.option("-R", options->relative, "share of the range with -M REL").shown_as("E");
+  arguments.option("-S", options->psnr, "decibels with -M PSNR").shown_as("DB");
+  arguments.option("-N", options->norm, "").hidden();
+  arguments.option("-c", options->configuration, "").hidden();
+  arguments.option("-I", options->integers, "").hidden();
+  arguments.flag("-a", options->statistics, "compare the copy with the original");
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ Verb sz3_verb() {
   return {"sz3", "compress raw fields with the flags of the sz3 program",
           "  tensorpress sz3 -f -i temp.raw -z temp.sz -3 360 180 20 -M REL 1e-3 -a\n"
           "  tensorpress sz3 -f -z temp.sz -o copy.raw -3 360 180 20",
-          declare};
+          nullptr, declare};
 }
 
 }  // namespace tensorpress::cli

@@ -48,30 +48,31 @@ Result<std::optional<Bound>> bound_of(const Options& options) {
   return std::optional(Bound::ratio(bits / *options.bits_per_value));
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   if (!options.type.empty()) {
     return unsupported("-t ", options.type, ": use -f or -d; integers are not compressed");
   }
   TRY(const auto bound, bound_of(options));
-  return run_field_tool(options.files, bound, "-a E, -r BITS or -R", options.statistics);
+  return run_field_tool(options.files, bound, "-a E, -r BITS or -R", options.statistics, reporter);
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.set_help_flag("--help", "Print this help message and exit");  // -h is zfp's header
-  options->files.declare(app);
-  app.add_option("-t", options->type, "")->group("");
-  app.add_option("-a", options->tolerance, "absolute error of every value")->option_text("E");
-  app.add_option("-r", options->bits_per_value,
-                 "bits a value: the error bound that achieves it is sought and kept")
-      ->option_text("BITS");
-  app.add_flag("-R", options->reversible, "lossless");
-  app.add_option("-p", options->precision, "")->group("");
-  app.add_option("-c", options->expert, "")->expected(4)->group("");
-  app.add_flag("-h", options->header, "accepted: the file always describes itself");
-  app.add_option("-x", options->execution, "accepted and ignored: one thread")->option_text("MODE");
-  app.add_flag("-s", options->statistics, "compare the copy with the original");
-  return [options] { return run(*options); };
+  arguments.help_only_as_long_option();  // -h is zfp's header
+  options->files.declare(arguments);
+  arguments.option("-t", options->type, "").hidden();
+  arguments.option("-a", options->tolerance, "absolute error of every value").shown_as("E");
+  arguments
+      .option("-r", options->bits_per_value,
+              "bits a value: the error bound that achieves it is sought and kept")
+      .shown_as("BITS");
+  arguments.flag("-R", options->reversible, "lossless");
+  arguments.option("-p", options->precision, "").hidden();
+  arguments.option("-c", options->expert, "").values(4, 4).hidden();
+  arguments.flag("-h", options->header, "accepted: the file always describes itself");
+  arguments.option("-x", options->execution, "accepted and ignored: one thread").shown_as("MODE");
+  arguments.flag("-s", options->statistics, "compare the copy with the original");
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ Verb zfp_verb() {
   return {"zfp", "compress raw fields with the flags of the zfp program",
           "  tensorpress zfp -f -3 360 180 20 -a 1e-3 -i temp.raw -z temp.tpz -s\n"
           "  tensorpress zfp -z temp.tpz -o copy.raw",
-          declare};
+          nullptr, declare};
 }
 
 }  // namespace tensorpress::cli

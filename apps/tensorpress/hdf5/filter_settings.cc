@@ -34,9 +34,9 @@ Json describe(const files::Hdf5FilterSettings& settings) {
   if (settings.chunk) {
     fields["dtype"] = name_of(settings.chunk->dtype);
     fields["byte_order"] = settings.chunk->big_endian ? "big" : "little";
-    fields["chunk_shape"] = to_json(settings.chunk->shape);
+    fields["chunk_shape"] = json_shape(settings.chunk->shape);
     if (settings.chunk->fill_value) {
-      fields["dataset_fill_value"] = to_json(*settings.chunk->fill_value);
+      fields["dataset_fill_value"] = json_number(*settings.chunk->fill_value);
     }
   }
   return fields;

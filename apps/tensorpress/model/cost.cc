@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "command_line/verb.h"
 #include "device/device_files.h"
 #include "device/training_report.h"
 #include "model/device/workload.h"
@@ -20,24 +21,18 @@ struct Options {
   std::string parallel;
   std::size_t micro_batches = 0;
   bool search = false;
-  bool json = false;
 };
 
 Result<devices::Parallel> parallel_of(const Options& options) {
-  constexpr std::pair<const char*, devices::Parallel> kNames[] = {
-      {"pipeline", devices::Parallel::pipeline},
-      {"data", devices::Parallel::data},
-      {"mixed", devices::Parallel::mixed}};
   if (options.parallel.empty() || options.search) return devices::Parallel::any;
-  for (const auto& [name, parallel] : kNames) {
-    if (options.parallel == name) return parallel;
-  }
+  const auto parallel = devices::parallel_named(options.parallel);
+  if (parallel) return *parallel;
   return bad_argument("--parallel ", options.parallel, " is not one of pipeline, data, mixed");
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options) {
   auto graph = options.step.graph();
-  if (!graph.ok()) return show_mistake(std::move(graph).error());
+  if (!graph.ok()) return report_mistake(std::move(graph).error());
   TRY(const model::StepOptions step, options.step.options(*graph));
   TRY(const model::Policy plan, model::read_plan(options.plan, graph->name));
   TRY(const devices::Device device, open_device(options.device));
@@ -60,40 +55,38 @@ Result<ExitStatus> run(const Options& options) {
     TRY(const model::Policy strongest, model::read_plan("max", graph->name));
     TRY(const devices::Workload packed, workload(strongest));
     const bool packed_fits = split(packed, true).ok();
-    print_no_split(
+    return report_no_split(
         device, planned,
-        found.error().message + (packed_fits ? "; with --plan max this batch would fit" : ""),
-        options.json);
-    return ExitStatus::check_failed;
+        found.error().message + (packed_fits ? "; with --plan max this batch would fit" : ""));
   }
   TRY(const devices::TrainingCost cost, found);
-  if (options.json) {
-    Json json = training_to_json(device, planned, cost, baseline);
-    json["plan"] = plan.name;
-    print_json(json, stdout);
-  } else {
-    print_training(device, planned, cost, baseline);
-  }
-  return ExitStatus::fine;
+  const TrainingReport training{device, planned, cost, baseline};
+  Json json = to_json(training);
+  json["plan"] = plan.name;
+  return Report{.text = to_text(training), .json = json_text(json)};
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->step.declare(arguments);
+  arguments.option("--plan", options->plan,
+                   "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
+  arguments.option("--device", options->device, "a name, or a .toml file (ipu)");
+  arguments.option("--ipus,--count", options->count, "devices (1)");
+  arguments.option("--parallel", options->parallel, "pipeline, data or mixed (the fastest)");
+  arguments.option("--micro-batches", options->micro_batches, "of a batch (the best of 1 to 64)")
+      .between(1, 1 << 30);
+  arguments.flag("--search", options->search, "try every split, whatever --parallel says");
+  return [options](Reporter&) { return run(*options); };
 }
 
 }  // namespace
 
-ModelVerb declare_model_cost(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* const verb =
-      app.add_subcommand("cost", "predict a training step on one or many accelerators");
-  options->step.declare(*verb);
-  verb->add_option("--plan", options->plan,
-                   "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
-  verb->add_option("--device", options->device, "a name, or a .toml file (ipu)");
-  verb->add_option("--ipus,--count", options->count, "devices (1)");
-  verb->add_option("--parallel", options->parallel, "pipeline, data or mixed (the fastest)");
-  verb->add_option("--micro-batches", options->micro_batches, "of a batch (the best of 1 to 64)")
-      ->check(CLI::Range(1, 1 << 30));
-  verb->add_flag("--search", options->search, "try every split, whatever --parallel says");
-  verb->add_flag("--json", options->json, "print one JSON object");
-  return {verb, [options] { return run(*options); }};
+Verb model_cost_verb() {
+  return {.name = "cost",
+          .summary = "predict a training step on one or many accelerators",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

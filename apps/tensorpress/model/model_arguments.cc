@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "base/cpu.h"
@@ -12,18 +11,18 @@
 
 namespace tensorpress::cli {
 
-void ModelArguments::declare(CLI::App& app) {
-  app.add_option("MODEL", file, "the model's text, a file ending in .tpm")->required();
-  app.add_option("--batch", batch, "the batch size N that bytes are given for (100)");
-  app.add_option("--size", sizes, "a number for another open dimension, as E=5000; repeatable");
+void ModelArguments::declare(Arguments& arguments) {
+  arguments.option("MODEL", file, "the model's text, a file ending in .tpm").required();
+  arguments.option("--batch", batch, "the batch size N that bytes are given for (100)");
+  arguments.option("--size", sizes, "a number for another open dimension, as E=5000; repeatable");
 }
 
-Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
+Result<model::Sizes> ModelArguments::given(const model::Graph& graph) const {
   if (batch < 1 || batch > (1 << 30)) {
     return bad_argument("--batch is ", batch, "; it must be 1 to ", 1 << 30);
   }
   constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
-  model::Sizes given;
+  model::Sizes named;
   for (const std::string& each : sizes) {
     const std::size_t at = each.find('=');
     std::int64_t size = 0;
@@ -39,24 +38,19 @@ Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
       return bad_argument("--size names '", each.substr(0, at), "', which model '", graph.name,
                           "' does not have");
     }
-    given[each.substr(0, at)] = size;
+    named[each.substr(0, at)] = size;
   }
-  return model::complete_sizes(graph, given, batch);
+  return named;
 }
 
-std::string batch_symbol(const model::Graph& graph) {
-  if (graph.inputs.empty()) return {};
-  const auto target = std::ranges::find_if(graph.inputs, [&](model::ValueId id) {
-    return graph.values[id].role == model::Role::target;
-  });
-  const model::ValueId id = target == graph.inputs.end() ? graph.inputs[0] : *target;
-  const model::Shape& shape = graph.values[id].type.shape;
-  return shape.empty() || shape[0].known() ? std::string() : shape[0].symbol;
+Result<model::Sizes> ModelArguments::numbers(const model::Graph& graph) const {
+  TRY(const model::Sizes named, given(graph));
+  return model::complete_sizes(graph, named, batch);
 }
 
 Result<std::int64_t> ModelArguments::samples(const model::Graph& graph) const {
   TRY(const model::Sizes all, numbers(graph));
-  const std::string symbol = batch_symbol(graph);
+  const std::string symbol = model::batch_symbol(graph);
   if (symbol.empty()) return batch;
   const std::int64_t given = all.at(symbol);
   if (given != batch) {
@@ -66,19 +60,21 @@ Result<std::int64_t> ModelArguments::samples(const model::Graph& graph) const {
   return batch;
 }
 
-void StepArguments::declare(CLI::App& app) {
-  ModelArguments::declare(app);
-  app.add_option("--optimizer", optimizer,
-                 "sgd or adam: as in emit, the update stands in the backward pass")
-      ->check(CLI::IsMember({"sgd", "adam"}));
-  app.add_option("--state", state,
-                 "values that the optimizer keeps for each parameter (1; 2 for adam)")
-      ->check(CLI::Range(0, 16));
+void StepArguments::declare(Arguments& arguments) {
+  ModelArguments::declare(arguments);
+  arguments
+      .option("--optimizer", optimizer,
+              "sgd or adam: as in emit, the update stands in the backward pass")
+      .one_of(std::vector<std::string>{"sgd", "adam"});
+  arguments
+      .option("--state", state,
+              "values that the optimizer keeps for each parameter (1; 2 for adam)")
+      .between(0, 16);
 }
 
-void StepArguments::declare_statistics(CLI::App& app) {
-  app.add_option("--statistics", statistics,
-                 "a JSON file of what tensorpress.torch.measure_activations found");
+void StepArguments::declare_statistics(Arguments& arguments) {
+  arguments.option("--statistics", statistics,
+                   "a JSON file of what tensorpress.torch.measure_activations found");
 }
 
 Result<model::Graph> StepArguments::graph() const {
@@ -95,10 +91,11 @@ Result<model::StepOptions> StepArguments::options(const model::Graph& graph) con
   return options;
 }
 
-Result<ExitStatus> show_mistake(Error error) {
+Result<Report> report_mistake(Error error) {
   if (error.message.find('\n') == std::string::npos) return error;
-  std::fprintf(stderr, "%s\n", error.message.c_str());
-  return ExitStatus::bad_input;
+  return Report{.text = text(error.message, "\n"),
+                .status = ExitStatus::bad_input,
+                .to = Channel::standard_error};
 }
 
 Result<std::int64_t> parse_bytes(const std::string& words, const std::string& option) {

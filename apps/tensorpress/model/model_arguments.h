@@ -5,23 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "command_line/verb.h"
+#include "command_line/options/arguments.h"
+#include "command_line/reports/report.h"
 #include "model/memory/step_memory.h"
 
 namespace tensorpress::cli {
-
-/// A verb below `tensorpress model`: a file that defines a function and its line in model.cc.
-using ModelVerb = std::pair<CLI::App*, Action>;
-ModelVerb declare_model_cost(CLI::App& app);
-ModelVerb declare_model_plan(CLI::App& app);
-ModelVerb declare_model_profile(CLI::App& app);
-
-/// The open dimension that the target begins with, or the first input: its size is the batch. "" if
-/// that is a number.
-std::string batch_symbol(const model::Graph& graph);
 
 /// A model and its open dimensions: what every verb takes.
 struct ModelArguments {
@@ -29,7 +19,9 @@ struct ModelArguments {
   std::vector<std::string> sizes;
   std::int64_t batch = 100;
 
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
+  /// The numbers of --size.
+  Result<model::Sizes> given(const model::Graph& graph) const;
   /// A number for every open dimension.
   Result<model::Sizes> numbers(const model::Graph& graph) const;
   /// Samples of a step: the batch. An error if --size says otherwise of it.
@@ -41,16 +33,16 @@ struct StepArguments : ModelArguments {
   std::optional<std::int64_t> state;
   std::string statistics;
 
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   /// Of verbs that read them.
-  void declare_statistics(CLI::App& app);
+  void declare_statistics(Arguments& arguments);
   /// The model, or an error whose text may have several lines.
   Result<model::Graph> graph() const;
   Result<model::StepOptions> options(const model::Graph& graph) const;
 };
 
 /// Mistakes in a model's text are shown over several lines, as compilers do.
-Result<ExitStatus> show_mistake(Error error);
+Result<Report> report_mistake(Error error);
 
 /// "2GiB", "500MB", "1.5 GB", "1048576": whole bytes.
 Result<std::int64_t> parse_bytes(const std::string& words, const std::string& option);

@@ -1,13 +1,13 @@
 // tensorpress model plan: how each activation waits for the backward pass, under a budget.
 #include <charconv>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "base/errors.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/options/force_option.h"
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/formatted.h"
+#include "command_line/verb.h"
 #include "device/device_files.h"
 #include "files/bytes/text_files.h"
 #include "model/planner/planned_file.h"
@@ -27,7 +27,6 @@ struct Options {
   int fewest_bits = 2;
   std::string output;
   ForceOption force;
-  bool json = false;
 };
 
 /// GB/s, or a device: its link's slower direction and its speed.
@@ -77,42 +76,45 @@ Result<model::Budget> budget_of(const Options& options) {
   return budget;
 }
 
-void print_summary(const model::Graph& graph, const model::PlannedStep& planned) {
-  const auto human = [](std::int64_t bytes) {
-    return human_bytes(static_cast<std::uint64_t>(bytes));
-  };
-  const model::StepMemory& memory = planned.memory;
-  const auto times = [](std::int64_t plain, std::int64_t now) {
-    return rounded(static_cast<double>(plain) / static_cast<double>(std::max<std::int64_t>(now, 1)),
-                   3);
-  };
-  std::map<std::string, int> counts;
-  for (const model::Choice& each : planned.choices) ++counts[to_text(each.storing)];
-  std::printf("%s: predicted peak %s at %s (plain %s, %s times), saved %s (plain %s, %s times)\n",
-              graph.name.c_str(), human(memory.peak_bytes()).c_str(),
-              memory.positions[memory.peak].name.c_str(), human(planned.plain_peak_bytes).c_str(),
-              times(planned.plain_peak_bytes, memory.peak_bytes()).c_str(),
-              human(memory.saved_bytes).c_str(), human(planned.plain_saved_bytes).c_str(),
-              times(planned.plain_saved_bytes, memory.saved_bytes).c_str());
-  std::printf("added time %s ms, mean score %s, lowest %s, %s\n",
-              rounded(1000 * planned.added_seconds, 3).c_str(),
-              rounded(planned.mean_score, 4).c_str(), rounded(planned.lowest_score, 4).c_str(),
-              planned.proven_best
-                  ? "proven best"
-                  : text("within ", rounded(100 * planned.gap, 2), " % of the best").c_str());
-  for (const auto& [storing, count] : counts) {
-    std::printf("  %3d x %s\n", count, storing.c_str());
-  }
-  if (planned.offloaded_bytes > 0) {
-    std::printf("  %s wait in the host's memory\n", human(planned.offloaded_bytes).c_str());
-  }
-  if (planned.choices.empty()) std::printf("  exact compact forms are enough; no codec is used\n");
+std::string in_words(std::int64_t bytes) {
+  return human_bytes(static_cast<std::uint64_t>(bytes));
 }
 
-Result<ExitStatus> run(const Options& options) {
+/// " (plain 3 GiB, 2.4 times)": how much it was without a plan.
+std::string beside(std::int64_t plain, std::int64_t now) {
+  const double times =
+      static_cast<double>(plain) / static_cast<double>(std::max<std::int64_t>(now, 1));
+  return text(" (plain ", in_words(plain), ", ", rounded(times, 3), " times)");
+}
+
+std::string to_text(const model::Graph& graph, const model::PlannedStep& planned) {
+  const model::StepMemory& memory = planned.memory;
+  std::map<std::string, int> counts;
+  for (const model::Choice& each : planned.choices) ++counts[to_text(each.storing)];
+  std::string lines =
+      text(graph.name, ": predicted peak ", in_words(memory.peak_bytes()), " at ",
+           memory.positions[memory.peak].name,
+           beside(planned.plain_peak_bytes, memory.peak_bytes()), ", saved ",
+           in_words(memory.saved_bytes), beside(planned.plain_saved_bytes, memory.saved_bytes),
+           "\nadded time ", rounded(1000 * planned.added_seconds, 3), " ms, mean score ",
+           rounded(planned.mean_score, 4), ", lowest ", rounded(planned.lowest_score, 4), ", ",
+           planned.proven_best ? "proven best"
+                               : text("within ", rounded(100 * planned.gap, 2), " % of the best"),
+           "\n");
+  for (const auto& [storing, count] : counts) {
+    lines += formatted("  %3d x %s\n", count, storing.c_str());
+  }
+  if (planned.offloaded_bytes > 0) {
+    lines += text("  ", in_words(planned.offloaded_bytes), " wait in the host's memory\n");
+  }
+  if (planned.choices.empty()) lines += "  exact compact forms are enough; no codec is used\n";
+  return lines;
+}
+
+Result<Report> run(const Arguments& arguments, const Options& options) {
   auto graph = options.step.graph();
-  if (!graph.ok()) return show_mistake(std::move(graph).error());
-  if (options.json && options.output == "-") {
+  if (!graph.ok()) return report_mistake(std::move(graph).error());
+  if (options.output == "-" && arguments.given("--json")) {
     return bad_argument("--json and -o - both print the plan; leave out one of them");
   }
   RETURN_IF_ERROR(options.force.check({options.step.file, options.offload, options.step.statistics},
@@ -124,41 +126,41 @@ Result<ExitStatus> run(const Options& options) {
     TRY(statistics, model::read_statistics(options.step.statistics));
   }
   TRY(const model::PlannedStep planned, model::plan_step(*graph, step, budget, statistics));
-  const std::string json = model::plan_to_json(planned, graph->name, step);
-  if (!options.output.empty()) {
-    RETURN_IF_ERROR(files::write_text(options.output, json));
-  }
-  if (options.json || options.output.empty()) {
-    std::fputs(json.c_str(), stdout);
-  } else if (options.output != "-") {
-    print_summary(*graph, planned);
-  }
-  return ExitStatus::fine;
+  std::string json = model::plan_to_json(planned, graph->name, step);
+  if (options.output.empty()) return Report{.text = std::move(json)};
+  RETURN_IF_ERROR(files::write_text(options.output, json));
+  if (options.output == "-") return Report{};
+  return Report{.text = to_text(*graph, planned), .json = std::move(json)};
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->step.declare(arguments);
+  options->step.declare_statistics(arguments);
+  arguments.option("--peak", options->peak, "most memory of the whole step, as 2GiB");
+  arguments.option("--ratio", options->ratio, "saved bytes of autograd over those of the plan");
+  arguments.option("--min-score", options->min_score, "least score of every activation, 0...1");
+  arguments.option("--mean-score", options->mean_score, "least mean score, 0...1");
+  arguments.option("--minimize", options->minimize, "error or time (error)")
+      .one_of(std::vector<std::string>{"time", "error"});
+  arguments.option("--offload", options->offload,
+                   "activations may wait in the host's memory: GB/s of the link, or a device");
+  arguments
+      .option("--fewest-bits", options->fewest_bits,
+              "that a codec may leave of a value: 1, 2, 4 or 8 (2)")
+      .one_of(std::vector<int>{1, 2, 4, 8});
+  arguments.option("-o,--output", options->output, "the plan, a .json file (standard output)");
+  options->force.declare(arguments);
+  return [arguments, options](Reporter&) { return run(arguments, *options); };
 }
 
 }  // namespace
 
-ModelVerb declare_model_plan(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* const verb = app.add_subcommand(
-      "plan", "choose for each activation: keep, a codec and its level, rebuild, or offload");
-  options->step.declare(*verb);
-  options->step.declare_statistics(*verb);
-  verb->add_option("--peak", options->peak, "most memory of the whole step, as 2GiB");
-  verb->add_option("--ratio", options->ratio, "saved bytes of autograd over those of the plan");
-  verb->add_option("--min-score", options->min_score, "least score of every activation, 0...1");
-  verb->add_option("--mean-score", options->mean_score, "least mean score, 0...1");
-  verb->add_option("--minimize", options->minimize, "error or time (error)")
-      ->check(CLI::IsMember({"time", "error"}));
-  verb->add_option("--offload", options->offload,
-                   "activations may wait in the host's memory: GB/s of the link, or a device");
-  verb->add_option("--fewest-bits", options->fewest_bits,
-                   "that a codec may leave of a value: 1, 2, 4 or 8 (2)")
-      ->check(CLI::IsMember({1, 2, 4, 8}));
-  verb->add_option("-o,--output", options->output, "the plan, a .json file (standard output)");
-  options->force.declare(*verb);
-  verb->add_flag("--json", options->json, "print the plan instead of a summary");
-  return {verb, [options] { return run(*options); }};
+Verb model_plan_verb() {
+  return {.name = "plan",
+          .summary = "choose for each activation: keep, a codec and its level, rebuild, or offload",
+          .json = "print the plan instead of a summary",
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

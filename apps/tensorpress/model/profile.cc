@@ -1,11 +1,11 @@
 // tensorpress model profile: what a training step keeps in memory, and for how long.
-#include <cstdio>
 #include <memory>
 
 #include "base/errors.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/options/force_option.h"
 #include "command_line/reports/json_output.h"
+#include "command_line/verb.h"
 #include "files/bytes/text_files.h"
 #include "model/memory/profile.h"
 #include "model/planner/planned_file.h"
@@ -21,10 +21,9 @@ struct Options {
   std::string plan = "off";
   std::string html;
   ForceOption force;
-  bool json = false;
 };
 
-Json json_of(const model::ProfiledActivation& row) {
+Json to_json(const model::ProfiledActivation& row) {
   Json json = {{"name", row.name},
                {"op", row.op},
                {"shape", row.shape},
@@ -40,7 +39,7 @@ Json json_of(const model::ProfiledActivation& row) {
   return json;
 }
 
-Json json_of(const model::StepPosition& position) {
+Json to_json(const model::StepPosition& position) {
   return {{"name", position.name},           {"total", position.total()},
           {"weights", position.parameters},  {"optimizer_state", position.state},
           {"inputs", position.inputs},       {"weight_gradients", position.weight_gradients},
@@ -48,7 +47,7 @@ Json json_of(const model::StepPosition& position) {
           {"gradients", position.gradients}, {"scratch", position.scratch}};
 }
 
-Json json_of(const model::Graph& graph, const model::Profile& profile,
+Json to_json(const model::Graph& graph, const model::Profile& profile,
              const model::StepOptions& options) {
   Json json;
   json["model"] = graph.name;
@@ -60,15 +59,15 @@ Json json_of(const model::Graph& graph, const model::Profile& profile,
   json["plain_peak_bytes"] = profile.plain.peak_bytes();
   json["plain_saved_bytes"] = profile.plain.saved_bytes;
   json["activations"] = Json::array();
-  for (const auto& row : profile.activations) json["activations"].push_back(json_of(row));
+  for (const auto& row : profile.activations) json["activations"].push_back(to_json(row));
   json["timeline"] = Json::array();
-  for (const auto& each : profile.memory.positions) json["timeline"].push_back(json_of(each));
+  for (const auto& each : profile.memory.positions) json["timeline"].push_back(to_json(each));
   return json;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options) {
   auto graph = options.step.graph();
-  if (!graph.ok()) return show_mistake(std::move(graph).error());
+  if (!graph.ok()) return report_mistake(std::move(graph).error());
   RETURN_IF_ERROR(options.force.check({options.step.file, options.plan, options.step.statistics},
                                       options.html, "--html"));
   TRY(const model::StepOptions step, options.step.options(*graph));
@@ -80,29 +79,29 @@ Result<ExitStatus> run(const Options& options) {
   TRY(const model::Profile profile, model::profile_step(*graph, plan, step, statistics));
   const report::MemoryPage page = report::memory_page(*graph, profile, step);
   if (!options.html.empty()) RETURN_IF_ERROR(files::write_text(options.html, memory_html(page)));
-  if (options.json) {
-    print_json(json_of(*graph, profile, step), stdout);
-    return ExitStatus::fine;
-  }
-  std::fputs(report::memory_text(page).c_str(), stdout);
-  for (const std::string& fact : page.facts) std::printf("\n%s\n", fact.c_str());
-  return ExitStatus::fine;
+  std::string lines = report::memory_text(page);
+  for (const std::string& fact : page.facts) lines += text("\n", fact, "\n");
+  return Report{.text = std::move(lines), .json = json_text(to_json(*graph, profile, step))};
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->step.declare(arguments);
+  options->step.declare_statistics(arguments);
+  arguments.option("--plan", options->plan,
+                   "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
+  arguments.option("--html", options->html, "write the timeline and the table as a page");
+  options->force.declare(arguments);
+  return [options](Reporter&) { return run(*options); };
 }
 
 }  // namespace
 
-ModelVerb declare_model_profile(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* const verb =
-      app.add_subcommand("profile", "show what a training step keeps in memory, and for how long");
-  options->step.declare(*verb);
-  options->step.declare_statistics(*verb);
-  verb->add_option("--plan", options->plan,
-                   "off, lossless, safe, balanced, max, or a plan in a .json file (off)");
-  verb->add_option("--html", options->html, "write the timeline and the table as a page");
-  options->force.declare(*verb);
-  verb->add_flag("--json", options->json, "print one JSON object");
-  return {verb, [options] { return run(*options); }};
+Verb model_profile_verb() {
+  return {.name = "profile",
+          .summary = "show what a training step keeps in memory, and for how long",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

@@ -1,16 +1,14 @@
 // tensorpress reproduce: recomputes what the papers print, beside the printed figures.
-#include <cstdio>
 #include <memory>
 
+#include "base/columns.h"
 #include "base/errors.h"
 #include "benchmark/studies/table4.h"
-#include "command_line/help/usage.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/options/force_option.h"
 #include "command_line/options/tensor_options.h"
 #include "command_line/reports/json_output.h"
 #include "command_line/verb.h"
-#include "device/device_files.h"
 #include "files/bytes/text_files.h"
 #include "reproduction/page.h"
 #include "reproduction/reproduction.h"
@@ -29,14 +27,13 @@ struct Options {
   std::string page;
   ForceOption force;
   bool markdown = false;
-  bool json = false;
 };
 
 Json number_or_null(const std::optional<double>& value) {
-  return value ? to_json(*value) : Json(nullptr);
+  return value ? json_number(*value) : Json(nullptr);
 }
 
-Json row_to_json(const ReproductionRow& row) {
+Json to_json(const ReproductionRow& row) {
   return {{"what", row.what},
           {"unit", row.unit},
           {"published", number_or_null(row.published)},
@@ -48,9 +45,9 @@ Json row_to_json(const ReproductionRow& row) {
           {"note", row.note}};
 }
 
-Json table_to_json(const ReproductionTable& table) {
+Json to_json(const ReproductionTable& table) {
   Json rows = Json::array();
-  for (const ReproductionRow& row : table.rows) rows.push_back(row_to_json(row));
+  for (const ReproductionRow& row : table.rows) rows.push_back(to_json(row));
   Json errors = Json::object();
   for (const RowLabel label : {RowLabel::measured, RowLabel::calibrated, RowLabel::predicted}) {
     if (const auto summary = report::summarize(table, label)) {
@@ -64,63 +61,80 @@ Json table_to_json(const ReproductionTable& table) {
           {"remarks", table.remarks}};
 }
 
-Result<ExitStatus> list(const Options& options) {
+Report list_reproductions() {
+  Report report;
   Json all = Json::array();
   for (const report::Reproduction& each : report::reproductions()) {
-    if (options.json) {
-      all.push_back({{"name", each.name}, {"summary", each.summary}, {"needs", each.needs}});
-      continue;
-    }
-    std::printf("%-10s %s\n", std::string(each.name).c_str(), std::string(each.summary).c_str());
-    if (!each.needs.empty()) std::printf("           needs %s\n", std::string(each.needs).c_str());
+    all.push_back({{"name", each.name}, {"summary", each.summary}, {"needs", each.needs}});
+    report.text += text(at_left(each.name, 10), " ", each.summary, "\n");
+    if (!each.needs.empty()) report.text += text("           needs ", each.needs, "\n");
   }
-  if (options.json) print_json(all, stdout);
-  return ExitStatus::fine;
+  report.json = json_text(all);
+  return report;
 }
 
 bool takes_data(const report::Reproduction& reproduction) {
   return reproduction.needs.starts_with("--data");
 }
 
+/// Runs reproductions and keeps their tables, which a person sees one by one unless they are to be
+/// Markdown, of all of them at the end.
+class Tables {
+ public:
+  Tables(const Options& options, Reporter& reporter) : options_(options), reporter_(reporter) {}
+
+  Result<void> add(const report::Reproduction& reproduction) {
+    return reproduction.run({.data = options_.data, .threads = options_.threads.threads()},
+                            [&](const ReproductionTable& table) {
+                              tables_.push_back(table);
+                              if (options_.markdown) return;
+                              reporter_.show(text(report::table_text(table), "\n"));
+                            });
+  }
+  Result<void> write_page() const {
+    if (options_.page.empty()) return {};
+    return files::write_text(options_.page, report::reproductions_html(tables_));
+  }
+  /// `command` is what made them.
+  std::string markdown(const std::string& command) const {
+    return report::reproductions_markdown(tables_, command);
+  }
+  Json json() const {
+    Json all = Json::array();
+    for (const ReproductionTable& table : tables_) all.push_back(to_json(table));
+    return all;
+  }
+
+ private:
+  const Options& options_;
+  Reporter& reporter_;
+  std::vector<ReproductionTable> tables_;
+};
+
 /// Everything that needs nothing from the user.
-Result<ExitStatus> run_all(const Options& options) {
-  std::vector<ReproductionTable> tables;
-  const bool print = !options.json && !options.markdown;
+Result<Report> run_all(const Options& options, Reporter& reporter) {
+  Tables tables(options, reporter);
   std::string left_out;
   for (const report::Reproduction& each : report::reproductions()) {
     if (!each.needs.empty() && (options.data.empty() || !takes_data(each))) {
       left_out += text(left_out.empty() ? "" : "; ", each.name, " needs ", each.needs);
       continue;
     }
-    RETURN_IF_ERROR(each.run({.data = options.data, .threads = options.threads.threads()},
-                             [&](const ReproductionTable& table) {
-                               tables.push_back(table);
-                               if (print) std::printf("%s\n", report::table_text(table).c_str());
-                             }));
+    RETURN_IF_ERROR(tables.add(each));
   }
-  if (!options.page.empty()) {
-    RETURN_IF_ERROR(files::write_text(options.page, report::reproductions_html(tables)));
-  }
-  if (options.json) {
-    Json all = Json::array();
-    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
-    print_json({{"tables", std::move(all)}, {"left_out", left_out}}, stdout);
-  } else if (options.markdown) {
-    std::fputs(report::reproductions_markdown(tables, "tensorpress reproduce --markdown").c_str(),
-               stdout);
-  } else if (!left_out.empty()) {
-    std::printf("Left out: %s\n", left_out.c_str());
-  }
-  return ExitStatus::fine;
+  RETURN_IF_ERROR(tables.write_page());
+  if (options.markdown) return Report{.text = tables.markdown("tensorpress reproduce --markdown")};
+  return Report{.text = left_out.empty() ? "" : text("Left out: ", left_out, "\n"),
+                .json = json_text({{"tables", tables.json()}, {"left_out", left_out}})};
 }
 
 /// Before anything runs, which may take long.
-Result<void> check_outputs(const CLI::App& app, const Options& options) {
+Result<void> check_outputs(const Arguments& arguments, const Options& options) {
   if (options.name == "list") {
-    return refuse_ignored(app, {"--data", "--threads", "--html", "--markdown"},
-                          "the list runs nothing");
+    return arguments.refuse_ignored({"--data", "--threads", "--html", "--markdown"},
+                                    "the list runs nothing");
   }
-  if (options.markdown && options.json) {
+  if (options.markdown && arguments.given("--json")) {
     return bad_argument("--markdown and --json both say how to print; leave one out");
   }
   if (options.page.empty() || options.data.empty()) {
@@ -134,49 +148,35 @@ Result<void> check_outputs(const CLI::App& app, const Options& options) {
   return options.force.check(fields, options.page, "--html");
 }
 
-Result<ExitStatus> run(const CLI::App& app, const Options& options) {
-  RETURN_IF_ERROR(check_outputs(app, options));
-  if (options.name == "list") return list(options);
-  if (options.name.empty()) return run_all(options);
+Result<Report> run(const Arguments& arguments, const Options& options, Reporter& reporter) {
+  RETURN_IF_ERROR(check_outputs(arguments, options));
+  if (options.name == "list") return list_reproductions();
+  if (options.name.empty()) return run_all(options, reporter);
   TRY(const report::Reproduction reproduction, report::find_reproduction(options.name));
   if (!takes_data(reproduction)) {
     RETURN_IF_ERROR(
-        refuse_ignored(app, {"--data"}, text(options.name, " is computed and reads no data")));
+        arguments.refuse_ignored({"--data"}, text(options.name, " is computed and reads no data")));
   }
-  std::vector<ReproductionTable> tables;
-  const auto show = [&](const ReproductionTable& table) {
-    tables.push_back(table);
-    if (options.json || options.markdown) return;
-    std::printf("%s\n", report::table_text(table).c_str());
-    std::fflush(stdout);
-  };
-  RETURN_IF_ERROR(
-      reproduction.run({.data = options.data, .threads = options.threads.threads()}, show));
-  if (!options.page.empty()) {
-    RETURN_IF_ERROR(files::write_text(options.page, report::reproductions_html(tables)));
-  }
+  Tables tables(options, reporter);
+  RETURN_IF_ERROR(tables.add(reproduction));
+  RETURN_IF_ERROR(tables.write_page());
   if (options.markdown) {
-    const std::string command = text("tensorpress reproduce ", options.name, " --markdown");
-    std::fputs(report::reproductions_markdown(tables, command).c_str(), stdout);
-  } else if (options.json) {
-    Json all = Json::array();
-    for (const ReproductionTable& table : tables) all.push_back(table_to_json(table));
-    print_json({{"name", reproduction.name}, {"tables", std::move(all)}}, stdout);
+    return Report{.text =
+                      tables.markdown(text("tensorpress reproduce ", options.name, " --markdown"))};
   }
-  return ExitStatus::fine;
+  return Report{.json = json_text({{"name", reproduction.name}, {"tables", tables.json()}})};
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "what to reproduce, or list; without it: everything")
-      ->option_text(" ");
-  app.add_option("--data", options->data, "folder with the data")->option_text("DIR");
-  options->threads.declare(app);
-  app.add_option("--html", options->page, "write a page with plots")->option_text("FILE");
-  options->force.declare(app);
-  app.add_flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
-  app.add_flag("--json", options->json, "print JSON");
-  return [&app, options] { return run(app, *options); };
+  arguments.option("NAME", options->name, "what to reproduce, or list; without it: everything")
+      .shown_as(" ");
+  arguments.option("--data", options->data, "folder with the data").shown_as("DIR");
+  options->threads.declare(arguments);
+  arguments.option("--html", options->page, "write a page with plots").shown_as("FILE");
+  options->force.declare(arguments);
+  arguments.flag("--markdown", options->markdown, "print Markdown, as in docs/reproduction.md");
+  return [arguments, options](Reporter& reporter) { return run(arguments, *options, reporter); };
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ Verb reproduce_verb() {
   return {"reproduce", "recompute what the papers print, beside the printed figures",
           "  tensorpress reproduce\n"
           "  tensorpress reproduce table4 --data sdrbench",
-          declare};
+          "print JSON", declare};
 }
 
 }  // namespace tensorpress::cli

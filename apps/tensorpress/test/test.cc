@@ -13,6 +13,7 @@
 #include "command_line/reports/batch.h"
 #include "command_line/reports/messages.h"
 #include "command_line/reports/progress_bar.h"
+#include "command_line/verb.h"
 #include "files/bytes/byte_files.h"
 #include "files/conventions/hdf5_filter_settings.h"
 #include "stream/chunks/chunk_grid.h"
@@ -25,7 +26,6 @@ struct Options {
   std::vector<std::string> files;
   ThreadsOption threads;
   bool quiet = false;
-  bool json = false;
 };
 
 /// Takes elements and does nothing with them.
@@ -139,24 +139,24 @@ Result<FileReport> test_one(const Options& options, const std::string& path) {
                     .remarks = {sentence}};
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   RETURN_IF_ERROR(check_several(options.files));
   note_interruptions();
-  return work_on_files(options.files, options.json,
+  return work_on_files(options.files, reporter,
                        [&](const std::string& path) { return test_one(options, path); });
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files,
-                 ".tpz files, and NetCDF and HDF5 files with our filter; - is a .tpz stream on "
-                 "standard input")
-      ->required()
-      ->option_text("...");
-  options->threads.declare(app);
-  app.add_flag("-q,--quiet", options->quiet, "print nothing about files that are whole");
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return run(*options); };
+  arguments
+      .option("FILE", options->files,
+              ".tpz files, and NetCDF and HDF5 files with our filter; - is a .tpz stream on "
+              "standard input")
+      .required()
+      .shown_as("...");
+  options->threads.declare(arguments);
+  arguments.flag("-q,--quiet", options->quiet, "print nothing about files that are whole");
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ Verb test_verb() {
           "  tensorpress test x.tpz\n"
           "  tensorpress test archive/*.tpz archive/*.nc\n"
           "  tensorpress test - < x.tpz",
-          declare};
+          kOneObject, declare};
 }
 
 }  // namespace tensorpress::cli

@@ -11,6 +11,7 @@
 #include "command_line/options/tensor_options.h"
 #include "command_line/reports/batch.h"
 #include "command_line/reports/messages.h"
+#include "command_line/verb.h"
 #include "files/netcdf/file.h"
 #include "verification.h"
 #include "verify_files.h"
@@ -25,7 +26,6 @@ struct Options {
   std::string variable;
   RawFormatOptions raw;
   ThreadsOption threads;
-  bool json = false;
 
   std::vector<std::string> variables() const {
     return variable.empty() ? std::vector<std::string>() : std::vector{variable};
@@ -107,7 +107,7 @@ Result<FileReport> verify_in(const Options& options, const std::string& original
   return all;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options, Reporter& reporter) {
   const std::string& last = options.files.back();
   std::vector<std::string> originals(options.files.begin(), options.files.end() - 1);
   const bool directory = names_directory(last);
@@ -120,7 +120,7 @@ Result<ExitStatus> run(const Options& options) {
                         "directory: verify ORIGINAL... DIR/; '", last, "' is not a directory");
   }
   if (!directory) {
-    return work_on_files(originals, options.json, [&](const std::string& original) {
+    return work_on_files(originals, reporter, [&](const std::string& original) {
       return verify_pair(options, original, last);
     });
   }
@@ -131,26 +131,25 @@ Result<ExitStatus> run(const Options& options) {
   std::error_code ignored;
   if (!fs::is_directory(last, ignored)) return io_error("there is no directory '", last, "'");
   return work_on_files(
-      originals, options.json,
+      originals, reporter,
       [&](const std::string& original) { return verify_in(options, original, last); },
       Headings::names);
 }
 
-Action declare(CLI::App& app) {
+Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILES", options->files,
-                 "ORIGINAL FILE.tpz: a .npy, raw, NetCDF or HDF5 file and the stream made from it, "
-                 "one of which may be -, standard input; or ORIGINAL... DIR/: each with the stream "
-                 "of its name in a directory")
-      ->required()
-      ->option_text("...");
-  app.add_option("--var", options->variable, "variable of a NetCDF or HDF5 file")
-      ->option_text("NAME (as the stream says)");
-  options->raw.declare(app);
-  options->threads.declare(app);
-  app.add_flag("--json", options->json,
-               "print one JSON object; the infinite psnr_db of a perfect copy is null");
-  return [options] { return run(*options); };
+  arguments
+      .option("FILES", options->files,
+              "ORIGINAL FILE.tpz: a .npy, raw, NetCDF or HDF5 file and the stream made from it, "
+              "one of which may be -, standard input; or ORIGINAL... DIR/: each with the stream "
+              "of its name in a directory")
+      .required()
+      .shown_as("...");
+  arguments.option("--var", options->variable, "variable of a NetCDF or HDF5 file")
+      .shown_as("NAME (as the stream says)");
+  options->raw.declare(arguments);
+  options->threads.declare(arguments);
+  return [options](Reporter& reporter) { return run(*options, reporter); };
 }
 
 }  // namespace
@@ -162,7 +161,7 @@ Verb verify_verb() {
           "  tensorpress verify field.raw field.tpz --shape 20x180x360 --dtype f32 --json\n"
           "  tensorpress compress x.npy --rel 1e-4 -o - | tensorpress verify x.npy -\n"
           "  tensorpress verify run.nc small.nc",
-          declare};
+          "print one JSON object; the infinite psnr_db of a perfect copy is null", declare};
 }
 
 }  // namespace tensorpress::cli

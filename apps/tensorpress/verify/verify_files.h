@@ -7,7 +7,7 @@
 
 #include "command_line/reports/batch.h"
 #include "command_line/reports/json_output.h"
-#include "command_line/verb.h"
+#include "tensorpress/result.h"
 
 namespace tensorpress::cli {
 

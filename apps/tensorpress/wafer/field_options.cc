@@ -1,7 +1,6 @@
 #include "field_options.h"
 
 #include "base/errors.h"
-#include "command_line/help/usage.h"
 #include "command_line/reports/messages.h"
 
 namespace tensorpress::cli {
@@ -24,36 +23,36 @@ Result<OffsetsBy> parse_offsets(const std::string& name) {
   return bad_argument("offsets by ", name, "; they are computed by mesh, look-back or host");
 }
 
-void WaferFieldOptions::declare(CLI::App& app) {
-  app_ = &app;
-  app.add_option("FIELD", file_, "an f32 field (.npy, or raw with --shape)")->required();
-  app.add_option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
-  app.add_option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
-  app.add_flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
-  app.add_option("--offsets", offsets_,
-                 "computed on the mesh, by look-back, or left to the host (mesh)");
-  app.add_option("--order", order_, "of the offsets: column, row, or auto (auto)");
-  app.add_flag("--share-work", share_work_, "idle PEs code blocks of their neighbours");
-  app.add_flag("--transpose", transpose_, "with the bit transposition that the paper omits");
-  app.add_flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
-  app.add_flag("--one-by-one", one_by_one_,
-               "move every wavelet by itself: slower, the same result");
-  bound_.declare(app);
-  raw_.declare(app);
-  threads_.declare(app, 1);
-  calibration_.declare(app);
-  force_.declare(app);
+void WaferFieldOptions::declare(Arguments& arguments) {
+  arguments_ = arguments;
+  arguments.option("FIELD", file_, "an f32 field (.npy, or raw with --shape)").required();
+  arguments.option("--codec", codec_, "ceresz2, ceresz, or ceresz-3 (three PEs a block) (ceresz2)");
+  arguments.option("--mesh", mesh_, "width x height in PEs; smaller fields take less (512x512)");
+  arguments.flag("--whole-mesh", whole_mesh_, "use all of it, idle PEs included");
+  arguments.option("--offsets", offsets_,
+                   "computed on the mesh, by look-back, or left to the host (mesh)");
+  arguments.option("--order", order_, "of the offsets: column, row, or auto (auto)");
+  arguments.flag("--share-work", share_work_, "idle PEs code blocks of their neighbours");
+  arguments.flag("--transpose", transpose_, "with the bit transposition that the paper omits");
+  arguments.flag("--uniform-cost", uniform_, "every block takes the same cycles (one constant)");
+  arguments.flag("--one-by-one", one_by_one_,
+                 "move every wavelet by itself: slower, the same result");
+  bound_.declare(arguments);
+  raw_.declare(arguments);
+  threads_.declare(arguments, 1);
+  calibration_.declare(arguments);
+  force_.declare(arguments);
 }
 
-void WaferFieldOptions::declare_io(CLI::App& app) {
-  app.add_option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
+void WaferFieldOptions::declare_io(Arguments& arguments) {
+  arguments.option("--io", io_, "words in and out at the west edge, or blocks in sram (edge)");
 }
 
 Result<wafer::FieldOptions> WaferFieldOptions::options() const {
   wafer::FieldOptions options;
   if (codec_ != "ceresz2") {
-    RETURN_IF_ERROR(refuse_ignored(*app_, {"--offsets", "--transpose", "--uniform-cost"},
-                                   "it is of --codec ceresz2"));
+    RETURN_IF_ERROR(arguments_->refuse_ignored({"--offsets", "--transpose", "--uniform-cost"},
+                                               "it is of --codec ceresz2"));
   }
   TRY(options.compress, bound_.options());
   if (!options.compress.bound) {

@@ -13,9 +13,9 @@ namespace tensorpress::cli {
 
 class WaferFieldOptions {
  public:
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   /// How words come and go, for a verb to which that matters.
-  void declare_io(CLI::App& app);
+  void declare_io(Arguments& arguments);
   const std::string& codec() const { return codec_; }
   Result<wafer::Calibration> calibration() const { return calibration_.calibration(); }
   Result<wafer::FieldOptions> options() const;
@@ -41,7 +41,7 @@ class WaferFieldOptions {
   ThreadsOption threads_;
   CalibrationOption calibration_;
   ForceOption force_;
-  const CLI::App* app_ = nullptr;  // knows the options that were given
+  std::optional<Arguments> arguments_;  // know the options that were given
 };
 
 /// "mesh", "look-back" or "host".

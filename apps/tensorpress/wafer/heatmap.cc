@@ -2,7 +2,9 @@
 #include <memory>
 
 #include "base/errors.h"
+#include "command_line/reports/formatted.h"
 #include "command_line/reports/json_output.h"
+#include "command_line/verb.h"
 #include "field_options.h"
 #include "report/pages/wafer_pictures.h"
 
@@ -13,13 +15,12 @@ bool ends_with(const std::string& path, const char* ending) {
   return path.ends_with(ending);
 }
 
-struct HeatmapOptions {
+struct Options {
   WaferFieldOptions field;
   std::string output = "heatmap.html";
-  bool json = false;
 };
 
-Result<report::PeHeat> heat_of(const HeatmapOptions& options, const wafer::Calibration& calibration,
+Result<report::PeHeat> heat_of(const Options& options, const wafer::Calibration& calibration,
                                wafer::FieldOptions field, const char* title) {
   field.mesh.io = wafer::programs::MeshIo::sram;  // how words come and go does not matter here
   TRY(const wafer::FieldOnWafer done, options.field.run(calibration, field));
@@ -29,20 +30,50 @@ Result<report::PeHeat> heat_of(const HeatmapOptions& options, const wafer::Calib
   return report::PeHeat{title, done.run->width, done.run->height, done.run->pe_cycles};
 }
 
-Json heat_json(const report::PeHeat& heat) {
+/// Cycles of all PEs.
+struct Load {
   std::uint64_t sum = 0, most = 0;
+  double mean = 0;
+};
+
+Load load_of(const report::PeHeat& heat) {
+  Load load;
   for (const std::uint32_t cycles : heat.cycles) {
-    sum += cycles;
-    most = std::max<std::uint64_t>(most, cycles);
+    load.sum += cycles;
+    load.most = std::max<std::uint64_t>(load.most, cycles);
   }
-  return {{"codec", heat.title},
-          {"mesh", text(heat.width, "x", heat.height)},
-          {"total_cycles", sum},
-          {"largest_cycles", most},
-          {"mean_cycles", static_cast<double>(sum) / static_cast<double>(heat.cycles.size())}};
+  load.mean = static_cast<double>(load.sum) / static_cast<double>(heat.cycles.size());
+  return load;
 }
 
-Result<ExitStatus> run_heatmap(const HeatmapOptions& options) {
+Json to_json(const report::PeHeat& heat) {
+  const Load load = load_of(heat);
+  return {{"codec", heat.title},
+          {"mesh", text(heat.width, "x", heat.height)},
+          {"total_cycles", load.sum},
+          {"largest_cycles", load.most},
+          {"mean_cycles", load.mean}};
+}
+
+std::string to_text(const report::PeHeat& heat) {
+  const Load load = load_of(heat);
+  return formatted("%-9s %ux%u PEs, slowest %llu cycles, %.0f in the mean\n", heat.title.c_str(),
+                   heat.width, heat.height, static_cast<unsigned long long>(load.most), load.mean);
+}
+
+Report report_on(const std::vector<report::PeHeat>& heats, const std::string& output) {
+  Report report;
+  Json maps = Json::array();
+  for (const report::PeHeat& heat : heats) {
+    maps.push_back(to_json(heat));
+    report.text += to_text(heat);
+  }
+  report.text += text(output, "\n");
+  report.json = json_text({{"output", output}, {"maps", std::move(maps)}});
+  return report;
+}
+
+Result<Report> run(const Options& options) {
   const bool page = ends_with(options.output, ".html");
   if (!page && !ends_with(options.output, ".svg") && !ends_with(options.output, ".png")) {
     return bad_argument("-o ", options.output, "; a heat map is .html, .svg or .png");
@@ -64,31 +95,24 @@ Result<ExitStatus> run_heatmap(const HeatmapOptions& options) {
     TRY(const std::string words, page ? report::heat_page(heats) : report::heat_svg(heats.front()));
     RETURN_IF_ERROR(write_bytes(options.output, std::as_bytes(std::span(words))));
   }
-  Json maps = Json::array();
-  for (const auto& heat : heats) maps.push_back(heat_json(heat));
-  if (options.json) {
-    print_json({{"output", options.output}, {"maps", std::move(maps)}}, stdout);
-    return ExitStatus::fine;
-  }
-  for (const auto& map : maps) {
-    std::printf("%-9s %s PEs, slowest %llu cycles, %.0f in the mean\n",
-                map["codec"].get<std::string>().c_str(), map["mesh"].get<std::string>().c_str(),
-                static_cast<unsigned long long>(map["largest_cycles"].get<std::uint64_t>()),
-                map["mean_cycles"].get<double>());
-  }
-  std::printf("%s\n", options.output.c_str());
-  return ExitStatus::fine;
+  return report_on(heats, options.output);
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->field.declare(arguments);
+  arguments.option("-o,--output", options->output, "picture .svg or .png, or page .html")
+      .shown_as("FILE (heatmap.html)");
+  return [options](Reporter&) { return run(*options); };
 }
 
 }  // namespace
 
-Action declare_wafer_heatmap(CLI::App& app) {
-  auto options = std::make_shared<HeatmapOptions>();
-  options->field.declare(app);
-  app.add_option("-o,--output", options->output, "picture .svg or .png, or page .html")
-      ->option_text("FILE (heatmap.html)");
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return run_heatmap(*options); };
+Verb wafer_heatmap_verb() {
+  return {.name = "heatmap",
+          .summary = "how long each PE works (CereSZ-II, Figure 8): svg, png, or html",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

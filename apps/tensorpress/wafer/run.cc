@@ -18,10 +18,9 @@ struct Options {
   std::string output;
   bool verify = false;
   bool decompress = false;
-  bool json = false;
 };
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options) {
   RETURN_IF_ERROR(options.field.check_output(options.output));
   TRY(const wafer::Calibration calibration, options.field.calibration());
   TRY(wafer::FieldOptions field, options.field.options());
@@ -32,31 +31,36 @@ Result<ExitStatus> run(const Options& options) {
   if (!options.output.empty()) {
     RETURN_IF_ERROR(write_bytes(options.output, done.stream));
   }
-  if (options.json) {
-    Json object = report::wafer_json(done, field, calibration);
-    object["seconds"] = took.count();
-    print_json(object, stdout);
-  } else {
-    std::fputs(report::wafer_text(done, field, calibration).c_str(), stdout);
-  }
+  Json fields = report::wafer_json(done, field, calibration);
+  fields["seconds"] = took.count();
+  Report report{.text = report::wafer_text(done, field, calibration), .json = json_text(fields)};
   const bool same = !done.run || (done.same_as_host && (!done.back || done.back_same_as_host));
-  if (same) return ExitStatus::fine;
-  print_message("what the mesh computed is not what the host's codec computes");
-  return options.verify || !options.output.empty() ? ExitStatus::check_failed : ExitStatus::fine;
+  if (!same) {
+    report.remarks.emplace_back("what the mesh computed is not what the host's codec computes");
+    const bool matters = options.verify || !options.output.empty();
+    report.status = matters ? ExitStatus::check_failed : ExitStatus::fine;
+  }
+  return report;
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->field.declare(arguments);
+  options->field.declare_io(arguments);
+  arguments.option("-o,--output", options->output, "write the stream, the field as one chunk")
+      .shown_as("OUT.tpz");
+  arguments.flag("--verify", options->verify, "fail unless the payload is the host codec's");
+  arguments.flag("--decompress", options->decompress, "decode on the mesh as well");
+  return [options](Reporter&) { return run(*options); };
 }
 
 }  // namespace
 
-Action declare_wafer_run(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  options->field.declare(app);
-  options->field.declare_io(app);
-  app.add_option("-o,--output", options->output, "write the stream, the field as one chunk")
-      ->option_text("OUT.tpz");
-  app.add_flag("--verify", options->verify, "fail unless the payload is the host codec's");
-  app.add_flag("--decompress", options->decompress, "decode on the mesh as well");
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return run(*options); };
+Verb wafer_run_verb() {
+  return {.name = "run",
+          .summary = "a field through ceresz2 or ceresz: stream, cycles, GB/s",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

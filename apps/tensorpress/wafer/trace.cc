@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "command_line/help/usage.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/options/force_option.h"
 #include "command_line/reports/json_output.h"
@@ -31,8 +30,7 @@ struct Options {
   bool decode = false;
   CalibrationOption calibration;
   ForceOption force;
-  bool json = false;
-  const CLI::App* app = nullptr;  // knows the options that were given
+  std::optional<Arguments> arguments;  // know the options that were given
 };
 
 /// Smooth at first, then rougher and rougher, so that blocks differ in length.
@@ -68,8 +66,8 @@ Result<std::uint64_t> trace_codec(const Options& options, const MeshSize& mesh, 
 
 Result<std::uint64_t> trace_offsets(const Options& options, const MeshSize& mesh, OffsetsBy by,
                                     const wafer::programs::MeshOptions& how) {
-  RETURN_IF_ERROR(refuse_ignored(*options.app, {"--decode", "--blocks"},
-                                 text("it is of a codec, and --program is ", options.program)));
+  RETURN_IF_ERROR(options.arguments->refuse_ignored(
+      {"--decode", "--blocks"}, text("it is of a codec, and --program is ", options.program)));
   std::vector<std::uint32_t> lengths(std::size_t{mesh.width} * mesh.height);
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     lengths[i] = static_cast<std::uint32_t>(1 + i % 33);
@@ -83,8 +81,8 @@ Result<std::uint64_t> trace_offsets(const Options& options, const MeshSize& mesh
 Result<std::uint64_t> trace_small(const Options& options, const MeshSize& mesh,
                                   const wafer::programs::SmallProgram& program,
                                   const wafer::programs::MeshOptions& how) {
-  RETURN_IF_ERROR(refuse_ignored(
-      *options.app, {"--decode", "--blocks", "--order"},
+  RETURN_IF_ERROR(options.arguments->refuse_ignored(
+      {"--decode", "--blocks", "--order"},
       text("it is of a codec or of the offset computation, and --program is ", options.program)));
   return program.run(mesh.width, mesh.height, how.run, how.inspect);
 }
@@ -95,7 +93,7 @@ std::string program_names() {
   return names;
 }
 
-Result<ExitStatus> run(const Options& options) {
+Result<Report> run(const Options& options) {
   TRY(const MeshSize mesh, parse_mesh(options.mesh));
   constexpr std::uint32_t kMost = 4096, kMostBlocks = 64;
   if (mesh.width * mesh.height > kMost) {
@@ -133,38 +131,39 @@ Result<ExitStatus> run(const Options& options) {
     TRY(cycles, trace_codec(options, mesh, *mapping, how, calibration));
   }
   RETURN_IF_ERROR(write_bytes(options.output, std::as_bytes(std::span(words))));
-  if (options.json) {
-    print_json({{"output", options.output},
-                {"program", options.program},
-                {"events", events},
-                {"cycles", cycles}},
-               stdout);
-  } else {
-    std::printf(
-        "%s: %zu tasks and wavelets in %llu cycles; open it in ui.perfetto.dev or "
-        "chrome://tracing\n",
-        options.output.c_str(), events, static_cast<unsigned long long>(cycles));
-  }
-  return ExitStatus::fine;
+  return Report{.text = text(options.output, ": ", events, " tasks and wavelets in ", cycles,
+                             " cycles; open it in ui.perfetto.dev or chrome://tracing\n"),
+                .json = json_text({{"output", options.output},
+                                   {"program", options.program},
+                                   {"events", events},
+                                   {"cycles", cycles}})};
+}
+
+Action declare(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  options->arguments = arguments;
+  arguments
+      .option("--program", options->program,
+              text("on made-up numbers: ", program_names(), " (offsets)"))
+      .shown_as("NAME");
+  arguments.option("--mesh", options->mesh, "width x height in PEs (4x4)");
+  arguments.option("--order", options->order,
+                   "of the offset computation: column, row, auto (auto)");
+  arguments.option("--blocks", options->blocks, "of each PE, for a codec (1)").shown_as("N");
+  arguments.flag("--decode", options->decode, "a codec's decompression");
+  arguments.option("-o,--output", options->output, "the trace (trace.json)").shown_as("FILE");
+  options->calibration.declare(arguments);
+  options->force.declare(arguments);
+  return [options](Reporter&) { return run(*options); };
 }
 
 }  // namespace
 
-Action declare_wafer_trace(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  options->app = &app;
-  app.add_option("--program", options->program,
-                 text("on made-up numbers: ", program_names(), " (offsets)"))
-      ->option_text("NAME");
-  app.add_option("--mesh", options->mesh, "width x height in PEs (4x4)");
-  app.add_option("--order", options->order, "of the offset computation: column, row, auto (auto)");
-  app.add_option("--blocks", options->blocks, "of each PE, for a codec (1)")->option_text("N");
-  app.add_flag("--decode", options->decode, "a codec's decompression");
-  app.add_option("-o,--output", options->output, "the trace (trace.json)")->option_text("FILE");
-  options->calibration.declare(app);
-  options->force.declare(app);
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return run(*options); };
+Verb wafer_trace_verb() {
+  return {.name = "trace",
+          .summary = "tasks and wavelets of a program on a small mesh, for Perfetto",
+          .json = kOneObject,
+          .declare = declare};
 }
 
 }  // namespace tensorpress::cli

@@ -1,51 +1,27 @@
-// tensorpress wafer: runs codecs and their parts on a simulated wafer. The sub-verbs are in
-// wafer_*.cc.
-#include "wafer_options.h"
+// tensorpress wafer: runs codecs and their parts on a simulated wafer.
+#include "command_line/verb.h"
 
 namespace tensorpress::cli {
+
+// In the order of the help text.
+#define WAFER_VERBS(verb) verb(wafer_run) verb(wafer_heatmap) verb(wafer_trace) verb(wafer_offsets)
+
+WAFER_VERBS(TENSORPRESS_DECLARE_VERB)
+
 namespace {
 
-struct SubVerb {
-  const char* name;
-  const char* summary;
-  Action (*declare)(CLI::App& app);
-};
-
-constexpr SubVerb kSubVerbs[] = {
-    {"run", "a field through ceresz2 or ceresz: stream, cycles, GB/s", declare_wafer_run},
-    {"heatmap", "how long each PE works (CereSZ-II, Figure 8): svg, png, or html",
-     declare_wafer_heatmap},
-    {"trace", "tasks and wavelets of a program on a small mesh, for Perfetto", declare_wafer_trace},
-    {"offsets", "the offset computation by itself (CereSZ-II, Table II)", declare_wafer_offsets},
-};
-
-Action declare(CLI::App& app) {
-  app.require_subcommand(1);
-  struct Declared {
-    const CLI::App* app;
-    Action action;
-  };
-  std::vector<Declared> all;
-  for (const SubVerb& verb : kSubVerbs) {
-    CLI::App* const own = app.add_subcommand(verb.name, verb.summary);
-    all.push_back({own, verb.declare(*own)});
-  }
-  return [all]() -> Result<ExitStatus> {
-    for (const Declared& each : all) {
-      if (each.app->parsed()) return each.action();
-    }
-    return ExitStatus::bad_input;
-  };
-}
+constexpr VerbMaker kVerbs[] = {WAFER_VERBS(TENSORPRESS_LIST_VERB)};
 
 }  // namespace
 
 Verb wafer_verb() {
-  return {"wafer", "run ceresz2, ceresz and the offset computation on a simulated wafer",
-          "  tensorpress wafer run wind.npy --rel 1e-4 --mesh 512x512 --verify\n"
-          "  tensorpress wafer offsets --mesh 100x50\n"
-          "  tensorpress wafer heatmap wind.npy --rel 1e-4 -o cycles.html\n",
-          declare};
+  return {.name = "wafer",
+          .summary = "run ceresz2, ceresz and the offset computation on a simulated wafer",
+          .examples =
+              "  tensorpress wafer run wind.npy --rel 1e-4 --mesh 512x512 --verify\n"
+              "  tensorpress wafer offsets --mesh 100x50\n"
+              "  tensorpress wafer heatmap wind.npy --rel 1e-4 -o cycles.html\n",
+          .verbs = kVerbs};
 }
 
 }  // namespace tensorpress::cli

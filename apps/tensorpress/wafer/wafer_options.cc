@@ -36,9 +36,9 @@ Result<void> write_bytes(const std::string& path, std::span<const std::byte> byt
   return file->finish();
 }
 
-void CalibrationOption::declare(CLI::App& app) {
-  app.add_option("--calibration", file_, "constants of the machine other than the built-in ones")
-      ->option_text("FILE.json");
+void CalibrationOption::declare(Arguments& arguments) {
+  arguments.option("--calibration", file_, "constants of the machine other than the built-in ones")
+      .shown_as("FILE.json");
 }
 
 Result<wafer::Calibration> CalibrationOption::calibration() const {

@@ -20,7 +20,7 @@ Result<MeshSize> parse_mesh(std::string_view words);
 /// --calibration FILE.
 class CalibrationOption {
  public:
-  void declare(CLI::App& app);
+  void declare(Arguments& arguments);
   Result<wafer::Calibration> calibration() const;
   const std::string& file() const { return file_; }
 
@@ -29,10 +29,5 @@ class CalibrationOption {
 };
 
 Result<void> write_bytes(const std::string& path, std::span<const std::byte> bytes);
-
-Action declare_wafer_run(CLI::App& app);
-Action declare_wafer_offsets(CLI::App& app);
-Action declare_wafer_heatmap(CLI::App& app);
-Action declare_wafer_trace(CLI::App& app);
 
 }  // namespace tensorpress::cli
