@@ -51,17 +51,18 @@ void declare_inside(const Verb& verb, DeclaredVerb& declared) {
 }
 
 std::vector<DeclaredVerb> declare_verbs(std::span<const VerbMaker> verbs, CLI::App& parent) {
+  const bool outermost = parent.get_parent() == nullptr;
   std::vector<DeclaredVerb> all;
   for (const VerbMaker make_verb : verbs) {
     const Verb verb = make_verb();
     DeclaredVerb declared{.app = parent.add_subcommand(verb.name, verb.summary)};
-    if (parent.get_parent() == nullptr) {
+    if (outermost) {
       declared.app->group("Verbs");
       declared.app->footer(text("Examples:\n", verb.examples));
       declared.app->get_formatter()->column_width(36);
     }
     declare_inside(verb, declared);
-    if (parent.get_parent() == nullptr) check_values(*declared.app);
+    if (outermost) check_values(*declared.app);
     all.push_back(std::move(declared));
   }
   return all;
