@@ -1,4 +1,4 @@
-#include "interruption.h"
+#include "command_line/interruption.h"
 
 #include <csignal>
 

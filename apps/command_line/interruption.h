@@ -12,8 +12,8 @@ void note_interruptions();
 /// Ends the program by the noted signal, if there was one.
 void end_if_interrupted();
 
-/// An error once a signal was noted. To be asked once more before a file is renamed: threads may have
-/// written the rest of it while this one had no turn to take the signal.
+/// An error once a signal was noted. To be asked once more before a file is renamed: threads may
+/// have written the rest of it while this one had no turn to take the signal.
 Result<void> check_interruption();
 
 /// Passes bytes on until a signal was noted.

@@ -1,42 +1,79 @@
-#include "program.h"
+#include "command_line/program.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "base/near_names.h"
 #include "base/text.h"
-#include "history_line.h"
-#include "interruption.h"
-#include "manual.h"
-#include "messages.h"
+#include "command_line/help/manual.h"
+#include "command_line/help/usage.h"
+#include "command_line/inputs/history_line.h"
+#include "command_line/interruption.h"
+#include "command_line/reports/messages.h"
+#include "command_line/reports/printer.h"
 #include "tensorpress/version.h"
-#include "usage.h"
 
 namespace tensorpress::cli {
 namespace {
 
 struct DeclaredVerb {
   CLI::App* app;
-  Action action;
+  Action action = {};               // of a verb without verbs of its own
+  std::shared_ptr<bool> json = {};  // whether --json was given; absent for verbs without it
+  std::vector<DeclaredVerb> verbs = {};
 };
 
-std::vector<DeclaredVerb> declare_verbs(std::span<Verb (*const)()> verbs, CLI::App& program) {
-  std::vector<DeclaredVerb> declared;
-  for (const auto& make_verb : verbs) {
-    const Verb verb = make_verb();
-    CLI::App* const app = program.add_subcommand(verb.name, verb.summary)->group("Verbs");
-    app->footer(text("Examples:\n", verb.examples));
-    app->get_formatter()->column_width(36);
-    declared.push_back({app, verb.declare(*app)});
-    check_values(*app);
+std::vector<DeclaredVerb> declare_verbs(std::span<const VerbMaker> verbs, CLI::App& parent);
+
+void declare_json(const char* help, DeclaredVerb& declared) {
+  declared.json = std::make_shared<bool>(false);
+  declared.app->add_flag("--json", *declared.json, help);
+}
+
+/// Its heading and its examples stand already: verbs of a verb take over what it has.
+void declare_inside(const Verb& verb, DeclaredVerb& declared) {
+  if (!verb.verbs.empty()) {
+    declared.app->require_subcommand(1);
+    declared.verbs = declare_verbs(verb.verbs, *declared.app);
+    return;
   }
-  return declared;
+  Arguments arguments(*declared.app);
+  declared.action = verb.declare(arguments);
+  if (verb.json != nullptr) declare_json(verb.json, declared);
+}
+
+std::vector<DeclaredVerb> declare_verbs(std::span<const VerbMaker> verbs, CLI::App& parent) {
+  const bool outermost = parent.get_parent() == nullptr;
+  std::vector<DeclaredVerb> all;
+  for (const VerbMaker make_verb : verbs) {
+    const Verb verb = make_verb();
+    DeclaredVerb declared{.app = parent.add_subcommand(verb.name, verb.summary)};
+    if (outermost) {
+      declared.app->group("Verbs");
+      declared.app->footer(text("Examples:\n", verb.examples));
+      declared.app->get_formatter()->column_width(36);
+    }
+    declare_inside(verb, declared);
+    if (outermost) check_values(*declared.app);
+    all.push_back(std::move(declared));
+  }
+  return all;
+}
+
+/// The verb that was given, or that of its verbs.
+const DeclaredVerb* verb_given(const std::vector<DeclaredVerb>& verbs) {
+  for (const DeclaredVerb& verb : verbs) {
+    if (verb.app->parsed()) return verb.verbs.empty() ? &verb : verb_given(verb.verbs);
+  }
+  return nullptr;
 }
 
 int bad_usage(const Program& program, std::string sentence, const std::string& verb) {
@@ -89,6 +126,20 @@ std::string no_verb(const std::string& word, const std::vector<DeclaredVerb>& ve
   return text("'", word, "' is not a verb", did_you_mean(word, possible));
 }
 
+int run_verb(const Program& program, const DeclaredVerb& verb) {
+  Printer printer(verb.json && *verb.json ? Form::json : Form::text);
+  SilentReporter silence;
+  const Result<Report> result =
+      verb.action(program.silent ? static_cast<Reporter&>(silence) : printer);
+  if (result.ok() && !program.silent) printer.print(*result);
+  end_if_interrupted();
+  if (!result.ok()) {
+    if (!program.silent) print_message(sentence_of(result.error()));
+    return static_cast<int>(ExitStatus::bad_input);
+  }
+  return flush_output(result->status);
+}
+
 int parse_and_run(const Program& program, int argc, const char* const* argv) {
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", text(program.name, " " TENSORPRESS_VERSION_STRING));
@@ -123,17 +174,9 @@ int parse_and_run(const Program& program, int argc, const char* const* argv) {
     return bad_usage(program, sentence_of(error, app), verbs_given(app));
   }
 
-  for (const DeclaredVerb& verb : verbs) {
-    if (!verb.app->parsed()) continue;
-    const Result<ExitStatus> result = verb.action();
-    end_if_interrupted();
-    if (!result.ok()) {
-      if (!program.silent) print_message(sentence_of(result.error()));
-      return static_cast<int>(ExitStatus::bad_input);
-    }
-    return flush_output(*result);
-  }
-  return bad_usage(program, "no verb is given", "");
+  const DeclaredVerb* const verb = verb_given(verbs);
+  if (verb == nullptr) return bad_usage(program, "no verb is given", "");
+  return run_verb(program, *verb);
 }
 
 }  // namespace

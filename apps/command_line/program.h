@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "verb.h"
+#include "command_line/verb.h"
 
 namespace tensorpress::cli {
 
@@ -12,7 +12,7 @@ struct Program {
   const char* name;
   const char* summary;
   const char* footer;
-  std::span<Verb (*const)()> verbs;
+  std::span<const VerbMaker> verbs;
   /// Says nothing at all: of many processes that do the same, one speaks.
   bool silent = false;
 };

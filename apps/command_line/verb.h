@@ -1,36 +1,52 @@
-// A verb of the command line: `tensorpress NAME ...`. Adding one is a file NAME.cc that defines
-// NAME_verb(), and its name in the list of main.cc. A verb puts library calls together; it has no
-// logic of its own, prints results to stdout and returns errors instead of printing them:
+// A verb of the command line: `tensorpress NAME ...`, which does something, or has verbs of its
+// own: `tensorpress device check ...`. Adding one is a file that defines NAME_verb() and one line
+// in the list of main.cc, or of the verb that it belongs to. A verb puts library calls together; it
+// has no logic of its own and prints nothing: it returns its report, or an error:
 //
-//   struct Options { std::string file; bool json = false; };
-//   Result<ExitStatus> run(const Options& options) { TRY(...); ...; return ExitStatus::fine; }
-//   Action declare(CLI::App& app) {
+//   struct Options { std::string file; };
+//   Result<Report> run(const Options& options) { TRY(...); return Report{.text = ..., .json = ...};
+//   } Action declare(Arguments& arguments) {
 //     auto options = std::make_shared<Options>();
-//     app.add_option("FILE", options->file, "what to look at")->required();
-//     app.add_flag("--json", options->json, "print one JSON object");
-//     return [options] { return run(*options); };
+//     arguments.option("FILE", options->file, "what to look at").required();
+//     return [options](Reporter&) { return run(*options); };
 //   }
-//   Verb show_verb() { return {"show", "show a file", "  tensorpress show x.npy\n", declare}; }
+//   Verb show_verb() {
+//     return {.name = "show", .summary = "show a file", .examples = "  tensorpress show x.npy\n",
+//             .json = kOneObject, .declare = declare};
+//   }
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+#include <span>
 
-#include "tensorpress/result.h"
+#include "command_line/options/arguments.h"
+#include "command_line/reports/report.h"
 
 namespace tensorpress::cli {
 
-enum class ExitStatus { fine = 0, check_failed = 1, bad_input = 2 };
-
 /// What a verb does once its arguments have been parsed. An error becomes one line on stderr and
 /// status 2.
-using Action = std::function<Result<ExitStatus>()>;
+using Action = std::function<Result<Report>(Reporter& reporter)>;
+
+struct Verb;
+using VerbMaker = Verb (*)();
 
 struct Verb {
   const char* name;
-  const char* summary;   // one line for `tensorpress --help`
-  const char* examples;  // the end of `tensorpress NAME --help`: two or three lines, each indented
-  Action (*declare)(CLI::App& app);  // adds the arguments; called once, before parsing
+  const char* summary;         // one line for `tensorpress --help`
+  const char* examples = "";   // the end of --help: two or three lines, each indented; verbs of a
+                               // verb have its examples
+  const char* json = nullptr;  // what --json does, for --help; absent for verbs that have none
+  Action (*declare)(Arguments& arguments) = nullptr;  // called once, before parsing
+  std::span<const VerbMaker> verbs = {};              // instead of `declare`
 };
+
+/// What --json of most verbs does.
+inline constexpr const char* kOneObject = "print one JSON object";
+
+// A list of verbs is a macro with a line for each, as in main.cc: expanded by the first of these it
+// declares their functions, by the second it names them.
+#define TENSORPRESS_DECLARE_VERB(name) Verb name##_verb();
+#define TENSORPRESS_LIST_VERB(name) name##_verb,
 
 }  // namespace tensorpress::cli

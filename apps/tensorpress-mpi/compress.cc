@@ -7,24 +7,24 @@
 #include <memory>
 
 #include "base/cpu.h"
-#include "bound_options.h"
-#include "codec_options.h"
+#include "command_line/inputs/paths.h"
+#include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/variable_source.h"
+#include "command_line/options/bound_options.h"
+#include "command_line/options/codec_options.h"
+#include "command_line/options/stream_options.h"
+#include "command_line/options/tensor_options.h"
+#include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "crew_look.h"
 #include "files/conventions/hdf5_register.h"
 #include "files/netcdf/file.h"
 #include "files/tensor/tensor_files.h"
 #include "filter.h"
 #include "in_step.h"
-#include "messages.h"
-#include "paths.h"
 #include "shared_output.h"
 #include "stream/chunks/chunk_decoder.h"
 #include "stream/chunks/section_compressor.h"
-#include "stream_file.h"
-#include "stream_options.h"
-#include "stream_report.h"
-#include "tensor_options.h"
-#include "variable_source.h"
 
 namespace tensorpress::mpi {
 namespace {
@@ -42,7 +42,6 @@ struct Options {
   cli::StreamOptions stream;
   cli::ThreadsOption threads;
   std::uint64_t memory_mebibytes = 64;
-  bool json = false;
 };
 
 class ParallelWriter {
@@ -183,7 +182,8 @@ Result<OpenInput> open_input(const Options& options, CompressOptions& write) {
   return opened;
 }
 
-Result<StreamInfo> compress(const Crew& crew, const Options& options, const std::string& path) {
+Result<StreamInfo> compress(const Crew& crew, const Options& options, const std::string& path,
+                            cli::Reporter& reporter) {
   TRY(const Codec codec, crew.together([&] { return options.codec.codec(); }));
   TRY(CompressOptions write, options.bound.options());
   write.threads = options.threads.threads();
@@ -196,9 +196,7 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
     return cli::about(options.input, open_input(options, write));
   }));
   const auto& source = opened.source;
-  if (crew.is_first() && !opened.remark.empty()) {
-    cli::print_message(text(options.input, ": ", opened.remark));
-  }
+  if (!opened.remark.empty()) reporter.remark(text(options.input, ": ", opened.remark));
   RETURN_IF_ERROR(
       crew.check_same("tensor", text(name_of(source->dtype()), " ", source->shape().to_string())));
 
@@ -228,52 +226,51 @@ std::string default_output(const Options& options) {
   return cli::default_output(options.input, text(variable.empty() ? "" : ".", variable, ".tpz"));
 }
 
-Result<cli::ExitStatus> run(const Options& options) {
+Result<cli::Report> run(const Options& options, cli::Reporter& reporter) {
   const Crew crew;
   const std::string output = options.output.empty() ? default_output(options) : options.output;
   const auto begin = std::chrono::steady_clock::now();
-  TRY(const StreamInfo info, compress(crew, options, output));
+  TRY(const StreamInfo info, compress(crew, options, output, reporter));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!crew.is_first()) return cli::ExitStatus::fine;
 
-  if (options.json) {
-    cli::Json fields = cli::describe(info);
-    fields["ranks"] = crew.size();
-    fields["seconds"] = took.count();
-    fields["compress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
-    cli::print_json(fields, stdout);
-  } else {
-    std::fputs(cli::compression_in_one_line(options.input, output, info, took.count()).c_str(),
-               stdout);
+  cli::Json fields = cli::describe(info);
+  fields["ranks"] = crew.size();
+  fields["seconds"] = took.count();
+  fields["compress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
+  cli::Report report{
+      .text = cli::compression_in_one_line(options.input, output, info, took.count()),
+      .json = cli::json_text(fields)};
+  if (std::string remark = cli::remark_on_raw_chunks(info); !remark.empty()) {
+    report.remarks.push_back(std::move(remark));
   }
-  if (const std::string remark = cli::remark_on_raw_chunks(info); !remark.empty()) {
-    cli::print_message(remark);
-  }
-  return cli::ExitStatus::fine;
+  return report;
 }
 
-cli::Action declare(CLI::App& app) {
+cli::Action declare(cli::Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".npy, raw, NetCDF or HDF5 file to compress")
-      ->required()
-      ->option_text(" ");
-  app.add_option("-o,--output", options->output, "output file")->option_text("OUT (IN with .tpz)");
-  options->force.declare(app);
-  app.add_option("--var", options->variable,
-                 "variable of a NetCDF or HDF5 file (GROUP/NAME); the only one if absent")
-      ->option_text("NAME");
-  options->bound.declare(app);
-  options->codec.declare(app);
-  options->raw.declare(app);
-  options->threads.declare(app, 1);
-  options->stream.declare(app);
-  app.add_option("--memory", options->memory_mebibytes,
-                 "how much of its finished chunks a rank holds before it writes; the bytes are the "
-                 "same")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
-      ->option_text("MIB (64)");
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return in_step([&] { return run(*options); }); };
+  arguments.option("IN", options->input, ".npy, raw, NetCDF or HDF5 file to compress")
+      .required()
+      .shown_as(" ");
+  arguments.option("-o,--output", options->output, "output file").shown_as("OUT (IN with .tpz)");
+  options->force.declare(arguments);
+  arguments
+      .option("--var", options->variable,
+              "variable of a NetCDF or HDF5 file (GROUP/NAME); the only one if absent")
+      .shown_as("NAME");
+  options->bound.declare(arguments);
+  options->codec.declare(arguments);
+  options->raw.declare(arguments);
+  options->threads.declare(arguments, 1);
+  options->stream.declare(arguments);
+  arguments
+      .option("--memory", options->memory_mebibytes,
+              "how much of its finished chunks a rank holds before it writes; the bytes are the "
+              "same")
+      .count_between(1, std::uint64_t{1} << 20)
+      .shown_as("MIB (64)");
+  return [options](cli::Reporter& reporter) {
+    return in_step([&] { return run(*options, reporter); });
+  };
 }
 
 }  // namespace
@@ -284,7 +281,7 @@ cli::Verb compress_verb() {
           "  mpirun -n 4 tensorpress-mpi compress field.raw --shape 20x180x360 --dtype f32 --abs "
           "0.01\n"
           "  mpirun -n 4 tensorpress-mpi compress run.nc --var TEMP --rel 1e-4 -o temp.tpz",
-          declare};
+          cli::kOneObject, declare};
 }
 
 }  // namespace tensorpress::mpi

@@ -4,19 +4,19 @@
 #include <limits>
 #include <memory>
 
+#include "command_line/inputs/paths.h"
+#include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/tensor_name.h"
+#include "command_line/options/tensor_options.h"
+#include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "crew.h"
 #include "files/bytes/byte_files.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/region_runs.h"
 #include "in_step.h"
-#include "messages.h"
-#include "paths.h"
 #include "shared_output.h"
 #include "stream/reader.h"
-#include "stream_file.h"
-#include "stream_report.h"
-#include "tensor_name.h"
-#include "tensor_options.h"
 
 namespace tensorpress::mpi {
 namespace {
@@ -27,7 +27,6 @@ struct Options {
   cli::ForceOption force;
   bool raw = false;
   cli::ThreadsOption threads;
-  bool json = false;
 };
 
 /// Elements in C order, behind a header.
@@ -106,32 +105,28 @@ Result<StreamInfo> decompress(const Crew& crew, const Options& options) {
   return info;
 }
 
-Result<cli::ExitStatus> run(const Options& options) {
+Result<cli::Report> run(const Options& options) {
   const Crew crew;
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, decompress(crew, options));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (crew.is_first() && options.json) {
-    cli::Json fields = cli::describe(info);
-    fields["ranks"] = crew.size();
-    fields["seconds"] = took.count();
-    fields["decompress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
-    cli::print_json(fields, stdout);
-  }
-  return cli::ExitStatus::fine;
+  cli::Json fields = cli::describe(info);
+  fields["ranks"] = crew.size();
+  fields["seconds"] = took.count();
+  fields["decompress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());
+  return cli::Report{.json = cli::json_text(fields)};
 }
 
-cli::Action declare(CLI::App& app) {
+cli::Action declare(cli::Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, ".tpz file")->required()->option_text(" ");
-  app.add_option("-o,--output", options->output, "output file: .npy, or raw numbers as .raw")
-      ->option_text("OUT (IN with .npy)");
-  options->force.declare(app);
-  app.add_flag("--raw", options->raw,
-               "write elements only, little-endian, in C order, under any name");
-  options->threads.declare(app, 1);
-  app.add_flag("--json", options->json, "print one JSON object");
-  return [options] { return in_step([&] { return run(*options); }); };
+  arguments.option("IN", options->input, ".tpz file").required().shown_as(" ");
+  arguments.option("-o,--output", options->output, "output file: .npy, or raw numbers as .raw")
+      .shown_as("OUT (IN with .npy)");
+  options->force.declare(arguments);
+  arguments.flag("--raw", options->raw,
+                 "write elements only, little-endian, in C order, under any name");
+  options->threads.declare(arguments, 1);
+  return [options](cli::Reporter&) { return in_step([&] { return run(*options); }); };
 }
 
 }  // namespace
@@ -140,7 +135,7 @@ cli::Verb decompress_verb() {
   return {"decompress", "get a tensor back: .tpz to .npy or raw",
           "  mpirun -n 4 tensorpress-mpi decompress x.tpz -o y.npy\n"
           "  tensorpress decompress has more: --slice, --skip-corrupt and pipes",
-          declare};
+          cli::kOneObject, declare};
 }
 
 }  // namespace tensorpress::mpi

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "base/errors.h"
-#include "messages.h"
-#include "paths.h"
+#include "command_line/inputs/paths.h"
+#include "command_line/reports/messages.h"
 
 namespace tensorpress::mpi {
 
-Result<cli::ExitStatus> in_step(const std::function<Result<cli::ExitStatus>()>& run) {
+Result<cli::Report> in_step(const std::function<Result<cli::Report>()>& run) {
   try {
     return run();
   } catch (const std::exception& error) {

@@ -1,18 +1,20 @@
 // tensorpress-mpi: compress and decompress by many processes. Run by mpirun; alone it is one rank.
 #include <mpi.h>
 
-#include <array>
-
+#include "command_line/program.h"
 #include "crew.h"
-#include "program.h"
 
 namespace tensorpress::mpi {
 
-cli::Verb compress_verb(), decompress_verb();
+using cli::Verb;
+
+#define MPI_VERBS(verb) verb(compress) verb(decompress)
+
+MPI_VERBS(TENSORPRESS_DECLARE_VERB)
 
 namespace {
 
-constexpr std::array kVerbs = {compress_verb, decompress_verb};
+constexpr cli::VerbMaker kVerbs[] = {MPI_VERBS(TENSORPRESS_LIST_VERB)};
 
 }  // namespace
 }  // namespace tensorpress::mpi

@@ -1,22 +1,19 @@
 // The tensorpress program: the list of its verbs.
-#include <array>
-
-#include "program.h"
+#include "command_line/program.h"
 
 namespace tensorpress::cli {
 
-Verb bench_verb(), codebook_verb(), compress_verb(), decompress_verb(), demo_verb(), device_verb(),
-    hdf5_verb(), info_verb(), model_verb(), reproduce_verb(), sz3_verb(), test_verb(),
-    verify_verb(), wafer_verb(), zfp_verb();
+// In the order of the help text.
+#define TENSORPRESS_VERBS(verb)                                                                 \
+  verb(compress) verb(decompress) verb(info) verb(verify) verb(test) verb(bench) verb(codebook) \
+      verb(hdf5) verb(model) verb(device) verb(wafer) verb(demo) verb(reproduce) verb(zfp)      \
+          verb(sz3)
+
+TENSORPRESS_VERBS(TENSORPRESS_DECLARE_VERB)
 
 namespace {
 
-// In the order of the help text.
-constexpr std::array kVerbs = {
-    compress_verb, decompress_verb, info_verb,      verify_verb, test_verb,
-    bench_verb,    codebook_verb,   hdf5_verb,      model_verb,  device_verb,
-    wafer_verb,    demo_verb,       reproduce_verb, zfp_verb,    sz3_verb,
-};
+constexpr VerbMaker kVerbs[] = {TENSORPRESS_VERBS(TENSORPRESS_LIST_VERB)};
 
 }  // namespace
 }  // namespace tensorpress::cli

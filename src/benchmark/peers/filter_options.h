@@ -23,7 +23,8 @@ struct FilterPeer {
 /// SZ 2, absolute mode: the mode, then absolute, relative, point-wise and PSNR bounds as doubles,
 /// high word first.
 Result<FilterOptions> sz_options(double absolute_bound);
-/// SZ 3 as hdf5plugin has it, absolute mode: laid out as SZ 2's, with an L2 bound in the third place.
+/// SZ 3 as hdf5plugin has it, absolute mode: laid out as SZ 2's, with an L2 bound in the third
+/// place.
 Result<FilterOptions> sz3_options(double absolute_bound);
 /// SPERR, point-wise error: bits 31..28 say how (0011), bit 27 is the sign of the tolerance's
 /// binary logarithm, bits 26..0 its size in 1/65536, rounded so that the tolerance never grows.

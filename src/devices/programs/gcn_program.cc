@@ -1,8 +1,21 @@
 #include "devices/programs/gcn_program.h"
 
+#include <utility>
+
 #include "base/errors.h"
 
 namespace tensorpress::devices {
+
+std::optional<Adjacency> adjacency_named(std::string_view name) {
+  constexpr std::pair<std::string_view, Adjacency> kNames[] = {{"dense", Adjacency::linear},
+                                                               {"linear", Adjacency::linear},
+                                                               {"matmul", Adjacency::matmul},
+                                                               {"csr", Adjacency::csr}};
+  for (const auto& [each, value] : kNames) {
+    if (each == name) return value;
+  }
+  return std::nullopt;
+}
 
 Result<void> check_task(const GcnTask& task) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;

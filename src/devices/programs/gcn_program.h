@@ -3,6 +3,9 @@
 // no sparse tensors) as an input of matmul or as the weights of a linear layer, or it is CSR.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "devices/programs/program.h"
 #include "tensorpress/result.h"
 
@@ -13,6 +16,9 @@ enum class Adjacency : std::uint8_t {
   linear,  // dense, weights that stay on the chip
   csr,     // compressed sparse rows: 4-byte column and value of each edge, row starts
 };
+
+/// "matmul", "linear" (also as "dense") or "csr"; absent for other words.
+std::optional<Adjacency> adjacency_named(std::string_view name);
 
 struct GcnTask {
   std::uint64_t nodes = 100'000;

@@ -1,6 +1,7 @@
 #include "devices/time/chop_sweep.h"
 
 #include <charconv>
+#include <utility>
 
 #include "base/errors.h"
 #include "devices/check.h"
@@ -98,6 +99,18 @@ Result<std::vector<Sweep>> triangle() {
 }
 
 }  // namespace
+
+std::optional<SweepAxis> sweep_axis_named(std::string_view name) {
+  constexpr std::pair<std::string_view, SweepAxis> kNames[] = {
+      {"resolution", SweepAxis::resolution},
+      {"batch", SweepAxis::batch},
+      {"cf", SweepAxis::cf},
+      {"serialize", SweepAxis::serialize}};
+  for (const auto& [each, value] : kNames) {
+    if (each == name) return value;
+  }
+  return std::nullopt;
+}
 
 Result<Sweep> sweep(const Device& device, const ChopTask& task, SweepAxis axis,
                     std::uint64_t count) {

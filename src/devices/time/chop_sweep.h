@@ -3,12 +3,16 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "devices/time/chop_time.h"
 
 namespace tensorpress::devices {
 
 enum class SweepAxis : std::uint8_t { resolution, batch, cf, serialize };
+
+/// By these names; absent for other words.
+std::optional<SweepAxis> sweep_axis_named(std::string_view name);
 
 struct SweepPoint {
   double x = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/errors.h"
 #include "devices/check.h"
@@ -203,6 +204,15 @@ double largest_batch(const Device& device, Workload workload, const TrainingSetu
     (cost.ok() && cost->fits() ? fits : too_large) = workload.batch;
   }
   return fits;
+}
+
+std::optional<Parallel> parallel_named(std::string_view name) {
+  constexpr std::pair<std::string_view, Parallel> kNames[] = {
+      {"pipeline", Parallel::pipeline}, {"data", Parallel::data}, {"mixed", Parallel::mixed}};
+  for (const auto& [each, value] : kNames) {
+    if (each == name) return value;
+  }
+  return std::nullopt;
 }
 
 Result<TrainingCost> best_split(const Device& device, const Workload& workload, std::size_t devices,

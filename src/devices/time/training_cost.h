@@ -16,6 +16,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "devices/description/device.h"
 #include "devices/programs/workload.h"
@@ -82,6 +83,9 @@ enum class Parallel : std::uint8_t {
   data,      // one stage
   mixed,     // several of both
 };
+
+/// "pipeline", "data" or "mixed"; absent for other words.
+std::optional<Parallel> parallel_named(std::string_view name);
 
 /// The fastest of all splits of `devices` into stages and replicas that fits, with 1 to 64
 /// micro-batches, or `micro_batches` if that is not 0. If none fits, an error of code too_large

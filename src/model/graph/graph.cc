@@ -83,6 +83,15 @@ ValueId Graph::viewed(ValueId id) const {
   return id;
 }
 
+std::string batch_symbol(const Graph& graph) {
+  if (graph.inputs.empty()) return {};
+  const auto target = std::ranges::find_if(
+      graph.inputs, [&](ValueId id) { return graph.values[id].role == Role::target; });
+  const ValueId id = target == graph.inputs.end() ? graph.inputs[0] : *target;
+  const Shape& shape = graph.values[id].type.shape;
+  return shape.empty() || shape[0].known() ? std::string() : shape[0].symbol;
+}
+
 Sizes complete_sizes(const Graph& graph, const Sizes& given, std::int64_t others) {
   Sizes sizes = given;
   for (const ValueId id : graph.inputs) {

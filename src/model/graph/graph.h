@@ -112,6 +112,10 @@ struct NodeView {
   const Value* parameter(std::string_view name) const;
 };
 
+/// The open dimension that the target begins with, or the first input: its size is the batch. "" if
+/// that is a number.
+std::string batch_symbol(const Graph& graph);
+
 /// A number for every symbol: those given, kUsualEntries a row for the entries of sparse matrices,
 /// and `others` for all others.
 Sizes complete_sizes(const Graph& graph, const Sizes& given, std::int64_t others);

@@ -1,6 +1,7 @@
 #include "report/pages/wafer_text.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "report/drawing/numbers.h"

@@ -2,7 +2,7 @@
 // stages, links, memory.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "wafer/field/field_on_wafer.h"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "devices/programs/chop_program.h"
+#include "devices/time/chop_sweep.h"
+#include "devices/time/training_cost.h"
 
 namespace tensorpress::devices {
 namespace {
@@ -205,6 +207,16 @@ TEST(Program, TasksThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(check_task(ChopTask{.shape = {8, 8}, .cf = 9}).ok());
   EXPECT_FALSE(check_task(ChopTask{.shape = {8, 8}, .serialize = 0}).ok());
   EXPECT_FALSE(check_task(GcnTask{.nodes = 0}).ok());
+}
+
+TEST(Names, OfAdjacenciesSweepsAndSplits) {
+  EXPECT_EQ(adjacency_named("dense"), Adjacency::linear);
+  EXPECT_EQ(adjacency_named("csr"), Adjacency::csr);
+  EXPECT_EQ(adjacency_named("sparse"), std::nullopt);
+  EXPECT_EQ(sweep_axis_named("serialize"), SweepAxis::serialize);
+  EXPECT_EQ(sweep_axis_named(""), std::nullopt);
+  EXPECT_EQ(parallel_named("mixed"), Parallel::mixed);
+  EXPECT_EQ(parallel_named("any"), std::nullopt);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "files/conventions/netcdf_classic_size.h"
 #include "files/conventions/netcdf_notes.h"
+#include "files/conventions/netcdf_slice.h"
 #include "tensorpress/streaming.h"
 #include "unit/stream/samples.h"
 
@@ -200,6 +201,38 @@ TEST(NetcdfNotes, HostileTextIsAnErrorOrNotes) {
     const auto notes = netcdf_notes(attributes);
     EXPECT_TRUE(notes.ok() || notes.error().code == ErrorCode::corrupt);
   }
+}
+
+/// A variable of time and x, whose coordinates are 0, 1, ... in bytes.
+NetcdfNotes notes_of_two_axes() {
+  NetcdfNotes notes;
+  notes.variable = "tas";
+  notes.dimensions = {"time", "x"};
+  notes.coordinates = {
+      {"time", {NetcdfType::u8, {std::byte{0}, std::byte{1}, std::byte{2}}}},
+      {"x", {NetcdfType::u8, {std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3}}}}};
+  return notes;
+}
+
+TEST(NetcdfSlice, CoordinatesGoWithTheElementsThatAreKept) {
+  const Shape shape = *Shape::make(std::vector<std::uint64_t>{3, 4});
+  const auto part = notes_of_part(notes_of_two_axes(), *parse_slice("1:,::-2", shape), shape);
+  EXPECT_EQ(part.dimensions, (std::vector<std::string>{"time", "x"}));
+  EXPECT_EQ(part.coordinates[0].values.bytes, (Bytes{std::byte{1}, std::byte{2}}));
+  EXPECT_EQ(part.coordinates[1].values.bytes, (Bytes{std::byte{3}, std::byte{1}}));
+}
+
+TEST(NetcdfSlice, AnAxisWithOneIndexIsNoDimensionAnyMore) {
+  const Shape shape = *Shape::make(std::vector<std::uint64_t>{3, 4});
+  const auto part = notes_of_part(notes_of_two_axes(), *parse_slice("2", shape), shape);
+  EXPECT_EQ(part.dimensions, (std::vector<std::string>{"x"}));
+  EXPECT_EQ(part.coordinates[0].values.bytes, (Bytes{std::byte{2}}));
+}
+
+TEST(NetcdfSlice, NotesAboutAnotherNumberOfAxesStay) {
+  const Shape shape = *Shape::make(std::vector<std::uint64_t>{12});
+  EXPECT_EQ(notes_of_part(notes_of_two_axes(), *parse_slice("3:5", shape), shape),
+            notes_of_two_axes());
 }
 
 }  // namespace
