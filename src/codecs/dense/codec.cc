@@ -9,6 +9,7 @@
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
+#include "codecs/dense/recurring/recurring.h"
 #include "codecs/dense/wavelet/trial.h"
 #include "codecs/dense/wavelet/wavelet.h"
 #include "codecs/registry.h"
@@ -17,7 +18,7 @@ namespace tensorpress::dense {
 namespace {
 
 // The first byte of what a chunk's coder wrote.
-enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1, kWavelet = 2 };
+enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1, kWavelet = 2, kRecurring = 3 };
 
 // Choosing how to interpolate a chunk takes samples of it; smaller chunks would spend too much on
 // that, larger ones leave threads without work on fields of a few megabytes.
@@ -29,11 +30,14 @@ constexpr double kLorenzoAdvantage = 0.93;
 // Interpolation is taken into account where wavelets need more than this of what it is estimated
 // at.
 constexpr double kWaveletAdvantage = 0.9;
+// Values that recur and take less than this of what others are estimated at are not tried
+// otherwise.
+constexpr double kRecurringAdvantage = 0.6;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
   AlignedBuffer other;  // what the second predictor wrote
-  AlignedBuffer wavelet, best_wavelet;
+  AlignedBuffer wavelet, best_wavelet, recurring;
 };
 
 class Dense final : public bounded::TypedFieldCoder<Dense> {
@@ -58,16 +62,37 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const auto estimate = estimate_interpolation(field, bound, workspace);
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
     const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
+    const auto numbered = by_recurring(field, bound, output.size(), workspace);
+    if (!numbered.empty() && (effort_ != Effort::best) &&
+        bits_of(numbered.size(), field) < kRecurringAdvantage * others_bits) {
+      std::ranges::copy(numbered, output.begin());
+      return numbered.size();
+    }
+    const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
+    const auto predicted = by_predictors(field, bound, plan, estimate, room, workspace);
+    if (predicted || numbered.empty()) return predicted;
+    std::ranges::copy(numbered, output.begin());
+    return numbered.size();
+  }
+
+  // By one of the three predictors of values.
+  template <class T>
+  std::optional<std::size_t> by_predictors(const bounded::Field<T>& field, double bound,
+                                           const std::optional<LorenzoPlan>& plan,
+                                           const InterpolationEstimate& estimate,
+                                           std::span<std::byte> output,
+                                           ChunkWorkspace& workspace) const {
+    const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
+    const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
     std::span<const std::byte> transformed;
     if (suits_wavelets(field.shape, others_bits)) {
       transformed = by_wavelet(field, bound, estimate.mode, output.size(), workspace);
     }
     // The trial knows nothing of lists of zeros, and what samples foretell is a few percent off.
-    const double bits =
-        8.0 * static_cast<double>(transformed.size()) / static_cast<double>(field.values.size());
     const bool certain = !transformed.empty() &&
-                         (field.mean_counts || (effort_ != Effort::best && !field.has_zeros &&
-                                                bits < kWaveletAdvantage * others_bits));
+                         (field.mean_counts ||
+                          (effort_ != Effort::best && !field.has_zeros &&
+                           bits_of(transformed.size(), field) < kWaveletAdvantage * others_bits));
     if (!certain) {
       const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
@@ -75,6 +100,23 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (transformed.empty()) return std::nullopt;
     std::ranges::copy(transformed, output.begin());
     return transformed.size();
+  }
+
+  template <class T>
+  static double bits_of(std::size_t bytes, const bounded::Field<T>& field) {
+    return 8.0 * static_cast<double>(bytes) / static_cast<double>(field.values.size());
+  }
+
+  // Nothing where values do not recur.
+  template <class T>
+  std::span<const std::byte> by_recurring(const bounded::Field<T>& field, double bound,
+                                          std::size_t room, ChunkWorkspace& workspace) const {
+    const auto to = workspace.memory.of<ChoiceBuffers>().recurring.reserve(room);
+    if (to.empty()) return {};
+    to[0] = std::byte{kRecurring};
+    const auto bytes =
+        encode_recurring(field, bound, effort_ == Effort::best, to.subspan(1), workspace);
+    return bytes ? to.first(*bytes + 1) : std::span<const std::byte>();
   }
 
   // Nothing where a trial says that others are better; the best of several steps at best effort.
@@ -119,9 +161,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
       return by_lorenzo(field, bound, plan, output, workspace);
     }
     const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
-    const double bits =
-        bytes ? 8.0 * static_cast<double>(*bytes) / static_cast<double>(field.values.size())
-              : kEndless;
+    const double bits = bytes ? bits_of(*bytes, field) : kEndless;
     // What Lorenzo takes is known better from samples than what interpolation takes.
     if (!try_both && bits <= lorenzo_bits) return bytes;
     return or_by_lorenzo(bytes, field, bound, plan, output, workspace);
@@ -176,6 +216,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
         return decode_interpolation(body, shape, bound, output, workspace);
       case kWavelet:
         return decode_wavelet(body, shape, bound, output, workspace);
+      case kRecurring:
+        return decode_recurring(body, shape, bound, output, workspace);
       default:
         return corrupt("a chunk names predictor ", static_cast<int>(input[0]),
                        ", which dense does not have");

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "codecs/workspace_memory.h"
+
+namespace tensorpress::dense {
+
+struct RecurringBuffers {
+  AlignedBuffer numbers;                // with zeros before the first
+  AlignedBuffer contexts, differences;  // of the encoder
+  AlignedBuffer words;                  // of the coder
+};
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,362 @@
+#include "codecs/dense/recurring/context_tables.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codecs/dense/residuals/bits.h"
+
+namespace tensorpress::dense {
+namespace {
+
+constexpr std::size_t kSymbols = kernels::kRansSymbols;
+constexpr std::uint32_t kZeroNumber = 128;
+// What a symbol of a table and a context take in the chunk, about, in 1/256 bits.
+constexpr std::uint64_t kSymbolCost = 8 << 8;
+constexpr std::uint64_t kTableCost = 10 << 8;
+
+// 256 log2(n) in integers, so that every machine chooses the same tables.
+class Logarithm {
+ public:
+  Logarithm() {
+    for (std::uint32_t i = 0; i < kEntries; ++i) {
+      std::uint64_t mantissa = std::uint64_t{kEntries + i} << 20;  // [2^31, 2^32)
+      std::uint32_t logarithm = 0;
+      for (int bit = 0; bit < 8; ++bit) {
+        mantissa = (mantissa * mantissa) >> 31;
+        logarithm <<= 1;
+        if (mantissa >= std::uint64_t{1} << 32) {
+          mantissa >>= 1;
+          ++logarithm;
+        }
+      }
+      table_[i] = static_cast<std::uint16_t>(logarithm);
+    }
+  }
+  std::uint64_t operator()(std::uint64_t n) const {
+    const int whole = static_cast<int>(std::bit_width(n)) - 1;
+    const std::uint64_t mantissa = whole > kBits ? n >> (whole - kBits) : n << (kBits - whole);
+    return static_cast<std::uint64_t>(whole) * 256 + table_[mantissa - kEntries];
+  }
+
+ private:
+  static constexpr int kBits = 11;
+  static constexpr std::uint32_t kEntries = 1u << kBits;
+  std::array<std::uint16_t, kEntries> table_;
+};
+const Logarithm& logarithm() {
+  // Never destroyed: HDF5 may still compress chunks while the process ends.
+  static const Logarithm& table = *new const Logarithm();
+  return table;
+}
+
+// Zigzagged integers, so that the likely ones come first.
+std::uint32_t code_of(std::uint32_t number) {
+  if (number == kEscapeNumber) return 255;
+  return number >= kZeroNumber ? 2 * (number - kZeroNumber) : 2 * (kZeroNumber - number) - 1;
+}
+std::uint32_t number_of(std::uint32_t code) {
+  if (code == 255) return kEscapeNumber;
+  return code % 2 == 0 ? kZeroNumber + code / 2 : kZeroNumber - (code + 1) / 2;
+}
+
+// --- Choosing --------------------------------------------------------------------------------
+
+struct Symbol {
+  std::uint32_t number, count;
+};
+struct Context {
+  std::size_t at = 0;
+  std::uint64_t total = 0;
+  std::size_t first = 0, end = 0;  // of its symbols
+};
+
+// One table that is being made of contexts.
+struct Cluster {
+  std::array<std::uint32_t, kSymbols> counts{};
+  std::array<std::uint32_t, kSymbols> costs{};  // 1/256 bits; 0 where there is no count
+  std::uint64_t total = 0;
+
+  void add(std::span<const Symbol> symbols, std::uint64_t more) {
+    for (const Symbol& symbol : symbols) counts[symbol.number] += symbol.count;
+    total += more;
+    const std::uint64_t all = logarithm()(total);
+    for (std::size_t s = 0; s < kSymbols; ++s) {
+      // A symbol that is nearly certain still takes something.
+      if (counts[s] != 0) costs[s] = static_cast<std::uint32_t>(all - logarithm()(counts[s])) + 1;
+    }
+  }
+  std::uint64_t cost_of(std::span<const Symbol> symbols, std::uint64_t more) const {
+    std::uint64_t cost = 0;
+    for (const Symbol& symbol : symbols) {
+      const std::uint64_t bits = counts[symbol.number] != 0
+                                     ? costs[symbol.number]
+                                     : logarithm()(total + more) - logarithm()(symbol.count);
+      cost += bits * symbol.count + (counts[symbol.number] != 0 ? 0 : kSymbolCost);
+    }
+    return cost;
+  }
+};
+
+class Clustering {
+ public:
+  Clustering(const ContextHistogram& histogram, std::uint32_t weight) {
+    for (std::size_t c = 0; c < kContexts; ++c) {
+      const std::uint32_t* const counts = histogram.counts.data() + c * kSymbols;
+      Context context{c, 0, symbols_.size(), 0};
+      for (std::uint32_t s = 0; s < kSymbols; ++s) {
+        if (counts[s] == 0) continue;
+        symbols_.push_back({s, counts[s] * weight});
+        context.total += symbols_.back().count;
+      }
+      context.end = symbols_.size();
+      const bool silent =
+          context.end - context.first == 1 && symbols_[context.first].number == kZeroNumber;
+      if (context.total != 0 && !silent) contexts_.push_back(context);
+    }
+    std::ranges::stable_sort(contexts_, std::ranges::greater{}, &Context::total);
+  }
+
+  /// The cluster of each context, the fullest contexts first.
+  void gather() {
+    for (const Context& context : contexts_) {
+      const auto symbols = symbols_of(context);
+      const std::size_t best = nearest(context);
+      const std::uint64_t own = Cluster{}.cost_of(symbols, context.total) + kTableCost;
+      if (clusters_.size() < kMostTables &&
+          (best == clusters_.size() || own < clusters_[best].cost_of(symbols, context.total))) {
+        clusters_.emplace_back();
+        clusters_.back().add(symbols, context.total);
+        chosen_.push_back(clusters_.size() - 1);
+      } else {
+        clusters_[best].add(symbols, context.total);
+        chosen_.push_back(best);
+      }
+    }
+  }
+
+  /// Once more, now that all clusters are known.
+  void refine() {
+    for (std::size_t i = 0; i < contexts_.size(); ++i) chosen_[i] = nearest(contexts_[i]);
+    std::vector<Cluster> again(clusters_.size());
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      again[chosen_[i]].add(symbols_of(contexts_[i]), contexts_[i].total);
+    }
+    clusters_ = std::move(again);
+  }
+
+  const std::vector<Context>& contexts() const { return contexts_; }
+  const std::vector<Cluster>& clusters() const { return clusters_; }
+  std::size_t cluster_of(std::size_t context) const { return chosen_[context]; }
+
+ private:
+  std::span<const Symbol> symbols_of(const Context& context) const {
+    return std::span(symbols_).subspan(context.first, context.end - context.first);
+  }
+  std::size_t nearest(const Context& context) const {
+    std::size_t best = clusters_.size();
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      const std::uint64_t cost = clusters_[k].cost_of(symbols_of(context), context.total);
+      if (cost >= least) continue;
+      least = cost;
+      best = k;
+    }
+    return best;
+  }
+
+  std::vector<Symbol> symbols_;
+  std::vector<Context> contexts_;
+  std::vector<Cluster> clusters_;
+  std::vector<std::size_t> chosen_;
+};
+
+// The four highest bits, rounded.
+std::uint32_t shorten(std::uint32_t frequency) {
+  const int drop = std::bit_width(frequency) - 4;
+  if (drop <= 0) return frequency;
+  return (frequency + (1u << (drop - 1))) >> drop << drop;
+}
+
+kernels::RansTable table_of(const Cluster& cluster) {
+  kernels::RansTable table;
+  const auto highest =
+      static_cast<std::size_t>(std::ranges::max_element(cluster.counts) - cluster.counts.begin());
+  std::uint32_t others = 0;
+  for (std::size_t s = 0; s < kSymbols; ++s) {
+    if (cluster.counts[s] == 0 || s == highest) continue;
+    const std::uint64_t share = std::uint64_t{cluster.counts[s]} * kernels::kRansTotal;
+    const auto frequency = static_cast<std::uint32_t>((share + cluster.total / 2) / cluster.total);
+    table.frequencies[s] = static_cast<std::uint16_t>(shorten(std::max(frequency, 1u)));
+    others += table.frequencies[s];
+  }
+  // Many rare symbols may have been rounded up.
+  while (others >= kernels::kRansTotal) {
+    auto& largest = *std::ranges::max_element(table.frequencies);
+    others -= largest - shorten(largest / 2);
+    largest = static_cast<std::uint16_t>(shorten(largest / 2));
+  }
+  table.frequencies[highest] = static_cast<std::uint16_t>(kernels::kRansTotal - others);
+  return table;
+}
+
+}  // namespace
+
+ContextTables choose_tables(const ContextHistogram& histogram, std::uint32_t weight) {
+  Clustering clustering(histogram, weight);
+  clustering.gather();
+  clustering.refine();
+  ContextTables chosen;
+  std::vector<std::uint8_t> id_of(clustering.clusters().size());
+  std::uint64_t cost = 0;
+  for (std::size_t k = 0; k < id_of.size(); ++k) {
+    const Cluster& cluster = clustering.clusters()[k];
+    if (cluster.total == 0) continue;
+    chosen.tables.push_back(table_of(cluster));
+    id_of[k] = static_cast<std::uint8_t>(chosen.tables.size());
+    cost += kTableCost;
+    for (std::size_t s = 0; s < kSymbols; ++s) {
+      if (cluster.counts[s] == 0) continue;
+      cost += std::uint64_t{cluster.counts[s]} * cluster.costs[s] + kSymbolCost;
+    }
+  }
+  for (std::size_t i = 0; i < clustering.contexts().size(); ++i) {
+    chosen.ids[clustering.contexts()[i].at] = id_of[clustering.cluster_of(i)];
+    cost += static_cast<std::uint64_t>(1 + std::bit_width(chosen.tables.size())) << 8;
+  }
+  chosen.bits = static_cast<double>(cost) / 256;
+  return chosen;
+}
+
+// --- Bytes -------------------------------------------------------------------------------------
+
+namespace {
+
+void put_gamma(BitWriter& out, std::uint32_t n) {
+  const int below = std::bit_width(n) - 1;
+  out.put(0, below);
+  out.put(1, 1);
+  out.put(n & ((1u << below) - 1), below);
+}
+
+Result<std::uint32_t> get_gamma(BitReader& in) {
+  int below = 0;
+  for (;; ++below) {
+    TRY(const auto bit, in.get(1));
+    if (bit != 0) break;
+    if (below == 15) return corrupt("a table of contexts has a number that is too long");
+  }
+  TRY(const auto rest, in.get(below));
+  return (1u << below) | rest;
+}
+
+// All others have frequencies of four bits.
+std::uint32_t symbol_of_the_rest(const kernels::RansTable& table) {
+  const auto& frequencies = table.frequencies;
+  auto found = std::ranges::find_if(frequencies, [](std::uint32_t f) { return shorten(f) != f; });
+  if (found == frequencies.end()) found = std::ranges::max_element(frequencies);
+  return static_cast<std::uint32_t>(found - frequencies.begin());
+}
+
+void put_table(BitWriter& out, const kernels::RansTable& table) {
+  const auto& frequencies = table.frequencies;
+  const std::uint32_t rest = symbol_of_the_rest(table);
+  const auto used = kSymbols - static_cast<std::size_t>(std::ranges::count(frequencies, 0));
+  put_gamma(out, static_cast<std::uint32_t>(used));
+  put_gamma(out, code_of(rest) + 1);
+  std::uint32_t next = 0;
+  for (std::uint32_t code = 0; code < kSymbols; ++code) {
+    // Two codes have no symbol of their own.
+    const std::uint32_t number = code < 248 || code % 2 == 0 || code == 255 ? number_of(code) : 0;
+    if (number == rest || number == 0 || frequencies[number] == 0) continue;
+    put_gamma(out, code - next + 1);
+    next = code + 1;
+    const std::uint32_t frequency = frequencies[number];
+    const int below = std::bit_width(frequency) - 1;
+    const int kept = std::min(below, 3);
+    out.put(static_cast<std::uint32_t>(below), 4);
+    out.put((frequency >> (below - kept)) & ((1u << kept) - 1), kept);
+  }
+}
+
+// A code that stands for a symbol: not the odd ones that would be the numbers of escapes.
+Result<std::uint32_t> checked_number(std::uint32_t code) {
+  if (code > 255 || (code > 247 && code % 2 == 1 && code != 255)) {
+    return corrupt("a table of contexts names symbol ", code);
+  }
+  return number_of(code);
+}
+
+Result<kernels::RansTable> get_table(BitReader& in) {
+  kernels::RansTable table;
+  TRY(const auto used, get_gamma(in));
+  TRY(const auto rest_code, get_gamma(in));
+  TRY(const auto rest, checked_number(rest_code - 1));
+  if (used > kSymbols) return corrupt("a table of contexts has ", used, " symbols");
+  std::uint32_t others = 0;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 1; i < used; ++i) {
+    TRY(const auto distance, get_gamma(in));
+    next += distance;
+    TRY(const auto number, checked_number(next - 1));
+    TRY(const auto below, in.get(4));
+    if (below >= kernels::kRansBits)
+      return corrupt("a table of contexts has a frequency of 2^", below);
+    const int kept = std::min(static_cast<int>(below), 3);
+    TRY(const auto upper, in.get(kept));
+    const std::uint32_t frequency = ((1u << kept) | upper) << (static_cast<int>(below) - kept);
+    table.frequencies[number] = static_cast<std::uint16_t>(frequency);
+    others += frequency;
+  }
+  if (others >= kernels::kRansTotal || table.frequencies[rest] != 0) {
+    return corrupt("the frequencies of a table of contexts add up to ", others);
+  }
+  table.frequencies[rest] = static_cast<std::uint16_t>(kernels::kRansTotal - others);
+  return table;
+}
+
+int bits_of_table(std::size_t tables) {
+  return static_cast<int>(std::bit_width(tables - 1));
+}
+
+}  // namespace
+
+void append_tables(const ContextTables& chosen, std::vector<std::byte>& bytes) {
+  BitWriter out(bytes);
+  put_gamma(out, static_cast<std::uint32_t>(chosen.tables.size() + 1));
+  for (const auto& table : chosen.tables) put_table(out, table);
+  const auto used = kContexts - static_cast<std::size_t>(std::ranges::count(chosen.ids, 0));
+  put_gamma(out, static_cast<std::uint32_t>(used + 1));
+  std::uint32_t next = 0;
+  for (std::uint32_t c = 0; c < kContexts; ++c) {
+    if (chosen.ids[c] == 0) continue;
+    put_gamma(out, c - next + 1);
+    next = c + 1;
+    out.put(chosen.ids[c] - 1u, bits_of_table(chosen.tables.size()));
+  }
+}
+
+Result<ContextTables> read_tables(ByteReader& reader) {
+  BitReader in(reader);
+  ContextTables chosen;
+  TRY(const auto tables, get_gamma(in));
+  if (tables - 1 > kMostTables) return corrupt("a chunk has ", tables - 1, " tables of contexts");
+  for (std::uint32_t t = 1; t < tables; ++t) {
+    TRY(auto table, get_table(in));
+    chosen.tables.push_back(table);
+  }
+  TRY(const auto used, get_gamma(in));
+  if (used > 1 && chosen.tables.empty()) return corrupt("contexts have tables that are not there");
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 1; i < used; ++i) {
+    TRY(const auto distance, get_gamma(in));
+    TRY(const auto table, in.get(bits_of_table(chosen.tables.size())));
+    next += distance;
+    if (next > kContexts || table >= chosen.tables.size()) {
+      return corrupt("context ", next, " of ", kContexts, " has table ", table);
+    }
+    chosen.ids[next - 1] = static_cast<std::uint8_t>(table + 1);
+  }
+  return chosen;
+}
+
+}  // namespace tensorpress::dense

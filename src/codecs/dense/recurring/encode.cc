@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <limits>
+
+#include "codecs/dense/recurring/buffers.h"
+#include "codecs/dense/recurring/context_tables.h"
+#include "codecs/dense/recurring/model_choice.h"
+#include "codecs/dense/recurring/one_lane.h"
+#include "codecs/dense/recurring/palette.h"
+#include "codecs/dense/recurring/recurring.h"
+#include "codecs/dense/varint.h"
+
+namespace tensorpress::dense {
+namespace {
+
+// The encoder keeps six bytes a value; larger chunks are left to the other predictors.
+constexpr std::size_t kMostValues = std::size_t{1} << 23;
+
+void append_model(const NumberModel& model, std::vector<std::byte>& bytes) {
+  bytes.push_back(static_cast<std::byte>(static_cast<unsigned>(model.predictor) |
+                                         static_cast<unsigned>(model.part) << 3));
+  for (const std::size_t number :
+       {model.row, model.far, std::size_t{model.small}, std::size_t{model.large}}) {
+    append_varint(bytes, number);
+  }
+  if (model.part != ContextPart::level) return;
+  for (const std::uint16_t level : model.levels) append_varint(bytes, level);
+}
+
+// Contexts and differences of all values, and how often each occurs.
+ContextHistogram differences_of(const NumberModel& model, std::span<std::uint16_t> numbers,
+                                std::uint16_t* contexts, std::int16_t* differences) {
+  ContextHistogram histogram;
+  NumberWalk walk(model);
+  for_each_stretch(model.row, numbers.size(), [&](auto at, auto column, auto count) {
+    std::size_t i = at;
+    walk.stretch(numbers.data() + at, column, count, [&](std::size_t context, int prediction) {
+      const int number = numbers[i];
+      const int difference = number_difference(number, prediction, model.entries);
+      histogram.add(context, difference);
+      contexts[i] = static_cast<std::uint16_t>(context);
+      differences[i++] = static_cast<std::int16_t>(difference);
+      return number;
+    });
+    return true;
+  });
+  return histogram;
+}
+
+std::optional<std::size_t> write_words(const ContextTables& chosen, std::size_t count,
+                                       const std::uint16_t* contexts,
+                                       const std::int16_t* differences,
+                                       std::span<std::byte> output) {
+  const kernels::RansTables tables(chosen.tables);
+  OneLaneEncoder encoder(output);
+  for (std::size_t i = count; i-- > 0;) {
+    const std::size_t id = chosen.ids[contexts[i]];
+    if (id != 0 && !encoder.put(tables, id, differences[i])) return std::nullopt;
+  }
+  const auto words = encoder.finish();
+  if (!words) return std::nullopt;
+  std::copy(words->begin(), words->end(), output.begin());
+  return words->size();
+}
+
+}  // namespace
+
+template <class T>
+std::optional<std::size_t> encode_recurring(const bounded::Field<T>& field, double bound,
+                                            bool thorough, std::span<std::byte> output,
+                                            ChunkWorkspace& workspace) {
+  const std::size_t count = field.values.size();
+  if (count > kMostValues || !may_have_palette(field.values)) return std::nullopt;
+  auto& buffers = workspace.memory.of<RecurringBuffers>();
+  const Fold fold = fold_of(field.shape);
+  const std::size_t room = std::max(fold.nx, fold.nz > 1 ? fold.ny * fold.nx : 0);
+  const auto padded = buffers.numbers.reserve_as<std::uint16_t>(room + count);
+  const auto numbers = padded.subspan(room);
+  std::ranges::fill(padded.first(room), std::uint16_t{0});
+  const auto entries = find_palette(field.values, bound, numbers);
+  if (!entries) return std::nullopt;
+
+  std::vector<std::byte> head;
+  append_palette<T>(*entries, head);
+  std::size_t words = 0;
+  if (entries->size() > 1) {
+    const auto model = choose_model(geometry_of(fold, entries->size(), numbers), numbers, thorough);
+    append_model(model, head);
+    const auto contexts = buffers.contexts.reserve_as<std::uint16_t>(count);
+    const auto differences = buffers.differences.reserve_as<std::int16_t>(count);
+    const auto chosen =
+        choose_tables(differences_of(model, numbers, contexts.data(), differences.data()));
+    append_tables(chosen, head);
+    if (head.size() > output.size()) return std::nullopt;
+    const auto written = write_words(chosen, count, contexts.data(), differences.data(),
+                                     output.subspan(head.size()));
+    if (!written) return std::nullopt;
+    words = *written;
+  }
+  if (head.size() > output.size()) return std::nullopt;
+  std::ranges::copy(head, output.begin());
+  return head.size() + words;
+}
+template std::optional<std::size_t> encode_recurring(const bounded::Field<float>&, double, bool,
+                                                     std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_recurring(const bounded::Field<double>&, double, bool,
+                                                     std::span<std::byte>, ChunkWorkspace&);
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,128 @@
+#include "codecs/dense/recurring/model_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "codecs/dense/recurring/context_tables.h"
+
+namespace tensorpress::dense {
+namespace {
+
+constexpr std::size_t kSampled = std::size_t{1} << 15;
+constexpr std::size_t kSampledThoroughly = std::size_t{1} << 18;
+
+// The distance after which a line repeats itself, or its length.
+std::size_t period_of(std::span<const std::uint16_t> numbers) {
+  constexpr std::size_t kPattern = 64;
+  const std::size_t half = numbers.size() / 2;
+  if (half < 2 * kPattern) return numbers.size();
+  const auto pattern = numbers.subspan(half, kPattern);
+  const auto found = std::ranges::search(numbers.subspan(half + 1), pattern);
+  if (found.empty()) return numbers.size();
+  const auto period = static_cast<std::size_t>(found.begin() - numbers.begin()) - half;
+  std::size_t same = 0;
+  std::size_t looked_at = 0;
+  for (std::size_t i = period; i < numbers.size(); i += 61, ++looked_at) {
+    same += numbers[i] == numbers[i - period] ? 1 : 0;
+  }
+  return period > 1 && 10 * same > 9 * looked_at ? period : numbers.size();
+}
+
+// Four thresholds that leave about a fifth of the numbers between them.
+std::array<std::uint16_t, 4> fifths(std::span<const std::uint16_t> numbers, std::size_t entries) {
+  std::vector<std::uint32_t> counts(entries);
+  for (std::size_t i = 0; i < numbers.size(); i += 7) ++counts[numbers[i]];
+  const std::size_t all = (numbers.size() + 6) / 7;
+  std::array<std::uint16_t, 4> levels{};
+  std::size_t below = 0;
+  std::size_t level = 0;
+  for (std::size_t number = 0; number < entries && level < 4; ++number) {
+    below += counts[number];
+    while (level < 4 && below * 5 >= all * (level + 1)) {
+      levels[level++] = static_cast<std::uint16_t>(number + 1);
+    }
+  }
+  return levels;
+}
+
+class Trials {
+ public:
+  Trials(std::span<std::uint16_t> numbers, bool thorough)
+      : numbers_(numbers),
+        every_(std::max<std::size_t>(
+            1, numbers.size() / (thorough ? kSampledThoroughly : kSampled))) {}
+
+  // Keeps the better of this model and the best one before.
+  void look_at(const NumberModel& model) {
+    std::ranges::fill(histogram_.counts, 0);
+    NumberWalk walk(model);
+    std::size_t stretch = every_ / 2;
+    for_each_stretch(model.row, numbers_.size(), [&](auto at, auto column, auto count) {
+      if (stretch++ % every_ != 0) return true;
+      std::uint16_t* const from = numbers_.data() + at;
+      walk.stretch(from, column, count,
+                   [&, next = from](std::size_t context, int prediction) mutable {
+                     const int number = *next++;
+                     histogram_.add(context, number_difference(number, prediction, model.entries));
+                     return number;
+                   });
+      return true;
+    });
+    const double bits = choose_tables(histogram_, static_cast<std::uint32_t>(every_)).bits;
+    if (bits >= least_) return;
+    least_ = bits;
+    best_ = model;
+  }
+  const NumberModel& best() const { return best_; }
+
+ private:
+  std::span<std::uint16_t> numbers_;
+  std::size_t every_;
+  ContextHistogram histogram_;
+  double least_ = std::numeric_limits<double>::infinity();
+  NumberModel best_;
+};
+
+struct Thresholds {
+  std::uint16_t small, large;
+};
+constexpr std::array<Thresholds, 4> kThresholds = {{{1, 2}, {2, 6}, {4, 12}, {8, 24}}};
+
+}  // namespace
+
+NumberModel geometry_of(const Fold& fold, std::size_t entries,
+                        std::span<const std::uint16_t> numbers) {
+  NumberModel model;
+  model.entries = entries;
+  model.row = fold.rows() == 1 ? period_of(numbers) : fold.nx;
+  model.far = fold.nz > 1 ? fold.ny * fold.nx : 0;
+  return model;
+}
+
+NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> numbers,
+                         bool thorough) {
+  NumberModel model = geometry;
+  const bool deep = model.far > 0;
+  model.part = deep ? ContextPart::behind : ContextPart::run;
+  model.levels = fifths(numbers, model.entries);
+  Trials trials(numbers, thorough);
+  for (std::size_t p = 0; p < kNumberPredictors; ++p) {
+    model.predictor = static_cast<NumberPredictor>(p);
+    if (deep || !model.needs_far()) trials.look_at(model);
+  }
+  model = trials.best();
+  for (const auto [small, large] : kThresholds) {
+    if (small > model.entries / 2) break;
+    for (std::size_t part = 0; part < kContextParts; ++part) {
+      model.part = static_cast<ContextPart>(part);
+      model.small = small;
+      model.large = large;
+      if (deep || !model.needs_far()) trials.look_at(model);
+    }
+  }
+  return trials.best();
+}
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,21 @@
+// Chooses how the numbers of a chunk are predicted, and into which contexts they fall.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "codecs/dense/lorenzo/rows.h"  // Fold
+#include "codecs/dense/recurring/contexts.h"
+
+namespace tensorpress::dense {
+
+/// Rows and planes are those of the chunk; a line that repeats itself has rows of its period.
+NumberModel geometry_of(const Fold& fold, std::size_t entries,
+                        std::span<const std::uint16_t> numbers);
+
+/// `numbers` are behind geometry.lead() zeros; they are written with what they are.
+NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> numbers,
+                         bool thorough);
+
+}  // namespace tensorpress::dense

@@ -1,0 +1,31 @@
+// The predictor for values that recur: a chunk of few distinct values is a palette and, for each
+// value, the number of its entry. Numbers are predicted from their neighbours and coded with tables
+// that the chunk carries, one for each kind of neighbourhood (contexts.h).
+//
+// Bytes:  palette (palette.h); nothing more if it has one entry
+//         u8      bits 0-2 predictor, 3-4 fourth part of contexts
+//         varint  row, far, small, large;  [level] four more: the thresholds
+//         tables (context_tables.h), in whole bytes
+//         rANS with one state (one_lane.h): differences from the predictions
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "codecs/bounded/field_coder.h"
+
+namespace tensorpress::dense {
+
+/// Nothing if the values are too many, or what is written does not fit. `thorough` looks for the
+/// contexts with more samples.
+template <class T>
+std::optional<std::size_t> encode_recurring(const bounded::Field<T>& field, double bound,
+                                            bool thorough, std::span<std::byte> output,
+                                            ChunkWorkspace& workspace);
+
+template <class T>
+Result<void> decode_recurring(std::span<const std::byte> input, const Shape& shape, double bound,
+                              std::span<T> output, ChunkWorkspace& workspace);
+
+}  // namespace tensorpress::dense
