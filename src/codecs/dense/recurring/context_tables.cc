@@ -13,6 +13,10 @@ constexpr std::uint32_t kZeroNumber = 128;
 // What a symbol of a table and a context take in the chunk, about, in 1/256 bits.
 constexpr std::uint64_t kSymbolCost = 8 << 8;
 constexpr std::uint64_t kTableCost = 10 << 8;
+constexpr std::uint64_t kContextCost = 6 << 8;
+constexpr std::size_t kMostTablesOfEstimate = 24;
+// Beyond the logarithm of all values: what a symbol takes that a table does not have yet.
+constexpr std::uint64_t kNewSymbolCost = 2 << 8;
 
 // 256 log2(n) in integers, so that every machine chooses the same tables.
 class Logarithm {
@@ -71,36 +75,57 @@ struct Context {
 };
 
 // One table that is being made of contexts.
-struct Cluster {
-  std::array<std::uint32_t, kSymbols> counts{};
-  std::array<std::uint32_t, kSymbols> costs{};  // 1/256 bits; 0 where there is no count
-  std::uint64_t total = 0;
-
+class Cluster {
+ public:
   void add(std::span<const Symbol> symbols, std::uint64_t more) {
-    for (const Symbol& symbol : symbols) counts[symbol.number] += symbol.count;
-    total += more;
-    const std::uint64_t all = logarithm()(total);
+    bool new_symbols = false;
+    for (const Symbol& symbol : symbols) {
+      new_symbols |= counts_[symbol.number] == 0;
+      counts_[symbol.number] += symbol.count;
+    }
+    total_ += more;
+    // Costs hardly change while little is added.
+    if (new_symbols || total_ - total_of_costs_ > total_of_costs_ / 8) update_costs();
+  }
+  void update_costs() {
+    total_of_costs_ = total_;
+    const std::uint64_t all = logarithm()(total_);
     for (std::size_t s = 0; s < kSymbols; ++s) {
-      // A symbol that is nearly certain still takes something.
-      if (counts[s] != 0) costs[s] = static_cast<std::uint32_t>(all - logarithm()(counts[s])) + 1;
+      // A symbol that is nearly certain still takes something; a new one is rare.
+      costs_[s] = static_cast<std::uint32_t>(counts_[s] != 0 ? all - logarithm()(counts_[s]) + 1
+                                                             : all + kNewSymbolCost);
     }
   }
-  std::uint64_t cost_of(std::span<const Symbol> symbols, std::uint64_t more) const {
+  /// In 1/256 bits; more than `most` when it is clear that it is more.
+  std::uint64_t cost_of(std::span<const Symbol> symbols, std::uint64_t most) const {
     std::uint64_t cost = 0;
     for (const Symbol& symbol : symbols) {
-      const std::uint64_t bits = counts[symbol.number] != 0
-                                     ? costs[symbol.number]
-                                     : logarithm()(total + more) - logarithm()(symbol.count);
-      cost += bits * symbol.count + (counts[symbol.number] != 0 ? 0 : kSymbolCost);
+      cost += std::uint64_t{costs_[symbol.number]} * symbol.count;
+      if (cost > most) break;
     }
     return cost;
   }
+  std::uint64_t own_cost() const {
+    std::uint64_t cost = kTableCost;
+    for (std::size_t s = 0; s < kSymbols; ++s) {
+      if (counts_[s] != 0) cost += std::uint64_t{costs_[s]} * counts_[s] + kSymbolCost;
+    }
+    return cost;
+  }
+  std::uint64_t total() const { return total_; }
+  const std::array<std::uint32_t, kSymbols>& counts() const { return counts_; }
+
+ private:
+  std::array<std::uint32_t, kSymbols> counts_{};
+  std::array<std::uint32_t, kSymbols> costs_{};  // 1/256 bits
+  std::uint64_t total_ = 0, total_of_costs_ = 0;
 };
 
 class Clustering {
  public:
   Clustering(const ContextHistogram& histogram, std::uint32_t weight) {
     for (std::size_t c = 0; c < kContexts; ++c) {
+      if (histogram.seen[c] == 0) continue;
       const std::uint32_t* const counts = histogram.counts.data() + c * kSymbols;
       Context context{c, 0, symbols_.size(), 0};
       for (std::uint32_t s = 0; s < kSymbols; ++s) {
@@ -117,31 +142,30 @@ class Clustering {
   }
 
   /// The cluster of each context, the fullest contexts first.
-  void gather() {
+  void gather(std::size_t most_tables) {
     for (const Context& context : contexts_) {
       const auto symbols = symbols_of(context);
-      const std::size_t best = nearest(context);
-      const std::uint64_t own = Cluster{}.cost_of(symbols, context.total) + kTableCost;
-      if (clusters_.size() < kMostTables &&
-          (best == clusters_.size() || own < clusters_[best].cost_of(symbols, context.total))) {
+      const auto [best, cost] = nearest(context);
+      if (clusters_.size() < most_tables && (clusters_.empty() || own_cost(context) < cost)) {
+        chosen_.push_back(clusters_.size());
         clusters_.emplace_back();
-        clusters_.back().add(symbols, context.total);
-        chosen_.push_back(clusters_.size() - 1);
       } else {
-        clusters_[best].add(symbols, context.total);
         chosen_.push_back(best);
       }
+      clusters_[chosen_.back()].add(symbols, context.total);
     }
+    for (Cluster& cluster : clusters_) cluster.update_costs();
   }
 
   /// Once more, now that all clusters are known.
   void refine() {
-    for (std::size_t i = 0; i < contexts_.size(); ++i) chosen_[i] = nearest(contexts_[i]);
+    for (std::size_t i = 0; i < contexts_.size(); ++i) chosen_[i] = nearest(contexts_[i]).cluster;
     std::vector<Cluster> again(clusters_.size());
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       again[chosen_[i]].add(symbols_of(contexts_[i]), contexts_[i].total);
     }
     clusters_ = std::move(again);
+    for (Cluster& cluster : clusters_) cluster.update_costs();
   }
 
   const std::vector<Context>& contexts() const { return contexts_; }
@@ -152,16 +176,25 @@ class Clustering {
   std::span<const Symbol> symbols_of(const Context& context) const {
     return std::span(symbols_).subspan(context.first, context.end - context.first);
   }
-  std::size_t nearest(const Context& context) const {
-    std::size_t best = clusters_.size();
-    std::uint64_t least = ~std::uint64_t{0};
+  struct Nearest {
+    std::size_t cluster;
+    std::uint64_t cost;
+  };
+  Nearest nearest(const Context& context) const {
+    Nearest best{0, ~std::uint64_t{0}};
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
-      const std::uint64_t cost = clusters_[k].cost_of(symbols_of(context), context.total);
-      if (cost >= least) continue;
-      least = cost;
-      best = k;
+      const std::uint64_t cost = clusters_[k].cost_of(symbols_of(context), best.cost);
+      if (cost < best.cost) best = {k, cost};
     }
     return best;
+  }
+  std::uint64_t own_cost(const Context& context) const {
+    const std::uint64_t all = logarithm()(context.total);
+    std::uint64_t cost = kTableCost;
+    for (const Symbol& symbol : symbols_of(context)) {
+      cost += (all - logarithm()(symbol.count) + 1) * symbol.count + kSymbolCost;
+    }
+    return cost;
   }
 
   std::vector<Symbol> symbols_;
@@ -179,13 +212,14 @@ std::uint32_t shorten(std::uint32_t frequency) {
 
 kernels::RansTable table_of(const Cluster& cluster) {
   kernels::RansTable table;
-  const auto highest =
-      static_cast<std::size_t>(std::ranges::max_element(cluster.counts) - cluster.counts.begin());
+  const auto highest = static_cast<std::size_t>(std::ranges::max_element(cluster.counts()) -
+                                                cluster.counts().begin());
   std::uint32_t others = 0;
   for (std::size_t s = 0; s < kSymbols; ++s) {
-    if (cluster.counts[s] == 0 || s == highest) continue;
-    const std::uint64_t share = std::uint64_t{cluster.counts[s]} * kernels::kRansTotal;
-    const auto frequency = static_cast<std::uint32_t>((share + cluster.total / 2) / cluster.total);
+    if (cluster.counts()[s] == 0 || s == highest) continue;
+    const std::uint64_t share = std::uint64_t{cluster.counts()[s]} * kernels::kRansTotal;
+    const auto frequency =
+        static_cast<std::uint32_t>((share + cluster.total() / 2) / cluster.total());
     table.frequencies[s] = static_cast<std::uint16_t>(shorten(std::max(frequency, 1u)));
     others += table.frequencies[s];
   }
@@ -201,29 +235,29 @@ kernels::RansTable table_of(const Cluster& cluster) {
 
 }  // namespace
 
-ContextTables choose_tables(const ContextHistogram& histogram, std::uint32_t weight) {
+double estimate_bits(const ContextHistogram& histogram, std::uint32_t weight) {
   Clustering clustering(histogram, weight);
-  clustering.gather();
+  clustering.gather(kMostTablesOfEstimate);
+  std::uint64_t cost = clustering.contexts().size() * kContextCost;
+  for (const Cluster& cluster : clustering.clusters()) cost += cluster.own_cost();
+  return static_cast<double>(cost) / 256;
+}
+
+ContextTables choose_tables(const ContextHistogram& histogram) {
+  Clustering clustering(histogram, 1);
+  clustering.gather(kMostTables);
   clustering.refine();
   ContextTables chosen;
   std::vector<std::uint8_t> id_of(clustering.clusters().size());
-  std::uint64_t cost = 0;
   for (std::size_t k = 0; k < id_of.size(); ++k) {
     const Cluster& cluster = clustering.clusters()[k];
-    if (cluster.total == 0) continue;
+    if (cluster.total() == 0) continue;
     chosen.tables.push_back(table_of(cluster));
     id_of[k] = static_cast<std::uint8_t>(chosen.tables.size());
-    cost += kTableCost;
-    for (std::size_t s = 0; s < kSymbols; ++s) {
-      if (cluster.counts[s] == 0) continue;
-      cost += std::uint64_t{cluster.counts[s]} * cluster.costs[s] + kSymbolCost;
-    }
   }
   for (std::size_t i = 0; i < clustering.contexts().size(); ++i) {
     chosen.ids[clustering.contexts()[i].at] = id_of[clustering.cluster_of(i)];
-    cost += static_cast<std::uint64_t>(1 + std::bit_width(chosen.tables.size())) << 8;
   }
-  chosen.bits = static_cast<double>(cost) / 256;
   return chosen;
 }
 

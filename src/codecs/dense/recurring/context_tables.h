@@ -16,6 +16,7 @@
 // the escape of 13 bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,12 +36,23 @@ inline constexpr std::size_t kEscapeNumber = 2;
 struct ContextHistogram {
   std::vector<std::uint32_t> counts = std::vector<std::uint32_t>(kContexts * kernels::kRansSymbols);
 
+  std::array<std::uint8_t, kContexts> seen{};
+
   static std::size_t number_of(std::int32_t difference) {
     const auto number = static_cast<std::uint32_t>(difference - kernels::kRansFirstSymbol);
     return number >= kernels::kRansEscapes && number < kernels::kRansSymbols ? number
                                                                              : kEscapeNumber;
   }
+  void clear() {
+    for (std::size_t c = 0; c < kContexts; ++c) {
+      if (seen[c] == 0) continue;
+      std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(c * kernels::kRansSymbols),
+                  kernels::kRansSymbols, 0u);
+    }
+    seen.fill(0);
+  }
   void add(std::size_t context, std::int32_t difference) {
+    seen[context] = 1;
     ++counts[context * kernels::kRansSymbols + number_of(difference)];
   }
 };
@@ -48,11 +60,11 @@ struct ContextHistogram {
 struct ContextTables {
   std::array<std::uint8_t, kContexts> ids{};  // 0: the null table
   std::vector<kernels::RansTable> tables;     // from id 1 on
-  double bits = 0;                            // what differences and tables take
 };
 
-/// Each count stands for `weight` values.
-ContextTables choose_tables(const ContextHistogram& histogram, std::uint32_t weight = 1);
+ContextTables choose_tables(const ContextHistogram& histogram);
+/// What differences and tables would take, about, if each count stands for `weight` values.
+double estimate_bits(const ContextHistogram& histogram, std::uint32_t weight);
 
 void append_tables(const ContextTables& chosen, std::vector<std::byte>& bytes);
 Result<ContextTables> read_tables(ByteReader& reader);

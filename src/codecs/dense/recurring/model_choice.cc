@@ -56,7 +56,7 @@ class Trials {
 
   // Keeps the better of this model and the best one before.
   void look_at(const NumberModel& model) {
-    std::ranges::fill(histogram_.counts, 0);
+    histogram_.clear();
     NumberWalk walk(model);
     std::size_t stretch = every_ / 2;
     for_each_stretch(model.row, numbers_.size(), [&](auto at, auto column, auto count) {
@@ -70,7 +70,7 @@ class Trials {
                    });
       return true;
     });
-    const double bits = choose_tables(histogram_, static_cast<std::uint32_t>(every_)).bits;
+    const double bits = estimate_bits(histogram_, static_cast<std::uint32_t>(every_));
     if (bits >= least_) return;
     least_ = bits;
     best_ = model;
