@@ -9,7 +9,8 @@
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
-#include "codecs/dense/recurring/recurring.h"
+#include "codecs/dense/recurring/coding.h"
+#include "codecs/dense/recurring/copies.h"
 #include "codecs/dense/wavelet/trial.h"
 #include "codecs/dense/wavelet/wavelet.h"
 #include "codecs/registry.h"
@@ -32,12 +33,14 @@ constexpr double kLorenzoAdvantage = 0.93;
 constexpr double kWaveletAdvantage = 0.9;
 // Values that recur and take less than this of what others are estimated at are not tried
 // otherwise.
-constexpr double kRecurringAdvantage = 0.6;
+constexpr double kPaletteAdvantage = 0.6;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
   AlignedBuffer other;  // what the second predictor wrote
-  AlignedBuffer wavelet, best_wavelet, recurring;
+  AlignedBuffer wavelet, best_wavelet;
+  AlignedBuffer palette;
+  AlignedBuffer copied, new_planes;
 };
 
 class Dense final : public bounded::TypedFieldCoder<Dense> {
@@ -57,20 +60,58 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   std::optional<std::size_t> encode_as(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
+    if (effort_ == Effort::fast) {
+      const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
+      return by_lorenzo(field, bound, plan, output, workspace);
+    }
+    const auto copies = find_copies(field);
+    if (!copies) return by_values(field, bound, output, workspace);
+    const auto copied = by_copies(field, bound, *copies, output.size(), workspace);
+    if (copied.empty()) return by_values(field, bound, output, workspace);
+    // Few copies may cost more than they save: neighbours are torn apart.
+    if (effort_ == Effort::best || 2 * copies->copied() < copies->planes) {
+      const auto whole = by_values(field, bound, output.first(copied.size() - 1), workspace);
+      if (whole) return whole;
+    }
+    std::ranges::copy(copied, output.begin());
+    return copied.size();
+  }
+
+  // The planes that are new, and where the others come from.
+  template <class T>
+  std::span<const std::byte> by_copies(const bounded::Field<T>& field, double bound,
+                                       const Copies& copies, std::size_t room,
+                                       ChunkWorkspace& workspace) const {
+    auto& buffers = workspace.memory.of<ChoiceBuffers>();
+    std::vector<std::byte> head = {std::byte{kRecurring}};
+    append_copies(copies, head);
+    const auto to = buffers.copied.reserve(room);
+    if (head.size() > room) return {};
+    std::ranges::copy(head, to.begin());
+    std::vector<bounded::Hole> holes;
+    const auto values = buffers.new_planes.reserve_as<T>(field.values.size());
+    const auto part = coded_part(field, copies, values, holes);
+    const auto bytes = by_values(part, bound, to.subspan(head.size()), workspace);
+    return bytes ? to.first(head.size() + *bytes) : std::span<const std::byte>();
+  }
+
+  // Without copies.
+  template <class T>
+  std::optional<std::size_t> by_values(const bounded::Field<T>& field, double bound,
+                                       std::span<std::byte> output,
+                                       ChunkWorkspace& workspace) const {
     const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-    if (effort_ == Effort::fast) return by_lorenzo(field, bound, plan, output, workspace);
     const auto estimate = estimate_interpolation(field, bound, workspace);
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
     const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
-    const auto numbered = by_recurring(field, bound, output.size(), workspace);
-    if (!numbered.empty() && (effort_ != Effort::best) &&
-        bits_of(numbered.size(), field) < kRecurringAdvantage * others_bits) {
-      std::ranges::copy(numbered, output.begin());
-      return numbered.size();
+    const auto numbered = by_palette(field, bound, output.size(), workspace);
+    const bool certain = !numbered.empty() && effort_ != Effort::best &&
+                         bits_of(numbered.size(), field) < kPaletteAdvantage * others_bits;
+    if (!certain) {
+      const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
+      const auto predicted = by_predictors(field, bound, plan, estimate, room, workspace);
+      if (predicted || numbered.empty()) return predicted;
     }
-    const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
-    const auto predicted = by_predictors(field, bound, plan, estimate, room, workspace);
-    if (predicted || numbered.empty()) return predicted;
     std::ranges::copy(numbered, output.begin());
     return numbered.size();
   }
@@ -109,13 +150,13 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 
   // Nothing where values do not recur.
   template <class T>
-  std::span<const std::byte> by_recurring(const bounded::Field<T>& field, double bound,
-                                          std::size_t room, ChunkWorkspace& workspace) const {
-    const auto to = workspace.memory.of<ChoiceBuffers>().recurring.reserve(room);
+  std::span<const std::byte> by_palette(const bounded::Field<T>& field, double bound,
+                                        std::size_t room, ChunkWorkspace& workspace) const {
+    const auto to = workspace.memory.of<ChoiceBuffers>().palette.reserve(room);
     if (to.empty()) return {};
     to[0] = std::byte{kRecurring};
     const auto bytes =
-        encode_recurring(field, bound, effort_ == Effort::best, to.subspan(1), workspace);
+        encode_palette(field, bound, effort_ == Effort::best, to.subspan(1), workspace);
     return bytes ? to.first(*bytes + 1) : std::span<const std::byte>();
   }
 
@@ -217,11 +258,28 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
       case kWavelet:
         return decode_wavelet(body, shape, bound, output, workspace);
       case kRecurring:
-        return decode_recurring(body, shape, bound, output, workspace);
+        if (has_copies(body)) return decode_copies(body, shape, bound, output, workspace);
+        return decode_palette(body, output, workspace);
       default:
         return corrupt("a chunk names predictor ", static_cast<int>(input[0]),
                        ", which dense does not have");
     }
+  }
+
+  template <class T>
+  Result<void> decode_copies(std::span<const std::byte> input, const Shape& shape, double bound,
+                             std::span<T> output, ChunkWorkspace& workspace) const {
+    ByteReader reader(input);
+    TRY(const auto copies, read_copies(reader, shape));
+    TRY(const auto coded, reader.take(reader.remaining()));
+    if (coded.size() > 1 && coded[0] == std::byte{kRecurring} && has_copies(coded.subspan(1))) {
+      return corrupt("a chunk has copies within copies");
+    }
+    const std::size_t new_values = (copies.planes - copies.copied()) * copies.unit;
+    RETURN_IF_ERROR(
+        decode_as(coded, copies.coded_shape(shape), bound, output.first(new_values), workspace));
+    put_copies(copies, output);
+    return {};
   }
 
   Effort effort_;

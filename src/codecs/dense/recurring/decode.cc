@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "codecs/dense/recurring/buffers.h"
+#include "codecs/dense/recurring/coding.h"
 #include "codecs/dense/recurring/context_tables.h"
 #include "codecs/dense/recurring/one_lane.h"
 #include "codecs/dense/recurring/palette.h"
-#include "codecs/dense/recurring/recurring.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -94,8 +94,8 @@ Result<void> decode_numbers(const NumberModel& model, const ContextTables& chose
 }  // namespace
 
 template <class T>
-Result<void> decode_recurring(std::span<const std::byte> input, const Shape& /*shape*/,
-                              double /*bound*/, std::span<T> output, ChunkWorkspace& workspace) {
+Result<void> decode_palette(std::span<const std::byte> input, std::span<T> output,
+                            ChunkWorkspace& workspace) {
   ByteReader reader(input);
   TRY(const auto entries, read_palette<T>(reader));
   if (entries.size() == 1) {
@@ -109,9 +109,8 @@ Result<void> decode_recurring(std::span<const std::byte> input, const Shape& /*s
   return decode_numbers<T>(model, chosen, coded, entries, output,
                            workspace.memory.of<RecurringBuffers>());
 }
-template Result<void> decode_recurring(std::span<const std::byte>, const Shape&, double,
-                                       std::span<float>, ChunkWorkspace&);
-template Result<void> decode_recurring(std::span<const std::byte>, const Shape&, double,
-                                       std::span<double>, ChunkWorkspace&);
+template Result<void> decode_palette(std::span<const std::byte>, std::span<float>, ChunkWorkspace&);
+template Result<void> decode_palette(std::span<const std::byte>, std::span<double>,
+                                     ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

@@ -2,11 +2,11 @@
 #include <limits>
 
 #include "codecs/dense/recurring/buffers.h"
+#include "codecs/dense/recurring/coding.h"
 #include "codecs/dense/recurring/context_tables.h"
 #include "codecs/dense/recurring/model_choice.h"
 #include "codecs/dense/recurring/one_lane.h"
 #include "codecs/dense/recurring/palette.h"
-#include "codecs/dense/recurring/recurring.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
@@ -65,9 +65,9 @@ std::optional<std::size_t> write_words(const ContextTables& chosen, std::size_t 
 }  // namespace
 
 template <class T>
-std::optional<std::size_t> encode_recurring(const bounded::Field<T>& field, double bound,
-                                            bool thorough, std::span<std::byte> output,
-                                            ChunkWorkspace& workspace) {
+std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double bound,
+                                          bool thorough, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace) {
   const std::size_t count = field.values.size();
   if (count > kMostValues || !may_have_palette(field.values)) return std::nullopt;
   auto& buffers = workspace.memory.of<RecurringBuffers>();
@@ -100,9 +100,9 @@ std::optional<std::size_t> encode_recurring(const bounded::Field<T>& field, doub
   std::ranges::copy(head, output.begin());
   return head.size() + words;
 }
-template std::optional<std::size_t> encode_recurring(const bounded::Field<float>&, double, bool,
-                                                     std::span<std::byte>, ChunkWorkspace&);
-template std::optional<std::size_t> encode_recurring(const bounded::Field<double>&, double, bool,
-                                                     std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_palette(const bounded::Field<float>&, double, bool,
+                                                   std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_palette(const bounded::Field<double>&, double, bool,
+                                                   std::span<std::byte>, ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

@@ -1,4 +1,4 @@
-// The predictor for values that recur: a chunk of few distinct values is a palette and, for each
+// A chunk of few distinct values is a palette and, for each
 // value, the number of its entry. Numbers are predicted from their neighbours and coded with tables
 // that the chunk carries, one for each kind of neighbourhood (contexts.h).
 //
@@ -20,12 +20,12 @@ namespace tensorpress::dense {
 /// Nothing if the values are too many, or what is written does not fit. `thorough` looks for the
 /// contexts with more samples.
 template <class T>
-std::optional<std::size_t> encode_recurring(const bounded::Field<T>& field, double bound,
-                                            bool thorough, std::span<std::byte> output,
-                                            ChunkWorkspace& workspace);
+std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double bound,
+                                          bool thorough, std::span<std::byte> output,
+                                          ChunkWorkspace& workspace);
 
 template <class T>
-Result<void> decode_recurring(std::span<const std::byte> input, const Shape& shape, double bound,
-                              std::span<T> output, ChunkWorkspace& workspace);
+Result<void> decode_palette(std::span<const std::byte> input, std::span<T> output,
+                            ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense
