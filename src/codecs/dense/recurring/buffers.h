@@ -5,9 +5,9 @@
 namespace tensorpress::dense {
 
 struct RecurringBuffers {
-  AlignedBuffer numbers;                // with zeros before the first
-  AlignedBuffer contexts, differences;  // of the encoder
-  AlignedBuffer words;                  // of the coder
+  AlignedBuffer numbers;            // with zeros before the first
+  AlignedBuffer contexts, symbols;  // of the encoder
+  AlignedBuffer words;              // of the coder
 };
 
 }  // namespace tensorpress::dense

@@ -23,8 +23,9 @@ enum class NumberPredictor : std::uint8_t {
   slope = 3,   // 2 W - WW
   behind = 4,  // B
   drift = 5,   // W + B - BW
+  alike = 6,   // one of the neighbours' (classes.h)
 };
-inline constexpr std::size_t kNumberPredictors = 6;
+inline constexpr std::size_t kNumberPredictors = 7;
 
 /// The fourth part of a context.
 enum class ContextPart : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "codecs/dense/recurring/context_tables.h"
 #include "codecs/dense/recurring/one_lane.h"
 #include "codecs/dense/recurring/palette.h"
+#include "codecs/dense/recurring/walk.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -30,7 +31,8 @@ Result<NumberModel> read_model(ByteReader& reader, std::size_t entries, std::siz
   TRY(model.row, reader.read_varint());
   TRY(model.far, reader.read_varint());
   if (model.row == 0 || model.row > values || model.far > values ||
-      (model.far == 0 && model.needs_far())) {
+      (model.far == 0 && model.needs_far()) ||
+      (model.predictor == NumberPredictor::alike && entries > kMostClasses)) {
     return corrupt("a chunk that recurs has rows of ", model.row, " and planes of ", model.far);
   }
   TRY(model.small, read_number(reader, "step"));
@@ -52,6 +54,9 @@ Result<void> decode_numbers(const NumberModel& model, const ContextTables& chose
                             std::span<T> output, RecurringBuffers& buffers) {
   if (coded.size() < 4 || coded.size() % 2 != 0)
     return truncated("a chunk that recurs has no coder state");
+  if (load_le<std::uint32_t>(coded.data()) < kernels::kRansLow) {
+    return corrupt("a chunk that recurs has no coder state");
+  }
   const auto words = buffers.words.reserve(coded.size() + kReadBeyond);
   std::ranges::copy(coded, words.begin());
   std::ranges::fill(words.subspan(coded.size()), std::byte{0});
@@ -61,22 +66,14 @@ Result<void> decode_numbers(const NumberModel& model, const ContextTables& chose
 
   const kernels::RansTables tables(chosen.tables);
   const std::uint32_t* const slots = tables.decode_entries();
-  const int ring = static_cast<int>(model.entries);
   OneLaneDecoder coder{load_le<std::uint32_t>(words.data()), words.data() + 4};
-  NumberWalk walk(model);
+  ModelWalk walk(model);
   bool inside = true;
   for_each_stretch(model.row, output.size(), [&](auto at, auto column, auto count) {
     OneLaneDecoder local = coder;
     std::uint16_t* const to = numbers.data() + model.lead() + at;
-    walk.stretch(to, column, count, [&](std::size_t context, int prediction) {
-      int number = prediction + local.get(slots, chosen.ids[context]);
-      number += number < 0 ? ring : 0;
-      number -= number >= ring ? ring : 0;
-      if (number < 0 || number >= ring) [[unlikely]] {
-        inside = false;
-        number = 0;
-      }
-      return number;
+    inside &= walk.decode(to, column, count, [&](std::size_t context) {
+      return local.get(slots, chosen.ids[context]);
     });
     coder = local;
     inside &= coder.next <= end;

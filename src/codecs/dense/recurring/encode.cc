@@ -7,6 +7,7 @@
 #include "codecs/dense/recurring/model_choice.h"
 #include "codecs/dense/recurring/one_lane.h"
 #include "codecs/dense/recurring/palette.h"
+#include "codecs/dense/recurring/walk.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
@@ -26,20 +27,17 @@ void append_model(const NumberModel& model, std::vector<std::byte>& bytes) {
   for (const std::uint16_t level : model.levels) append_varint(bytes, level);
 }
 
-// Contexts and differences of all values, and how often each occurs.
-ContextHistogram differences_of(const NumberModel& model, std::span<std::uint16_t> numbers,
-                                std::uint16_t* contexts, std::int16_t* differences) {
+// Contexts and symbols of all values, and how often each occurs.
+ContextHistogram symbols_of(const NumberModel& model, std::span<std::uint16_t> numbers,
+                            std::uint16_t* contexts, std::int16_t* symbols) {
   ContextHistogram histogram;
-  NumberWalk walk(model);
+  ModelWalk walk(model);
   for_each_stretch(model.row, numbers.size(), [&](auto at, auto column, auto count) {
     std::size_t i = at;
-    walk.stretch(numbers.data() + at, column, count, [&](std::size_t context, int prediction) {
-      const int number = numbers[i];
-      const int difference = number_difference(number, prediction, model.entries);
-      histogram.add(context, difference);
+    walk.encode(numbers.data() + at, column, count, [&](std::size_t context, int symbol) {
+      histogram.add(context, symbol);
       contexts[i] = static_cast<std::uint16_t>(context);
-      differences[i++] = static_cast<std::int16_t>(difference);
-      return number;
+      symbols[i++] = static_cast<std::int16_t>(symbol);
     });
     return true;
   });
@@ -47,14 +45,13 @@ ContextHistogram differences_of(const NumberModel& model, std::span<std::uint16_
 }
 
 std::optional<std::size_t> write_words(const ContextTables& chosen, std::size_t count,
-                                       const std::uint16_t* contexts,
-                                       const std::int16_t* differences,
+                                       const std::uint16_t* contexts, const std::int16_t* symbols,
                                        std::span<std::byte> output) {
   const kernels::RansTables tables(chosen.tables);
   OneLaneEncoder encoder(output);
   for (std::size_t i = count; i-- > 0;) {
     const std::size_t id = chosen.ids[contexts[i]];
-    if (id != 0 && !encoder.put(tables, id, differences[i])) return std::nullopt;
+    if (id != 0 && !encoder.put(tables, id, symbols[i])) return std::nullopt;
   }
   const auto words = encoder.finish();
   if (!words) return std::nullopt;
@@ -72,7 +69,8 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   if (count > kMostValues || !may_have_palette(field.values)) return std::nullopt;
   auto& buffers = workspace.memory.of<RecurringBuffers>();
   const Fold fold = fold_of(field.shape);
-  const std::size_t room = std::max(fold.nx, fold.nz > 1 ? fold.ny * fold.nx : 0);
+  const std::size_t room =
+      std::min(count, std::max(2 * fold.nx, fold.nz > 1 ? fold.ny * fold.nx : 0));
   const auto padded = buffers.numbers.reserve_as<std::uint16_t>(room + count);
   const auto numbers = padded.subspan(room);
   std::ranges::fill(padded.first(room), std::uint16_t{0});
@@ -83,16 +81,15 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   append_palette<T>(*entries, head);
   std::size_t words = 0;
   if (entries->size() > 1) {
-    const auto model = choose_model(geometry_of(fold, entries->size(), numbers), numbers, thorough);
+    const auto model = choose_model(geometry_of(fold, entries->size()), numbers, thorough);
     append_model(model, head);
     const auto contexts = buffers.contexts.reserve_as<std::uint16_t>(count);
-    const auto differences = buffers.differences.reserve_as<std::int16_t>(count);
-    const auto chosen =
-        choose_tables(differences_of(model, numbers, contexts.data(), differences.data()));
+    const auto symbols = buffers.symbols.reserve_as<std::int16_t>(count);
+    const auto chosen = choose_tables(symbols_of(model, numbers, contexts.data(), symbols.data()));
     append_tables(chosen, head);
     if (head.size() > output.size()) return std::nullopt;
-    const auto written = write_words(chosen, count, contexts.data(), differences.data(),
-                                     output.subspan(head.size()));
+    const auto written =
+        write_words(chosen, count, contexts.data(), symbols.data(), output.subspan(head.size()));
     if (!written) return std::nullopt;
     words = *written;
   }

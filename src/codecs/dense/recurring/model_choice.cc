@@ -6,29 +6,13 @@
 #include <vector>
 
 #include "codecs/dense/recurring/context_tables.h"
+#include "codecs/dense/recurring/walk.h"
 
 namespace tensorpress::dense {
 namespace {
 
 constexpr std::size_t kSampled = std::size_t{1} << 15;
 constexpr std::size_t kSampledThoroughly = std::size_t{1} << 18;
-
-// The distance after which a line repeats itself, or its length.
-std::size_t period_of(std::span<const std::uint16_t> numbers) {
-  constexpr std::size_t kPattern = 64;
-  const std::size_t half = numbers.size() / 2;
-  if (half < 2 * kPattern) return numbers.size();
-  const auto pattern = numbers.subspan(half, kPattern);
-  const auto found = std::ranges::search(numbers.subspan(half + 1), pattern);
-  if (found.empty()) return numbers.size();
-  const auto period = static_cast<std::size_t>(found.begin() - numbers.begin()) - half;
-  std::size_t same = 0;
-  std::size_t looked_at = 0;
-  for (std::size_t i = period; i < numbers.size(); i += 61, ++looked_at) {
-    same += numbers[i] == numbers[i - period] ? 1 : 0;
-  }
-  return period > 1 && 10 * same > 9 * looked_at ? period : numbers.size();
-}
 
 // Four thresholds that leave about a fifth of the numbers between them.
 std::array<std::uint16_t, 4> fifths(std::span<const std::uint16_t> numbers, std::size_t entries) {
@@ -57,17 +41,12 @@ class Trials {
   // Keeps the better of this model and the best one before.
   void look_at(const NumberModel& model) {
     histogram_.clear();
-    NumberWalk walk(model);
+    ModelWalk walk(model);
     std::size_t stretch = every_ / 2;
     for_each_stretch(model.row, numbers_.size(), [&](auto at, auto column, auto count) {
       if (stretch++ % every_ != 0) return true;
-      std::uint16_t* const from = numbers_.data() + at;
-      walk.stretch(from, column, count,
-                   [&, next = from](std::size_t context, int prediction) mutable {
-                     const int number = *next++;
-                     histogram_.add(context, number_difference(number, prediction, model.entries));
-                     return number;
-                   });
+      walk.encode(numbers_.data() + at, column, count,
+                  [&](std::size_t context, int symbol) { histogram_.add(context, symbol); });
       return true;
     });
     const double bits = estimate_bits(histogram_, static_cast<std::uint32_t>(every_));
@@ -92,11 +71,10 @@ constexpr std::array<Thresholds, 4> kThresholds = {{{1, 2}, {2, 6}, {4, 12}, {8,
 
 }  // namespace
 
-NumberModel geometry_of(const Fold& fold, std::size_t entries,
-                        std::span<const std::uint16_t> numbers) {
+NumberModel geometry_of(const Fold& fold, std::size_t entries) {
   NumberModel model;
   model.entries = entries;
-  model.row = fold.rows() == 1 ? period_of(numbers) : fold.nx;
+  model.row = fold.nx;
   model.far = fold.nz > 1 ? fold.ny * fold.nx : 0;
   return model;
 }
@@ -110,9 +88,14 @@ NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> n
   Trials trials(numbers, thorough);
   for (std::size_t p = 0; p < kNumberPredictors; ++p) {
     model.predictor = static_cast<NumberPredictor>(p);
-    if (deep || !model.needs_far()) trials.look_at(model);
+    const bool classes = model.predictor == NumberPredictor::alike;
+    if (classes && model.entries > kMostClasses) continue;
+    // Without planes, the second row above tells more than nothing.
+    if (classes && !deep && 2 * model.row <= numbers.size()) model.far = 2 * model.row;
+    if (deep || classes || !model.needs_far()) trials.look_at(model);
   }
   model = trials.best();
+  if (model.predictor == NumberPredictor::alike) return model;
   for (const auto [small, large] : kThresholds) {
     if (small > model.entries / 2) break;
     for (std::size_t part = 0; part < kContextParts; ++part) {

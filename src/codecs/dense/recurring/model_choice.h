@@ -10,9 +10,8 @@
 
 namespace tensorpress::dense {
 
-/// Rows and planes are those of the chunk; a line that repeats itself has rows of its period.
-NumberModel geometry_of(const Fold& fold, std::size_t entries,
-                        std::span<const std::uint16_t> numbers);
+/// Rows and planes of the chunk.
+NumberModel geometry_of(const Fold& fold, std::size_t entries);
 
 /// `numbers` are behind geometry.lead() zeros; they are written with what they are.
 NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> numbers,
