@@ -133,6 +133,51 @@ def test_fresh_stencil_streams_decode_to_the_programs_bits(tensorpress, monkeypa
     assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
 
 
+def recurring_fields():
+    """Few values, or planes that repeat: every way of predictor 3 occurs in one of them."""
+    z, y, x = np.meshgrid(*[np.arange(n) for n in (12, 31, 40)], indexing="ij")
+    hills = np.sin(x / 9) + np.sin(y / 7 + 1) + np.sin(z / 5 + 2)
+    random = np.random.default_rng(4)
+    steps = 20 * np.round(9 * hills)
+    yield "steps", steps, "1e-3"
+    yield "shared entries", steps, "3e-2"
+    yield "counts", random.poisson(2 + hills / 2)[0], "1e-3"
+    yield "classes", np.array([11, 3, 40, 7, 21, 90])[np.round(hills + 2.5).astype(int)], "1e-3"
+    yield (
+        "classes in a plane",
+        np.array([11, 3, 40, 7, 2, 9])[np.round(hills[3] + 2.5).astype(int)],
+        "1e-3",
+    )
+    yield "whole degrees", np.round(200 * hills[0]) % 360, "1e-4"
+    yield "tenths", np.round(hills * 80) / 10 + 280, "1e-4"
+    yield "odd values", np.exp(np.round(3 * hills)), "1e-6"
+    yield "a mask", hills > 0.4, "1e-3"
+    yield "a slope", np.round(np.cumsum(3 + np.sin(np.arange(900) / 40))) % 100, "1e-4"
+    yield "planes", random.standard_normal((3, 17, 20))[[0, 1, 0, 2, 2, 1, 1, 0]], "1e-3"
+    yield "stepped planes", steps[[0, 1, 2, 3] * 5], "1e-3"
+    yield "a period", np.tile(random.standard_normal(301), 9)[:2500], "1e-3"
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("effort", ["normal", "best"])
+def test_fresh_streams_of_values_that_recur_decode_to_the_programs_bits(
+    tensorpress, monkeypatch, dtype, effort
+):
+    decoded = []
+    decode = tpz_reader.recurring.decode
+    monkeypatch.setattr(
+        tpz_reader.recurring, "decode", lambda *given: decoded.append(1) or decode(*given)
+    )
+    for name, values, bound in recurring_fields():
+        decoded.clear()
+        np.save(tensorpress.directory / "x.npy", values.astype(dtype))
+        tensorpress("compress", "x.npy", "-f", "-o", "x.tpz", "--rel", bound, "--effort", effort)
+        tensorpress("decompress", "x.tpz", "-f", "-o", "y.npy")
+        tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
+        assert decoded, name
+        assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes(), name
+
+
 CHOPPED = [
     [],
     ["--cf", 1],

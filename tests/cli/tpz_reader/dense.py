@@ -1,8 +1,8 @@
 """dense: a byte that names the predictor, then its own layout."""
 
-from . import interpolation, lorenzo, wavelet
+from . import interpolation, lorenzo, recurring, wavelet
 
 
 def decode(payload: bytes, chunk, shape, value_type: type, bound: float):
-    decoders = {0: lorenzo.decode, 1: interpolation.decode, 2: wavelet.decode}
+    decoders = {0: lorenzo.decode, 1: interpolation.decode, 2: wavelet.decode, 3: recurring.decode}
     return decoders[payload[0]](payload[1:], chunk, shape, value_type, bound)

@@ -156,7 +156,7 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     element = np.dtype(value_type).newbyteorder("<")
     outliers = fields.array(element, len(positions))
 
-    count, shape3 = chunk.count, planes_rows_columns(shape)
+    count, shape3 = math.prod(shape), planes_rows_columns(shape)
     shift, low = 0, 0
     if wide:
         shift = fields.one("B")
