@@ -288,7 +288,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 constexpr std::array kParameters = {
     bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
     ParameterInfo{"effort", "normal", "fast|normal|best",
-                  "fast: Lorenzo alone; normal: samples choose among three predictors for each "
+                  "fast: Lorenzo alone; normal: samples choose among four predictors for each "
                   "chunk; best: all are tried"}};
 
 constexpr std::array kHdf5Parameters = {
@@ -315,7 +315,7 @@ std::unique_ptr<bounded::FieldCoder> make_dense(Effort effort) {
 
 extern constinit const RegisteredCodec kCodec = {
     {.name = "dense",
-     .summary = "error-bounded, the default: Lorenzo, interpolation or wavelets, interleaved rANS",
+     .summary = "error-bounded, the default: Lorenzo, interpolation, wavelets or a palette, rANS",
      .parameters = kParameters,
      .error_bounded = true},
     create,

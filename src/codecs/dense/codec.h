@@ -1,6 +1,6 @@
-// Codec `dense`, the default: small streams at a high speed, with a bound. Three predictors,
-// chosen for each chunk: Lorenzo on prequantized integers (lorenzo.h), interpolation from
-// reconstructed values (interpolation.h) and wavelets (wavelet.h).
+// Codec `dense`, the default: small streams at a high speed, with a bound. Four predictors, chosen
+// for each chunk: Lorenzo on prequantized integers (lorenzo.h), interpolation from reconstructed
+// values (interpolation.h), wavelets (wavelet.h) and values that recur (recurring/coding.h).
 #pragma once
 
 #include "codecs/bounded/field_coder.h"

@@ -221,6 +221,17 @@ TYPED_TEST(DenseRecurring, EntriesAreSharedWithinTheBoundAndZeroStaysZero) {
   EXPECT_EQ(values, *exact);
 }
 
+TYPED_TEST(DenseRecurring, ALineHoldsAValueAsLongAsTheBoundAllows) {
+  using T = TypeParam;
+  const std::vector<T> values = {5, 6, 4, 5, 6, 7, 0, 1, 2, 3, 1};
+  std::vector<std::uint16_t> shared(values.size()), numbers(values.size());
+  ASSERT_TRUE(find_palette<T>(values, 1.5, shared));
+  const auto entries = hold_values<T>(values, 1.5, shared, numbers);
+  ASSERT_TRUE(entries);
+  const std::vector<T> expected = {5, 5, 5, 5, 5, 7, 0, 0, 2, 2, 2};
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(expected[i], (*entries)[numbers[i]]);
+}
+
 TEST(DenseRecurringChoice, RealNumbersAreRefusedAfterASample) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;

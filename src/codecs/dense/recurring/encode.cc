@@ -74,8 +74,15 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   const auto padded = buffers.numbers.reserve_as<std::uint16_t>(room + count);
   const auto numbers = padded.subspan(room);
   std::ranges::fill(padded.first(room), std::uint16_t{0});
-  const auto entries = find_palette(field.values, bound, numbers);
+  auto entries = find_palette(field.values, bound, numbers);
   if (!entries) return std::nullopt;
+  if (fold.rows() == 1) {
+    const auto held = buffers.contexts.reserve_as<std::uint16_t>(count);
+    if (auto fewer_changes = hold_values<T>(field.values, bound, numbers, held)) {
+      entries = std::move(fewer_changes);
+      std::ranges::copy(held, numbers.begin());
+    }
+  }
 
   std::vector<std::byte> head;
   append_palette<T>(*entries, head);

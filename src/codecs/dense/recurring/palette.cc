@@ -89,6 +89,35 @@ bool may_have_palette(std::span<const T> values) {
 template bool may_have_palette(std::span<const float>);
 template bool may_have_palette(std::span<const double>);
 
+namespace {
+
+// Values in ascending order, and which of them has each number so far.
+template <class T>
+struct Sorted {
+  std::vector<T> values;
+  std::vector<std::uint16_t> order;
+};
+template <class T>
+Sorted<T> sorted_by_value(const std::vector<T>& found) {
+  Sorted<T> sorted{std::vector<T>(found.size()), std::vector<std::uint16_t>(found.size())};
+  std::iota(sorted.order.begin(), sorted.order.end(), std::uint16_t{0});
+  std::ranges::sort(sorted.order, {}, [&](std::uint16_t n) { return found[n]; });
+  for (std::size_t i = 0; i < found.size(); ++i) sorted.values[i] = found[sorted.order[i]];
+  return sorted;
+}
+
+void renumber(std::span<std::uint16_t> numbers, const std::vector<std::uint16_t>& to) {
+  for (std::uint16_t& number : numbers) number = to[number];
+}
+
+std::size_t changes_in(std::span<const std::uint16_t> numbers) {
+  std::size_t changes = 0;
+  for (std::size_t i = 1; i < numbers.size(); ++i) changes += numbers[i] != numbers[i - 1] ? 1 : 0;
+  return changes;
+}
+
+}  // namespace
+
 template <class T>
 std::optional<std::vector<T>> find_palette(std::span<const T> values, double bound,
                                            std::span<std::uint16_t> numbers) {
@@ -99,15 +128,9 @@ std::optional<std::vector<T>> find_palette(std::span<const T> values, double bou
     if (number == kMostEntries) return std::nullopt;
     numbers[i] = static_cast<std::uint16_t>(number);
   }
-  const auto& found = numbering.values();
-  std::vector<std::uint16_t> order(found.size());
-  std::iota(order.begin(), order.end(), std::uint16_t{0});
-  std::ranges::sort(order, {}, [&](std::uint16_t n) { return found[n]; });
-  std::vector<T> sorted(found.size());
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = found[order[i]];
-
+  const auto [sorted, order] = sorted_by_value(numbering.values());
   std::vector<T> entries;
-  std::vector<std::uint16_t> entry_of(found.size());
+  std::vector<std::uint16_t> entry_of(sorted.size());
   for (std::size_t first = 0; first < sorted.size();) {
     T entry = sorted[first];
     std::size_t end = first + 1;
@@ -121,13 +144,43 @@ std::optional<std::vector<T>> find_palette(std::span<const T> values, double bou
     }
     entries.push_back(entry);
   }
-  for (std::uint16_t& n : numbers) n = entry_of[n];
+  renumber(numbers, entry_of);
   return entries;
 }
 template std::optional<std::vector<float>> find_palette(std::span<const float>, double,
                                                         std::span<std::uint16_t>);
 template std::optional<std::vector<double>> find_palette(std::span<const double>, double,
                                                          std::span<std::uint16_t>);
+
+template <class T>
+std::optional<std::vector<T>> hold_values(std::span<const T> values, double bound,
+                                          std::span<const std::uint16_t> shared,
+                                          std::span<std::uint16_t> numbers) {
+  Numbering<T> numbering(kMostEntries);
+  T held = values[0];
+  std::size_t number = numbering.of(held);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double away = std::fabs(static_cast<double>(values[i]) - static_cast<double>(held));
+    if (!(away <= bound) || (values[i] == 0 && held != 0)) {
+      held = values[i];
+      number = numbering.of(held);
+    }
+    if (number == kMostEntries) return std::nullopt;
+    numbers[i] = static_cast<std::uint16_t>(number);
+  }
+  if (changes_in(numbers) >= changes_in(shared)) return std::nullopt;
+  auto [sorted, order] = sorted_by_value(numbering.values());
+  std::vector<std::uint16_t> entry_of(sorted.size());
+  for (std::size_t i = 0; i < order.size(); ++i) entry_of[order[i]] = static_cast<std::uint16_t>(i);
+  renumber(numbers, entry_of);
+  return std::move(sorted);
+}
+template std::optional<std::vector<float>> hold_values(std::span<const float>, double,
+                                                       std::span<const std::uint16_t>,
+                                                       std::span<std::uint16_t>);
+template std::optional<std::vector<double>> hold_values(std::span<const double>, double,
+                                                        std::span<const std::uint16_t>,
+                                                        std::span<std::uint16_t>);
 
 namespace {
 

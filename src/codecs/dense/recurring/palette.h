@@ -32,6 +32,14 @@ template <class T>
 std::optional<std::vector<T>> find_palette(std::span<const T> values, double bound,
                                            std::span<std::uint16_t> numbers);
 
+/// The same for a line whose entries would be shared: each value is what the one before it became,
+/// as long as the bound allows, so that noise about a threshold does not flicker. Nothing if that
+/// is not better than `shared`, the numbers of find_palette.
+template <class T>
+std::optional<std::vector<T>> hold_values(std::span<const T> values, double bound,
+                                          std::span<const std::uint16_t> shared,
+                                          std::span<std::uint16_t> numbers);
+
 template <class T>
 void append_palette(std::span<const T> entries, std::vector<std::byte>& bytes);
 template <class T>
