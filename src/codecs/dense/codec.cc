@@ -33,7 +33,8 @@ constexpr double kLorenzoAdvantage = 0.93;
 constexpr double kWaveletAdvantage = 0.9;
 // Values that recur and take less than this of what others are estimated at are not tried
 // otherwise.
-constexpr double kPaletteAdvantage = 0.6;
+constexpr double kPaletteAdvantage = 0.85;
+constexpr double kPaletteAdvantageOverWavelets = 0.5;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
@@ -105,8 +106,12 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
     const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
     const auto numbered = by_palette(field, bound, output.size(), workspace);
+    // What wavelets take is not estimated here; it may be half of what the others do.
+    const double advantage = suits_wavelets(field.shape, others_bits)
+                                 ? kPaletteAdvantageOverWavelets
+                                 : kPaletteAdvantage;
     const bool certain = !numbered.empty() && effort_ != Effort::best &&
-                         bits_of(numbered.size(), field) < kPaletteAdvantage * others_bits;
+                         bits_of(numbered.size(), field) < advantage * others_bits;
     if (!certain) {
       const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
       const auto predicted = by_predictors(field, bound, plan, estimate, room, workspace);

@@ -176,7 +176,8 @@ bounded::Field<T> coded_part(const bounded::Field<T>& field, const Copies& copie
     from += (run.coded_before + run.length) * copies.unit;
   }
   keep(field.values.size());
-  return {values.first(to), copies.coded_shape(field.shape), holes, field.has_zeros};
+  return {values.first(to), copies.coded_shape(field.shape), holes, field.has_zeros,
+          field.mean_counts};
 }
 template bounded::Field<float> coded_part(const bounded::Field<float>&, const Copies&,
                                           std::span<float>, std::vector<bounded::Hole>&);
