@@ -1,6 +1,6 @@
-// A chunk of few distinct values is a palette and, for each
-// value, the number of its entry. Numbers are predicted from their neighbours and coded with tables
-// that the chunk carries, one for each kind of neighbourhood (contexts.h).
+// A chunk of few distinct values is a palette and, for each value, the number of its entry. Numbers
+// are predicted from their neighbours and coded with tables that the chunk carries, one for each
+// kind of neighbourhood (contexts.h).
 //
 // Bytes:  palette (palette.h); nothing more if it has one entry
 //         u8      bits 0-2 predictor, 3-4 fourth part of contexts

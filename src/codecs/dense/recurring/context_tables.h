@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -56,6 +57,13 @@ struct ContextHistogram {
     ++counts[context * kernels::kRansSymbols + number_of(difference)];
   }
 };
+
+/// A frequency as tables store it, all but one: its four highest bits, rounded.
+inline std::uint32_t shortened(std::uint32_t frequency) {
+  const int drop = static_cast<int>(std::bit_width(frequency)) - 4;
+  if (drop <= 0) return frequency;
+  return (frequency + (1u << (drop - 1))) >> drop << drop;
+}
 
 struct ContextTables {
   std::array<std::uint8_t, kContexts> ids{};  // 0: the null table

@@ -14,7 +14,7 @@ namespace tensorpress::dense {
 namespace {
 
 // The encoder keeps six bytes a value; larger chunks are left to the other predictors.
-constexpr std::size_t kMostValues = std::size_t{1} << 23;
+constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
 void append_model(const NumberModel& model, std::vector<std::byte>& bytes) {
   bytes.push_back(static_cast<std::byte>(static_cast<unsigned>(model.predictor) |
