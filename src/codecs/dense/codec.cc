@@ -105,7 +105,11 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const auto estimate = estimate_interpolation(field, bound, workspace);
     const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
     const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
-    const auto numbered = by_palette(field, bound, output.size(), workspace);
+    const PaletteEffort effort =
+        effort_ == Effort::best
+            ? PaletteEffort{.thorough = true}
+            : PaletteEffort{.most_bits = others_bits * static_cast<double>(field.values.size())};
+    const auto numbered = by_palette(field, bound, effort, output.size(), workspace);
     // What wavelets take is not estimated here; it may be half of what the others do.
     const double advantage = suits_wavelets(field.shape, others_bits)
                                  ? kPaletteAdvantageOverWavelets
@@ -155,13 +159,13 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 
   // Nothing where values do not recur.
   template <class T>
-  std::span<const std::byte> by_palette(const bounded::Field<T>& field, double bound,
-                                        std::size_t room, ChunkWorkspace& workspace) const {
+  static std::span<const std::byte> by_palette(const bounded::Field<T>& field, double bound,
+                                               const PaletteEffort& effort, std::size_t room,
+                                               ChunkWorkspace& workspace) {
     const auto to = workspace.memory.of<ChoiceBuffers>().palette.reserve(room);
     if (to.empty()) return {};
     to[0] = std::byte{kRecurring};
-    const auto bytes =
-        encode_palette(field, bound, effort_ == Effort::best, to.subspan(1), workspace);
+    const auto bytes = encode_palette(field, bound, effort, to.subspan(1), workspace);
     return bytes ? to.first(*bytes + 1) : std::span<const std::byte>();
   }
 

@@ -69,7 +69,7 @@ std::optional<std::vector<std::byte>> palette_bytes(const bounded::Field<T>& fie
                                                     Isa isa = detected_isa()) {
   ChunkWorkspace workspace(isa);
   std::vector<std::byte> bytes(field.values.size() * sizeof(T) + 40000);
-  const auto size = encode_palette(field, bound, false, std::span(bytes), workspace);
+  const auto size = encode_palette(field, bound, {}, std::span(bytes), workspace);
   if (!size) return std::nullopt;
   bytes.resize(*size);
   return bytes;

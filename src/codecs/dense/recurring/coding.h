@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -17,11 +18,17 @@
 
 namespace tensorpress::dense {
 
-/// Nothing if the values are too many, or what is written does not fit. `thorough` looks for the
-/// contexts with more samples.
+struct PaletteEffort {
+  /// Counts all values, not those of a sample first, and tries contexts on more samples.
+  bool thorough = false;
+  /// A chunk that seems to take more is given up.
+  double most_bits = std::numeric_limits<double>::infinity();
+};
+
+/// Nothing if the values are too many, or if what is written is too large.
 template <class T>
 std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double bound,
-                                          bool thorough, std::span<std::byte> output,
+                                          const PaletteEffort& effort, std::span<std::byte> output,
                                           ChunkWorkspace& workspace);
 
 template <class T>

@@ -63,10 +63,11 @@ std::optional<std::size_t> write_words(const ContextTables& chosen, std::size_t 
 
 template <class T>
 std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double bound,
-                                          bool thorough, std::span<std::byte> output,
+                                          const PaletteEffort& effort, std::span<std::byte> output,
                                           ChunkWorkspace& workspace) {
   const std::size_t count = field.values.size();
-  if (count > kMostValues || !may_have_palette(field.values)) return std::nullopt;
+  if (count > kMostValues) return std::nullopt;
+  if (!effort.thorough && !may_have_palette(field.values)) return std::nullopt;
   auto& buffers = workspace.memory.of<RecurringBuffers>();
   const Fold fold = fold_of(field.shape);
   const std::size_t room =
@@ -88,7 +89,9 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   append_palette<T>(*entries, head);
   std::size_t words = 0;
   if (entries->size() > 1) {
-    const auto model = choose_model(geometry_of(fold, entries->size()), numbers, thorough);
+    const auto chosen_model = choose_model(geometry_of(fold, entries->size()), numbers, effort);
+    if (!chosen_model) return std::nullopt;
+    const NumberModel& model = *chosen_model;
     append_model(model, head);
     const auto contexts = buffers.contexts.reserve_as<std::uint16_t>(count);
     const auto symbols = buffers.symbols.reserve_as<std::int16_t>(count);
@@ -104,9 +107,11 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   std::ranges::copy(head, output.begin());
   return head.size() + words;
 }
-template std::optional<std::size_t> encode_palette(const bounded::Field<float>&, double, bool,
-                                                   std::span<std::byte>, ChunkWorkspace&);
-template std::optional<std::size_t> encode_palette(const bounded::Field<double>&, double, bool,
-                                                   std::span<std::byte>, ChunkWorkspace&);
+template std::optional<std::size_t> encode_palette(const bounded::Field<float>&, double,
+                                                   const PaletteEffort&, std::span<std::byte>,
+                                                   ChunkWorkspace&);
+template std::optional<std::size_t> encode_palette(const bounded::Field<double>&, double,
+                                                   const PaletteEffort&, std::span<std::byte>,
+                                                   ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

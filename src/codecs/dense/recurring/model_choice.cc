@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kSampled = std::size_t{1} << 15;
 constexpr std::size_t kSampledThoroughly = std::size_t{1} << 18;
+// Better contexts save up to a third, and estimates from samples are too high by up to a fifth.
+constexpr double kHopeless = 1.75;
+constexpr double kTooMany = 1.25;
 
 // Four thresholds that leave about a fifth of the numbers between them.
 std::array<std::uint16_t, 4> fifths(std::span<const std::uint16_t> numbers, std::size_t entries) {
@@ -55,6 +58,7 @@ class Trials {
     best_ = model;
   }
   const NumberModel& best() const { return best_; }
+  double least_bits() const { return least_; }
 
  private:
   std::span<std::uint16_t> numbers_;
@@ -79,13 +83,14 @@ NumberModel geometry_of(const Fold& fold, std::size_t entries) {
   return model;
 }
 
-NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> numbers,
-                         bool thorough) {
+std::optional<NumberModel> choose_model(const NumberModel& geometry,
+                                        std::span<std::uint16_t> numbers,
+                                        const PaletteEffort& effort) {
   NumberModel model = geometry;
   const bool deep = model.far > 0;
   model.part = deep ? ContextPart::behind : ContextPart::run;
   model.levels = fifths(numbers, model.entries);
-  Trials trials(numbers, thorough);
+  Trials trials(numbers, effort.thorough);
   for (std::size_t p = 0; p < kNumberPredictors; ++p) {
     model.predictor = static_cast<NumberPredictor>(p);
     const bool classes = model.predictor == NumberPredictor::alike;
@@ -94,6 +99,7 @@ NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> n
     if (classes && !deep && 2 * model.row <= numbers.size()) model.far = 2 * model.row;
     if (deep || classes || !model.needs_far()) trials.look_at(model);
   }
+  if (trials.least_bits() > kHopeless * effort.most_bits) return std::nullopt;
   model = trials.best();
   if (model.predictor == NumberPredictor::alike) return model;
   for (const auto [small, large] : kThresholds) {
@@ -105,6 +111,7 @@ NumberModel choose_model(const NumberModel& geometry, std::span<std::uint16_t> n
       if (deep || !model.needs_far()) trials.look_at(model);
     }
   }
+  if (trials.least_bits() > kTooMany * effort.most_bits) return std::nullopt;
   return trials.best();
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSampled = 2048;
 // A field of real numbers has as many values in the sample as the sample has places.
-constexpr std::size_t kMostSampled = kSampled / 2;
+constexpr std::size_t kMostSampled = kSampled / 4 * 3;
 
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
