@@ -53,7 +53,8 @@ def run(large: bool) -> Iterator[tuple[str, np.ndarray]]:
     steps = {"membrane_early": 600, "membrane_late": 4500} if large else {"membrane_late": 60}
     done = 0
     for name, count in steps.items():
-        for done in range(done + 1, count + 1):
+        for _ in range(count - done):
             step(previous, now, scaled)
             previous, now = now, previous
+        done = count
         yield name, now.astype(np.float32)
