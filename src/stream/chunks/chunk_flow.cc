@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "base/tensor/elements.h"
-#include "stream/chunks/section_reader.h"
+#include "stream/container/stream_input.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -83,8 +83,7 @@ class Flow {
   Result<void> decode(Slot& slot, std::uint64_t number) {
     RETURN_IF_ERROR(make_room(slot, number));
     slot.workspace.method = options_.method;
-    return decoder_.decode(number, slot.fetched.frame, slot.fetched.payload, slot.output,
-                           slot.workspace);
+    return decoder_.decode(number, slot.fetched, slot.output, slot.workspace);
   }
 
   Result<void> make_room(Slot& slot, std::uint64_t number) {
