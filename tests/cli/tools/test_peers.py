@@ -155,9 +155,7 @@ def test_every_peer_is_here_and_keeps_the_bound(tensorpress, wave):
         tensorpress, "wave_12x40x50.f32", "--rel", "1e-3", "--json", environment=environment
     )
     rows = {row["codec"]: row for row in found.json}
-    assert set(PEERS) <= set(rows), (
-        f"{found.err}./dev test installs libzfp-dev and requirements/peers.txt"
-    )
+    assert set(PEERS) <= set(rows), f"{found.err}./dev test installs libzfp-dev and requirements/peers.txt"
     for name in PEERS:
         assert rows[name]["kept_bound"] is True, rows[name]
         assert rows[name]["lossless"] == (name in LOSSLESS)

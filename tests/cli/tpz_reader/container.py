@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import bounded, chop, compact, framed, packed
+from .stream import Contents
 
 NUMPY_TYPES = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "bf16": "<u2", "u8": "<u1", "i16": "<i2"}
 DECODERS = {
@@ -49,25 +50,42 @@ class Tensor:
     statistics: dict[str, float] = field(default_factory=dict)
 
 
-def read(stream: bytes) -> Tensor:
+def contents(stream: bytes) -> Contents:
     version = struct.unpack_from("<I", stream, 8)[0]
-    found = {1: framed.contents, 2: compact.contents}[version](stream)
-    elements = np.empty(found.shape, NUMPY_TYPES[found.dtype])
-    grid = itertools.product(
+    return {1: framed.contents, 2: compact.contents}[version](stream)
+
+
+def boxes(found: Contents) -> list[tuple[slice, ...]]:
+    """Where the chunks lie in the tensor."""
+    if 0 in found.shape:
+        return []
+    corners = itertools.product(
         *(
             range(0, extent, step)
             for extent, step in zip(found.shape, found.chunk_shape, strict=True)
         )
     )
-    boxes = [
+    return [
         tuple(
             slice(start, start + step)
             for start, step in zip(corner, found.chunk_shape, strict=True)
         )
-        for corner in (grid if elements.size else ())
+        for corner in corners
     ]
-    payloads = found.chunks([elements[box].nbytes for box in boxes])
-    for box, (raw, payload) in zip(boxes, payloads, strict=True):
+
+
+def payload_places(stream: bytes) -> list[int]:
+    """Where the payloads of chunks begin in a stream of version 2; of repeats, their byte."""
+    found = contents(stream)
+    elements = np.empty(found.shape, NUMPY_TYPES[found.dtype])
+    return compact.payload_places(stream, [elements[box].nbytes for box in boxes(found)])
+
+
+def read(stream: bytes) -> Tensor:
+    found = contents(stream)
+    elements = np.empty(found.shape, NUMPY_TYPES[found.dtype])
+    payloads = found.chunks([elements[box].nbytes for box in boxes(found)])
+    for box, (raw, payload) in zip(boxes(found), payloads, strict=True):
         chunk = Chunk(found.codec, found.parameters, found.dtype, elements[box].shape)
         if raw:
             assert len(payload) == chunk.count * elements.itemsize
