@@ -52,6 +52,11 @@ class Flow {
   Flow(const ChunkDecoder& decoder, ChunkFeed& feed, const ChunkNumbers& numbers, TensorSink& sink,
        const DecompressOptions& options)
       : decoder_(decoder), feed_(feed), numbers_(numbers), sink_(sink), options_(options) {
+    if (numbers.size() == decoder.grid().chunk_count()) {
+      // All of them, of which a hostile stream may claim more than can be counted.
+      elements_ = decoder.grid().shape().element_count();
+      return;
+    }
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       elements_ += decoder.grid().region(numbers[i]).extent.element_count();
     }
