@@ -238,8 +238,8 @@ Result<Footer> read_footer(const ByteSource& source, const Opening& opening) {
   SourceInput bytes(source, offset, end);
   StreamInput input(bytes, offset);
   SectionReader sections(input);
-  const auto type = sections.read_type();
-  if (!type.ok() || *type != kFoot) {
+  TRY(const char type, sections.read_type());
+  if (type != kFoot) {
     return corrupt("the end of the stream points to byte ", offset,
                    " for the footer, and there is none");
   }
