@@ -15,14 +15,14 @@ WORDS = """
 dense ceresz2 ceresz dct-chop quantize cast mask
 bound limit fill effort codebook cf layout transform coefficients form serialize
 bits group rounding seed to
-best fast default square triangle dct zfp f32 bf16 f16 e4m3 e5m2 block matmul
+normal best fast default square triangle dct zfp f32 bf16 f16 e4m3 e5m2 block matmul
 nearest stochastic 1 2 4 8
 l2_error raw_chunks netcdf tensorpress_history units long_name
 """.split()
 
 #: What version 2 leaves out.
 DEFAULTS = {
-    "dense": {"effort": "best"},
+    "dense": {"effort": "normal"},
     "ceresz2": {"codebook": "default"},
     "ceresz": {},
     "dct-chop": {

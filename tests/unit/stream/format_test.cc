@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "stream/container/compact/contents.h"
+#include "stream/container/compact/defaults.h"
 #include "stream/container/compact/index.h"
 #include "stream/container/compact/words.h"
 #include "unit/stream/compact_samples.h"
@@ -86,30 +87,30 @@ TEST(StreamFormat, AHeaderNamesOnlyWhatIsNotTheDefault) {
   EXPECT_EQ(bytes(samples::chop(4, "triangle")), 9u);
 }
 
-// A stream that does not name a parameter means these for ever.
-TEST(StreamFormat, DefaultsArePartOfTheFormat) {
+// Streams leave them out, whatever a codec does for users who say nothing.
+TEST(StreamFormat, DefaultsNeverChangeAndComeBackWhateverACodecPrefers) {
   std::string all;
-  for (const CodecInfo& codec : codecs()) {
-    all += std::string(codec.name);
-    for (const ParameterInfo& parameter : codec.parameters) {
-      all += " " + std::string(parameter.name) + "=" + std::string(parameter.default_value);
-    }
-    all += "\n";
+  for (const Default& each : kDefaults) {
+    all += std::string(each.codec) + " " + std::string(each.parameter) + "=" +
+           std::string(each.value) + ", ";
   }
   EXPECT_EQ(all,
-            "dense bound= limit= fill= effort=best\n"
-            "ceresz2 bound= limit= fill= codebook=default\n"
-            "ceresz bound= limit= fill=\n"
-            "dct-chop cf=4 layout=square transform=dct coefficients=f32 form=block serialize=1\n"
-            "quantize bits=4 group=256 rounding=nearest seed=0\n"
-            "cast to=bf16\n"
-            "mask\n");
+            "dense effort=normal, ceresz2 codebook=default, dct-chop cf=4, dct-chop layout=square, "
+            "dct-chop transform=dct, dct-chop coefficients=f32, dct-chop form=block, "
+            "dct-chop serialize=1, quantize bits=4, quantize group=256, quantize rounding=nearest, "
+            "quantize seed=0, cast to=bf16, ");
+  for (const std::string effort : {"fast", "normal", "best"}) {
+    const Codec codec = Codec::make("dense", std::vector<Parameter>{{"effort", effort}}).value();
+    const auto read = parse_header(head_of({codec, DType::f32, {4}, {4}}));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->codec.parameter("effort"), effort);
+  }
 }
 
 TEST(StreamFormat, WordsComeBackAndNeverMove) {
   EXPECT_EQ(words().front(), "dense");
   EXPECT_EQ(words().back(), "long_name");
-  EXPECT_EQ(words().size(), 49u);
+  EXPECT_EQ(words().size(), 50u);
   const std::string long_text(65535, 'x');
   for (const std::string& value :
        {std::string(), std::string("dense"), std::string("a"), std::string(127, 'b'),

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "codecs/registry.h"
 #include "kernels/checksum/checksum.h"
+#include "stream/container/compact/defaults.h"
 #include "stream/container/compact/record.h"
 #include "stream/container/compact/words.h"
 
@@ -50,6 +50,18 @@ Result<std::vector<Pair>> read_pairs(ByteReader& reader) {
   return pairs;
 }
 
+Result<Codec> read_codec(ByteReader& reader) {
+  TRY(const auto name, read_word(reader));
+  TRY(const auto said, read_pairs<Parameter>(reader));
+  std::vector<Parameter> parameters;
+  for (const Default& each : kDefaults) {
+    if (each.codec != name) continue;
+    parameters.push_back({std::string(each.parameter), std::string(each.value)});
+  }
+  parameters.insert(parameters.end(), said.begin(), said.end());  // the last one counts
+  return codec_of_header(name, parameters);
+}
+
 Result<Header> read_header_fields(std::span<const std::byte> payload) {
   ByteReader reader(payload);
   TRY(const auto dtype_and_rank, reader.read<std::uint8_t>());
@@ -61,9 +73,7 @@ Result<Header> read_header_fields(std::span<const std::byte> payload) {
   TRY(const auto shape, read_shape(reader, rank));
   RETURN_IF_ERROR(check_tensor_size(shape, dtype));
   TRY(const auto chunk_shape, read_shape(reader, rank));
-  TRY(const auto name, read_word(reader));
-  TRY(const auto parameters, read_pairs<Parameter>(reader));
-  TRY(auto codec, codec_of_header(name, parameters));
+  TRY(auto codec, read_codec(reader));
   RETURN_IF_ERROR(expect_end(reader));
   return Header{std::move(codec), dtype, shape, chunk_shape};
 }
@@ -77,17 +87,12 @@ Result<std::vector<Attribute>> read_attribute_fields(std::span<const std::byte> 
 
 // ---- Writing -----------------------------------------------------------------------------------
 
-// A parameter that has its default, which is part of the format, is not named.
+// A parameter that means the same if it is left out is not named.
 Result<void> write_codec(ByteWriter& writer, const Codec& codec) {
   RETURN_IF_ERROR(write_word(writer, codec.name()));
-  const RegisteredCodec* const registered = find_codec(codec.name());
-  ENSURE(registered != nullptr);
-  const auto parameters = codec.parameters();
-  const auto defaults = registered->info.parameters;
-  ENSURE(parameters.size() == defaults.size());
   std::vector<const Parameter*> said;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].value != defaults[i].default_value) said.push_back(&parameters[i]);
+  for (const Parameter& parameter : codec.parameters()) {
+    if (parameter.value != default_of(codec.name(), parameter.name)) said.push_back(&parameter);
   }
   writer.write_varint(said.size());
   for (const Parameter* const parameter : said) {

@@ -16,14 +16,14 @@ constexpr std::uint8_t kFirstWord = 128, kNumber = 254, kLongText = 255;
 constexpr std::size_t kNumberBytes = 8;
 
 // clang-format off
-constexpr std::array<std::string_view, 49> kWords = {
+constexpr std::array<std::string_view, 50> kWords = {
     // codecs
     "dense", "ceresz2", "ceresz", "dct-chop", "quantize", "cast", "mask",
     // their parameters
     "bound", "limit", "fill", "effort", "codebook", "cf", "layout", "transform", "coefficients", "form", "serialize",
     "bits", "group", "rounding", "seed", "to",
     // values of these
-    "best", "fast", "default", "square", "triangle", "dct", "zfp", "f32", "bf16", "f16", "e4m3", "e5m2", "block", "matmul",
+    "normal", "best", "fast", "default", "square", "triangle", "dct", "zfp", "f32", "bf16", "f16", "e4m3", "e5m2", "block", "matmul",
     "nearest", "stochastic", "1", "2", "4", "8",
     // statistics, attributes
     "l2_error", "raw_chunks", "netcdf", "tensorpress_history", "units", "long_name"};
