@@ -11,7 +11,7 @@
 #include "inputs/must.h"
 #include "inputs/streams.h"
 #include "stream/chunks/chunk_grid.h"
-#include "stream/container/format.h"
+#include "stream/container/framed/contents.h"
 
 namespace tensorpress::fuzz {
 namespace {
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   if (size < 2) return 0;
   const std::size_t head = std::min<std::size_t>(load_le<std::uint16_t>(bytes.data()), size - 2);
-  const auto header = stream::parse_header(bytes.subspan(2, head));
+  const auto header = stream::framed::parse_header(bytes.subspan(2, head));
   if (!header.ok()) {
     fuzz::must_explain(header.error());
     return 0;

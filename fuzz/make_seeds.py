@@ -36,6 +36,8 @@ def decode_any():
 def decode_chunk():
     """A u16 length, HEAD, and the first coded chunk of every golden stream."""
     for path in sorted(GOLDEN.glob("*.tpz")) + sorted(GOLDEN.glob("must-fail/*.tpz")):
+        if path.stem.startswith("compact_"):  # version 2: decode_any knows these
+            continue
         found = list(sections(path.read_bytes()))
         coded = [payload for kind, flags, payload in found if kind == b"CHNK" and not flags]
         if found and found[0][0] == b"HEAD" and coded and len(coded[0]) < LARGEST_CHUNK:

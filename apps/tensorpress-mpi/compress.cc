@@ -1,10 +1,11 @@
 // tensorpress-mpi compress. Chunks are compressed in waves: in each, every rank takes a row of
-// consecutive chunks, learns from MPI_Exscan where its sections begin, and writes them there. A
+// consecutive chunks, learns from MPI_Exscan where its records begin, and writes them there. A
 // wave is as large as memory allows, so ranks wait for each other rarely.
 #include <algorithm>
 #include <chrono>
 #include <climits>
 #include <memory>
+#include <optional>
 
 #include "base/cpu.h"
 #include "command_line/inputs/paths.h"
@@ -24,7 +25,7 @@
 #include "in_step.h"
 #include "shared_output.h"
 #include "stream/chunks/chunk_decoder.h"
-#include "stream/chunks/section_compressor.h"
+#include "stream/chunks/record_compressor.h"
 
 namespace tensorpress::mpi {
 namespace {
@@ -44,6 +45,9 @@ struct Options {
   std::uint64_t memory_mebibytes = 64;
 };
 
+using stream::compact::ChunkOutline;
+using stream::compact::ShortPayload;
+
 class ParallelWriter {
  public:
   ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
@@ -53,7 +57,7 @@ class ParallelWriter {
         plan_(plan),
         output_(output),
         wave_bytes_(wave_bytes),
-        sections_(plan, hints, source, execution),
+        records_(plan, hints, source, execution),
         totals_(plan.opening.size()) {}
 
   /// What was written; the first rank knows the sizes and statistics.
@@ -73,38 +77,76 @@ class ParallelWriter {
   }
 
  private:
-  std::uint64_t section_bound() const {
-    return stream::section_bytes(
-        plan_.codec->bound_on_output_size(plan_.grid.region(0).extent, plan_.header.dtype));
+  std::uint64_t record_bound() const {
+    return stream::compact::kMaxRecordHeadBytes + 8 +
+           plan_.codec->bound_on_output_size(plan_.grid.region(0).extent, plan_.header.dtype);
   }
   std::uint64_t chunks_at_once() const {
-    return std::max<std::uint64_t>(wave_bytes_ / section_bound(), 1);
+    return std::max<std::uint64_t>(wave_bytes_ / record_bound(), 1);
   }
 
   // Returns where the wave ends.
   Result<std::uint64_t> write_wave(const Share& wave, std::uint64_t offset) {
     const Share mine = crew_.share_of(wave.count());
-    std::vector<CompressedChunk> chunks;
-    std::size_t used = 0;
+    std::vector<ChunkOutline> chunks;
     RETURN_IF_ERROR(crew_.together([&]() -> Result<void> {
-      const auto room = wave_.reserve(static_cast<std::size_t>(mine.count() * section_bound()));
-      return sections_.compress(
-          wave.begin + mine.begin, mine.count(), [&] { return room.subspan(used); },
-          [&](std::uint64_t, const CompressedChunk& chunk, std::span<const std::byte> section) {
-            if (section.data() != room.data() + used) {
-              std::ranges::copy(section, room.begin() + static_cast<std::ptrdiff_t>(used));
-            }
-            used += section.size();
-            chunks.push_back(chunk);
+      const auto room = wave_.reserve(static_cast<std::size_t>(mine.count() * record_bound()));
+      used_ = 0;
+      first_short_.reset();
+      repeats_ = {};
+      return records_.compress(
+          wave.begin + mine.begin, mine.count(), [&] { return room.subspan(used_); },
+          [&](std::uint64_t, const CompressedChunk& chunk, std::span<const std::byte> record) {
+            chunks.push_back(ChunkOutline::of_record(chunk, record));
+            const auto payload = chunks.back().short_payload();
+            keep(room, repeats_.is_repeat(payload) ? stream::repeat_record() : record, payload);
             return Result<void>();
           });
     }));
-    const std::uint64_t place = offset + crew_.sum_before(used);
-    RETURN_IF_ERROR(crew_.together([&] { return output_.write_at(place, wave_.reserve(used)); }));
-    for (const auto& chunk : crew_.gather_to_first(std::span<const CompressedChunk>(chunks))) {
+    repeat_across_ranks();
+    const std::uint64_t place = offset + crew_.sum_before(used_);
+    RETURN_IF_ERROR(crew_.together([&] { return output_.write_at(place, wave_.reserve(used_)); }));
+    for (const auto& chunk : crew_.gather_to_first(std::span<const ChunkOutline>(chunks))) {
       totals_.add(chunk);
     }
-    return offset + crew_.sum(used);
+    return offset + crew_.sum(used_);
+  }
+
+  void keep(std::span<std::byte> room, std::span<const std::byte> record,
+            const std::optional<ShortPayload>& payload) {
+    if (payload && !first_short_) first_short_ = {*payload, used_, record.size()};
+    if (record.data() != room.data() + used_) {
+      std::ranges::copy(record, room.begin() + static_cast<std::ptrdiff_t>(used_));
+    }
+    used_ += record.size();
+  }
+
+  // Of a rank's records only the first short one depends on other ranks: it may repeat what is the
+  // last short one before. Then its record shrinks to one byte.
+  void repeat_across_ranks() {
+    const ChunkOutline mine{.chunk = {},
+                            .payload = repeats_.last().value_or(ShortPayload()),
+                            .is_short = repeats_.last().has_value()};
+    const auto last = crew_.gather(std::span(&mine, 1));
+    const auto before = static_cast<std::size_t>(crew_.rank());
+    std::optional<ShortPayload> known = last_short_;
+    for (std::size_t rank = 0; rank < last.size(); ++rank) {
+      if (rank == before && first_short_ && known == first_short_->payload) shrink(*first_short_);
+      if (last[rank].is_short) known = last[rank].payload;
+    }
+    last_short_ = known;
+  }
+
+  struct FirstShort {
+    ShortPayload payload;
+    std::size_t at = 0;
+    std::size_t size = 0;
+  };
+  void shrink(const FirstShort& record) {
+    const auto bytes = wave_.reserve(used_).subspan(record.at);
+    bytes[0] = stream::repeat_record()[0];
+    std::ranges::copy(bytes.subspan(record.size), bytes.begin() + 1);
+    used_ -= record.size - 1;
   }
 
   Result<StreamInfo> finish(std::uint64_t offset) {
@@ -112,11 +154,10 @@ class ParallelWriter {
     RETURN_IF_ERROR(crew_.first_alone([&]() -> Result<void> {
       ENSURE(totals_.offset() == offset);
       info.payload_bytes = totals_.payload_bytes();
-      stream::Footer footer = std::move(totals_).footer();
-      TRY(const auto closing, stream::encode_closing(footer, offset));
-      info.statistics = std::move(footer.statistics);
-      info.bytes_out = offset + closing.size();
-      return output_.write_at(offset, closing);
+      TRY(stream::Closing closing, std::move(totals_).close());
+      info.statistics = std::move(closing.statistics);
+      info.bytes_out = offset + closing.bytes.size();
+      return output_.write_at(offset, closing.bytes);
     }));
     RETURN_IF_ERROR(output_.finish(info.bytes_out));
     return info;
@@ -126,9 +167,13 @@ class ParallelWriter {
   const stream::StreamPlan& plan_;
   SharedOutput& output_;
   std::uint64_t wave_bytes_;  // what a rank holds of one wave, as long as one chunk fits
-  stream::SectionCompressor sections_;
+  stream::RecordCompressor records_;
   stream::StreamTotals totals_;
-  AlignedBuffer wave_;
+  AlignedBuffer wave_;                      // this rank's records of one wave:
+  std::size_t used_ = 0;                    // how many bytes they have
+  std::optional<FirstShort> first_short_;   // which of them others may have before
+  stream::compact::Repeats repeats_;        // among them
+  std::optional<ShortPayload> last_short_;  // of all ranks, before the wave
 };
 
 struct OpenInput {

@@ -47,9 +47,7 @@ Result<stream::Trial> CrewLook::trial(const ChunkCodec& codec, const stream::Chu
     return stream::try_chunks(codec, source_, grid, part_of(chunks, crew_.share_of(chunks.size())),
                               execution_);
   }));
-  stream::Trial sum;
-  for (const auto& one : crew_.gather(std::span<const stream::Trial>(mine))) sum.add(one);
-  return sum;
+  return stream::sum_of(crew_.gather(std::span<const stream::ChunkTrial>(mine)));
 }
 
 Result<void> CrewLook::show_to(Learner& learner, const stream::ChunkGrid& grid) {

@@ -19,14 +19,14 @@ inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
 Result<Tensor> read_in_memory(std::span<const std::byte> stream);
 Result<Tensor> read_as_file(std::span<const std::byte> stream,
                             const DecompressOptions& options = {});
-/// Chunks found by their frames alone.
+/// Chunks found without an index.
 Result<Tensor> read_without_footer(std::span<const std::byte> stream,
                                    const DecompressOptions& options);
 Result<Tensor> read_as_pipe(std::span<const std::byte> stream,
                             const DecompressOptions& options = {});
 
-/// The same sections with right checksums, places in FOOT and a right trailer, as far as the bytes
-/// can be taken for sections. After docs/format.md and without the library's own parser.
+/// The same sections and chunks with right checksums and a right trailer, as far as the bytes can
+/// be taken for a stream of either version; in version 1 also places in FOOT.
 Bytes repaired(std::span<const std::byte> stream);
 
 }  // namespace tensorpress::fuzz

@@ -11,6 +11,6 @@
 
 #if defined(__cplusplus) && __cplusplus >= 201703L
 namespace tensorpress {
-inline constexpr unsigned kFormatVersion = 1;
+inline constexpr unsigned kFormatVersion = 2;
 }
 #endif

@@ -41,8 +41,8 @@ class Filter(h5py.filters.FilterRefBase):
     Exactly one bound is given for the codecs "dense" (the default), "ceresz" and "ceresz2":
     `absolute` in the unit of the data, `relative` to the value range of each chunk,
     `pointwise_relative` to each value, or `psnr` in decibels, for each chunk. `effort` ("fast",
-    "normal" or "best") is for dense, `codebook` ("default" or "dynamic") for ceresz2. "dct-chop" takes no bound
-    but `cf`, `layout`, `transform`, `coefficients`.
+    "normal" or "best") is for dense, `codebook` ("default" or "dynamic") for ceresz2. "dct-chop"
+    takes no bound but `cf`, `layout`, `transform`, `coefficients`.
 
     `fill_values` stand for no data: they come back bit for bit and do not count in the range. The
     dataset's own fill value is one of them by itself, and so is, with a bound of the range, an

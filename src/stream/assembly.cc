@@ -6,11 +6,12 @@
 namespace tensorpress::stream {
 
 Result<void> StreamAssembly::append(std::uint64_t number, const CompressedChunk& chunk,
-                                    std::span<const std::byte> section) {
-  RETURN_IF_ERROR(sink_.append(section));
-  totals_.add(chunk);
+                                    std::span<const std::byte> record) {
+  const bool repeat = totals_.add(compact::ChunkOutline::of_record(chunk, record));
+  RETURN_IF_ERROR(sink_.append(repeat ? repeat_record() : record));
   const std::uint64_t elements = plan_.grid.region(number).extent.element_count();
-  tried_.add({.elements = elements - chunk.special_elements, .squared_error = chunk.squared_error});
+  tried_.elements += elements - chunk.special_elements;
+  tried_.squared_error += chunk.squared_error;
   elements_done_ += elements;
   if (options_.progress) options_.progress(elements_done_, plan_.grid.shape().element_count());
   return {};
@@ -19,13 +20,12 @@ Result<void> StreamAssembly::append(std::uint64_t number, const CompressedChunk&
 Result<StreamInfo> StreamAssembly::finish() {
   const std::uint64_t offset = totals_.offset();
   const std::uint64_t payload_bytes = totals_.payload_bytes();
-  Footer footer = std::move(totals_).footer();
-  TRY(const auto closing, encode_closing(footer, offset));
-  RETURN_IF_ERROR(sink_.append(closing));
+  TRY(Closing closing, std::move(totals_).close());
+  RETURN_IF_ERROR(sink_.append(closing.bytes));
   StreamInfo info = info_of(plan_.header, plan_.grid);
   info.attributes = options_.attributes;
-  info.statistics = std::move(footer.statistics);
-  info.bytes_out = offset + closing.size();
+  info.statistics = std::move(closing.statistics);
+  info.bytes_out = offset + closing.bytes.size();
   info.payload_bytes = payload_bytes;
   return info;
 }

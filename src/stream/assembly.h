@@ -1,4 +1,4 @@
-// A stream as it is put together: what stands before the chunks, their sections in order, and what
+// A stream as it is put together: what stands before the chunks, their records in order, and what
 // stands behind them.
 #pragma once
 
@@ -16,9 +16,9 @@ class StreamAssembly {
       : plan_(plan), sink_(sink), options_(options), totals_(plan.opening.size()) {}
 
   Result<void> begin() { return sink_.append(plan_.opening); }
-  /// A complete section; chunks come in ascending order.
+  /// A complete record; chunks come in ascending order.
   Result<void> append(std::uint64_t number, const CompressedChunk& chunk,
-                      std::span<const std::byte> section);
+                      std::span<const std::byte> record);
   Result<StreamInfo> finish();
 
   /// What was written, for those who look for a limit.

@@ -2,7 +2,6 @@
 // the caller's buffers, and payloads are checksummed by the codec while they are in cache, so each
 // byte crosses the memory bus once.
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "base/errors.h"
@@ -18,40 +17,41 @@
 namespace tensorpress {
 namespace {
 
+namespace compact = stream::compact;
 using stream::StreamPlan;
 
-// The place of each chunk when every one has the size its codec expects; empty when a codec does
-// not know. The last entry is the place of FOOT.
+// The place of each record when every chunk has the size its codec expects; empty when a codec does
+// not know, and when chunks are so small that they may repeat each other. The last entry is the
+// place of the footer.
 std::vector<std::uint64_t> expected_offsets(const StreamPlan& plan) {
   std::vector<std::uint64_t> offsets;
   std::uint64_t at = plan.opening.size();
   for (std::uint64_t number = 0; number < plan.grid.chunk_count(); ++number) {
     const std::uint64_t bytes =
         plan.codec->expected_output_size(plan.grid.region(number).extent, plan.header.dtype);
-    if (bytes == 0) return {};
+    if (bytes <= compact::kShortBytes) return {};
     offsets.push_back(at);
-    at += stream::section_bytes(bytes);
+    at += compact::Record::coded(bytes).size();
   }
   offsets.push_back(at);
   return offsets;
 }
 
-// Compresses one chunk to its expected place. False when it comes out with another size or not at
+// Compresses one chunk to its expected place. False when it comes out in another form or not at
 // all: the general way then finds out what it is.
 bool compress_in_place(const StreamPlan& plan, const TensorView& input, std::uint64_t number,
-                       std::span<std::byte> section, CompressedChunk& chunk,
+                       std::span<std::byte> place, CompressedChunk& chunk,
                        ChunkWorkspace& workspace) {
   const Region region = plan.grid.region(number);
   const std::uint64_t expected = plan.codec->expected_output_size(region.extent, plan.header.dtype);
-  const auto payload = section.subspan(stream::kFrameBytes, static_cast<std::size_t>(expected));
+  const auto record = compact::Record::coded(expected);
+  const auto payload = place.subspan(record.head_bytes(), static_cast<std::size_t>(expected));
   workspace.origin = region.origin;
   workspace.checksum.reset();
   const auto compressed = plan.codec->compress(input.part(region), payload, workspace);
-  if (!compressed.ok() || compressed->bytes != expected) return false;
+  if (!compressed.ok() || compressed->bytes != expected || compressed->raw) return false;
   chunk = *compressed;
-  stream::encode_frame(stream::chunk_frame(number, chunk), workspace.checksum.value(),
-                       section.first<stream::kFrameBytes>());
-  std::ranges::fill(section.last(stream::padding_after(expected)), std::byte{0});
+  compact::complete_record(record, number, workspace.checksum.value(), place);
   return true;
 }
 
@@ -70,16 +70,17 @@ Result<std::uint64_t> compress_fixed_rate(const StreamPlan& plan, const TensorVi
       chunks.size(), execution, offsets.back() > stream::kStreamStoresAbove,
       [&](std::size_t i, ChunkWorkspace& workspace) -> Result<void> {
         if (!as_expected) return {};
-        const auto section = output.subspan(static_cast<std::size_t>(offsets[i]),
-                                            static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
-        if (!compress_in_place(plan, input, i, section, chunks[i], workspace)) as_expected = false;
+        const auto place = output.subspan(static_cast<std::size_t>(offsets[i]),
+                                          static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+        if (!compress_in_place(plan, input, i, place, chunks[i], workspace)) as_expected = false;
         return {};
       }));
   if (!as_expected) return std::uint64_t{0};
 
   stream::StreamTotals totals(plan.opening.size());
-  for (const auto& chunk : chunks) totals.add(chunk);
-  TRY(const auto closing, stream::encode_closing(std::move(totals).footer(), offsets.back()));
+  for (const auto& chunk : chunks) totals.add({.chunk = chunk, .payload = {}});
+  TRY(const auto closed, std::move(totals).close());
+  const auto& closing = closed.bytes;
   if (closing.size() > output.size() - offsets.back()) {
     return bad_argument("the output has ", output.size(), " bytes; ",
                         offsets.back() + closing.size(), " are needed");
@@ -116,13 +117,15 @@ Compressor::Compressor(Codec codec, CompressOptions options)
 Result<std::uint64_t> Compressor::bound_on_output_size(const Shape& shape, DType dtype) const {
   TRY(const auto plan, stream::plan_stream(codec_, dtype, shape, options_.chunk_shape,
                                            options_.attributes, options_.fill_values));
-  stream::StreamTotals totals(plan.opening.size());
+  std::uint64_t bytes = plan.opening.size() + stream::kResolvedParameterBytes;
+  std::uint64_t largest = 0;
   for (std::uint64_t number = 0; number < plan.grid.chunk_count(); ++number) {
-    totals.add({.bytes = plan.codec->bound_on_output_size(plan.grid.region(number).extent, dtype)});
+    const std::uint64_t payload =
+        plan.codec->bound_on_output_size(plan.grid.region(number).extent, dtype);
+    bytes += compact::Record::coded(payload).size();
+    largest = std::max(largest, payload);
   }
-  const std::uint64_t offset = totals.offset();
-  TRY(const auto closing, stream::encode_closing(std::move(totals).footer(), offset));
-  return offset + closing.size() + stream::kResolvedParameterBytes;
+  return bytes + stream::bound_on_closing(plan.grid.chunk_count(), largest);
 }
 
 Result<std::uint64_t> Compressor::compress(const TensorView& input,

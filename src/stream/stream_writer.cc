@@ -1,12 +1,12 @@
 // StreamWriter: a tensor whose rows come one after the other. Chunks that begin at the same row are
-// a layer; rows wait until a layer is complete and then become its sections.
+// a layer; rows wait until a layer is complete and then become its records.
 #include <algorithm>
 
 #include "base/errors.h"
 #include "stream/assembly.h"
 #include "stream/bounds/resolve.h"
-#include "stream/chunks/section_compressor.h"
-#include "stream/chunks/section_reader.h"
+#include "stream/chunks/record_compressor.h"
+#include "stream/container/stream_input.h"
 #include "stream/plan.h"
 #include "tensorpress/streaming.h"
 
@@ -68,7 +68,7 @@ class StreamWriter::State {
         options_(std::move(options)),
         execution_(std::move(execution)),
         source_(plan_.header.dtype, plan_.grid.shape()),
-        sections_(plan_, {}, source_, execution_),
+        records_(plan_, {}, source_, execution_),
         assembly_(plan_, sink_, options_),
         layer_rows_(std::max<std::uint64_t>(row_count(plan_.grid.chunk_shape()), 1)) {}
 
@@ -152,11 +152,11 @@ class StreamWriter::State {
       source_.show(rows, written_);
       const std::uint64_t layers = (row_count(shape()) + layer_rows_ - 1) / layer_rows_;
       const std::uint64_t chunks = plan_.grid.chunk_count() / layers;
-      RETURN_IF_ERROR(sections_.compress(
+      RETURN_IF_ERROR(records_.compress(
           written_ / layer_rows_ * chunks, chunks, [&] { return sink_.room(); },
           [&](std::uint64_t number, const CompressedChunk& chunk,
-              std::span<const std::byte> section) {
-            return assembly_.append(number, chunk, section);
+              std::span<const std::byte> record) {
+            return assembly_.append(number, chunk, record);
           }));
     }
     written_ += count;
@@ -169,7 +169,7 @@ class StreamWriter::State {
   CompressOptions options_;
   Execution execution_;
   RowSource source_;
-  SectionCompressor sections_;
+  RecordCompressor records_;
   StreamAssembly assembly_;
   std::uint64_t layer_rows_;
   std::uint64_t written_ = 0;  // rows

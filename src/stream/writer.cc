@@ -4,7 +4,7 @@
 #include "base/errors.h"
 #include "stream/assembly.h"
 #include "stream/bounds/resolve.h"
-#include "stream/chunks/section_compressor.h"
+#include "stream/chunks/record_compressor.h"
 #include "stream/plan.h"
 #include "tensorpress/streaming.h"
 
@@ -35,11 +35,11 @@ Result<StreamInfo> write_chunks(const StreamPlan& plan, std::span<const ChunkHin
                                 const Execution& execution) {
   RETURN_IF_ERROR(check_order(source, plan.grid));
   RETURN_IF_ERROR(assembly.begin());
-  SectionCompressor sections(plan, hints, source, execution);
-  RETURN_IF_ERROR(sections.compress(
+  RecordCompressor records(plan, hints, source, execution);
+  RETURN_IF_ERROR(records.compress(
       0, plan.grid.chunk_count(), [&] { return sink.room(); },
-      [&](std::uint64_t number, const CompressedChunk& chunk, std::span<const std::byte> section) {
-        return assembly.append(number, chunk, section);
+      [&](std::uint64_t number, const CompressedChunk& chunk, std::span<const std::byte> record) {
+        return assembly.append(number, chunk, record);
       }));
   return assembly.finish();
 }

@@ -12,7 +12,7 @@
 #include "files/netcdf/file.h"
 #include "files/tensor/npy.h"
 #include "files/tensor/tensor_files.h"
-#include "stream/chunks/section_reader.h"
+#include "stream/container/stream_input.h"
 #include "stream/reader.h"
 
 namespace tensorpress::cli {

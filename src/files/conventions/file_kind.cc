@@ -46,7 +46,7 @@ bool is_hdf5_behind_user_block(ByteSource& file) {
 FileKind kind_of(std::span<const std::byte> beginning) {
   static_assert(kKindBytes >= stream::kPrologueBytes && kKindBytes >= kHdf5Bytes);
   if (beginning.size() >= stream::kPrologueBytes &&
-      stream::check_prologue(beginning.first<stream::kPrologueBytes>()).ok()) {
+      stream::parse_prologue(beginning.first<stream::kPrologueBytes>()).ok()) {
     return FileKind::stream;
   }
   if (begins_with(beginning, kNpyMagic)) return FileKind::npy;

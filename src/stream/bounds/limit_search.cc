@@ -142,7 +142,7 @@ class RatioSearch : public LimitSearch {
     const double all = static_cast<double>(space_.grid.shape().element_count()) *
                        static_cast<double>(size_of(space_.dtype));
     const double part = static_cast<double>(trial.bytes_in);
-    const double container = static_cast<double>(space_.container_bytes) * part / all;
+    const double container = static_cast<double>(space_.opening_bytes) * part / all;
     return part / (static_cast<double>(trial.bytes_out) + container);
   }
 

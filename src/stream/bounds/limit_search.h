@@ -28,8 +28,8 @@ struct Outcome {
 struct SearchSpace {
   const ChunkGrid& grid;
   DType dtype;
-  double width = 0;                   // of the value range
-  std::uint64_t container_bytes = 0;  // what a stream has beside its chunks, about
+  double width = 0;                 // of the value range
+  std::uint64_t opening_bytes = 0;  // what a stream has before its chunks, about
   /// Compresses these chunks with a limit, for their size and error alone.
   std::function<Result<Trial>(double limit, std::span<const std::uint64_t> chunks)> try_limit;
 };

@@ -243,11 +243,11 @@ class Resolution::State {
     TRY(const auto plan, plan_for_looking());
     grid_ = plan.grid;
     TRY(const Codec some_limit, with_limit(width * 0x1p-10));
-    TRY(const std::uint64_t container, container_bytes(some_limit));
+    TRY(const std::uint64_t opening, opening_bytes(some_limit));
     SearchSpace space{.grid = *grid_,
                       .dtype = source_.dtype(),
                       .width = width,
-                      .container_bytes = container,
+                      .opening_bytes = opening,
                       .try_limit = [this](double limit, std::span<const std::uint64_t> chunks) {
                         return try_limit(limit, chunks);
                       }};
@@ -265,20 +265,17 @@ class Resolution::State {
   Result<Outcome> tried_outcome() {
     TRY(const Trial trial,
         look_.trial(*chunk_codec_of(resolved_.codec), *grid_, all_chunks(*grid_)));
-    TRY(const std::uint64_t container, container_bytes(resolved_.codec));
+    TRY(const std::uint64_t opening, opening_bytes(resolved_.codec));
     return Outcome{.mean_squared_error = trial.mean_squared_error(),
                    .bytes_in = trial.bytes_in,
-                   .bytes_out = trial.bytes_out + container};
+                   .bytes_out = trial.bytes_out + opening};
   }
 
-  // Everything of a stream but its chunks; the footer has the same size for all of so many chunks.
-  Result<std::uint64_t> container_bytes(const Codec& codec) const {
+  // Everything of a stream before its chunks.
+  Result<std::uint64_t> opening_bytes(const Codec& codec) const {
     TRY(const auto plan, plan_stream(codec, source_.dtype(), source_.shape(), options_.chunk_shape,
                                      options_.attributes));
-    StreamTotals totals(plan.opening.size());
-    for (std::uint64_t i = 0; i < plan.grid.chunk_count(); ++i) totals.add({});
-    TRY(const auto closing, encode_closing(std::move(totals).footer(), 0));
-    return plan.opening.size() + closing.size();
+    return std::uint64_t{plan.opening.size()};
   }
 
   const Codec& codec_;

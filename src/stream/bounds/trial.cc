@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "stream/chunks/for_chunks.h"
-#include "stream/container/format.h"
+#include "stream/plan.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -20,10 +20,11 @@ struct Slot {
 
 }  // namespace
 
-Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
-                                      const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
-                                      const Execution& execution) {
-  std::vector<Trial> trials;
+Result<std::vector<ChunkTrial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
+                                           const ChunkGrid& grid,
+                                           std::span<const std::uint64_t> chunks,
+                                           const Execution& execution) {
+  std::vector<ChunkTrial> trials;
   if (chunks.empty()) return trials;
   const std::uint64_t bytes_per_chunk =
       2 * grid.region(0).extent.element_count() * size_of(source.dtype());
@@ -46,8 +47,8 @@ Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& sou
         TRY(const CompressedChunk chunk, slot.compressed);
         trials.push_back({.elements = slot.elements.element_count() - chunk.special_elements,
                           .bytes_in = slot.elements.byte_count(),
-                          .bytes_out = section_bytes(chunk.bytes),
-                          .squared_error = chunk.squared_error});
+                          .outline = compact::ChunkOutline::of(
+                              chunk, slot.output.reserve(static_cast<std::size_t>(chunk.bytes)))});
         return {};
       }));
   return trials;
@@ -56,8 +57,21 @@ Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& sou
 Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
                         std::span<const std::uint64_t> chunks, const Execution& execution) {
   TRY(const auto trials, try_chunks(codec, source, grid, chunks, execution));
+  return sum_of(trials);
+}
+
+Result<Trial> sum_of(std::span<const ChunkTrial> trials) {
   Trial sum;
-  for (const Trial& trial : trials) sum.add(trial);
+  StreamTotals totals(0);
+  for (const ChunkTrial& trial : trials) {
+    sum.elements += trial.elements;
+    sum.bytes_in += trial.bytes_in;
+    sum.squared_error += trial.outline.chunk.squared_error;
+    totals.add(trial.outline);
+  }
+  sum.bytes_out = totals.offset();
+  TRY(const Closing closing, std::move(totals).close());
+  sum.bytes_out += closing.bytes.size();
   return sum;
 }
 

@@ -7,24 +7,17 @@
 #include "codecs/chunk_codec.h"
 #include "stream/chunks/chunk_grid.h"
 #include "stream/chunks/execution.h"
+#include "stream/container/compact/record.h"
 #include "tensorpress/streaming.h"
 
 namespace tensorpress::stream {
 
-/// Of one chunk or of many.
+/// Of many chunks.
 struct Trial {
   std::uint64_t elements = 0;  // without special values
   std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;  // with the frames of the chunks
+  std::uint64_t bytes_out = 0;  // records, and what stands behind them
   double squared_error = 0;
-
-  /// In the order of the chunks, so that the sum does not depend on who tried them.
-  void add(const Trial& next) {
-    elements += next.elements;
-    bytes_in += next.bytes_in;
-    bytes_out += next.bytes_out;
-    squared_error += next.squared_error;
-  }
 
   double ratio() const { return static_cast<double>(bytes_in) / static_cast<double>(bytes_out); }
   double mean_squared_error() const {
@@ -32,10 +25,21 @@ struct Trial {
   }
 };
 
+/// Of one chunk.
+struct ChunkTrial {
+  std::uint64_t elements = 0;
+  std::uint64_t bytes_in = 0;
+  compact::ChunkOutline outline;
+};
+/// In the order of the chunks, so that it does not depend on who tried them: as if a stream had
+/// been written of them.
+Result<Trial> sum_of(std::span<const ChunkTrial> trials);
+
 /// What each of the chunks comes to, in their order.
-Result<std::vector<Trial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
-                                      const ChunkGrid& grid, std::span<const std::uint64_t> chunks,
-                                      const Execution& execution);
+Result<std::vector<ChunkTrial>> try_chunks(const ChunkCodec& codec, TensorSource& source,
+                                           const ChunkGrid& grid,
+                                           std::span<const std::uint64_t> chunks,
+                                           const Execution& execution);
 /// All of them together.
 Result<Trial> run_trial(const ChunkCodec& codec, TensorSource& source, const ChunkGrid& grid,
                         std::span<const std::uint64_t> chunks, const Execution& execution);

@@ -6,8 +6,7 @@
 
 #include "base/errors.h"
 #include "codecs/registry.h"
-#include "stream/chunks/section_reader.h"
-#include "tensorpress/version.h"
+#include "stream/container/stream_input.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -52,35 +51,20 @@ Result<void> ChunkDecoder::check_payload_size(std::uint64_t number,
                  " bytes where the codec writes at most ", bound);
 }
 
-Result<void> ChunkDecoder::check_frame(std::uint64_t number, const Frame& frame) const {
-  if (frame.type != kChunk) {
-    return corrupt("chunk ", number, " is corrupt: section ", name_of(frame.type),
-                   " stands in its place");
-  }
-  if (frame.number != number) {
-    return corrupt("chunk ", number, " is corrupt: chunk ", frame.number, " stands in its place");
-  }
-  if ((frame.flags & ~kRawFlag) != 0) {
-    return corrupt("chunk ", number, " is corrupt: its flags are ", frame.flags,
-                   ", of which this version knows only 1");
-  }
-  return check_payload_size(number, frame.payload_bytes);
-}
-
-Result<void> ChunkDecoder::decode(std::uint64_t number, const Frame& frame,
-                                  std::span<const std::byte> payload,
+Result<void> ChunkDecoder::decode(std::uint64_t number, const FetchedChunk& chunk,
                                   const MutableTensorView& output,
                                   ChunkWorkspace& workspace) const {
   workspace.origin = grid_.region(number).origin;
   workspace.checksum.reset();
-  const auto decoded = (frame.flags & kRawFlag) != 0
-                           ? decompress_raw(payload, output, workspace)
-                           : codec_->decompress(payload, output, workspace);
+  const auto decoded = chunk.raw ? decompress_raw(chunk.payload, output, workspace)
+                                 : codec_->decompress(chunk.payload, output, workspace);
   // A codec that gave up has not read everything. Damage explains its complaint better than it can.
   const std::uint64_t payload_checksum =
-      decoded.ok() ? workspace.checksum.value() : checksum_of(payload);
-  const std::uint64_t found = frame_checksum(frame, payload_checksum);
-  if (found != frame.checksum) return checksum_error(text("chunk ", number), frame.checksum, found);
+      decoded.ok() ? workspace.checksum.value() : checksum_of(chunk.payload);
+  const std::uint64_t found = chunk.seal.found(payload_checksum);
+  if (found != chunk.seal.expected) {
+    return checksum_error(text("chunk ", number), chunk.seal.expected, found);
+  }
   if (decoded.ok()) return {};
   return Error{decoded.error().code,
                text("chunk ", number, " is corrupt: ", decoded.error().message)};
@@ -92,8 +76,8 @@ std::uint64_t ChunkDecoder::working_bytes() const {
   return extent.element_count() * size_of(dtype_) + codec_->bound_on_output_size(extent, dtype_);
 }
 
-StreamInfo info_of(const Header& header, const ChunkGrid& grid) {
-  return {.format_version = kFormatVersion,
+StreamInfo info_of(const Header& header, const ChunkGrid& grid, unsigned format_version) {
+  return {.format_version = format_version,
           .codec = header.codec,
           .dtype = header.dtype,
           .shape = header.shape,

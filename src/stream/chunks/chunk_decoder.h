@@ -1,4 +1,4 @@
-// From a chunk's frame and payload to its elements: what both readers share.
+// From a chunk's payload to its elements: what all readers share.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,11 @@
 #include <span>
 
 #include "codecs/chunk_codec.h"
+#include "stream/chunks/chunk_feed.h"
 #include "stream/chunks/chunk_grid.h"
 #include "stream/container/format.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/version.h"
 
 namespace tensorpress::stream {
 
@@ -22,15 +24,13 @@ class ChunkDecoder {
   /// whole numbers, which have none.
   double missing_value() const { return missing_value_; }
 
-  /// Whether a chunk of this stream can have so many bytes. Fixed-rate codecs leave two choices, so
-  /// a short stream cannot claim a large tensor.
+  /// Whether a chunk of this stream can have so many bytes. Nothing may be allocated for the
+  /// payload before this. Fixed-rate codecs leave two choices, so a short stream cannot claim a
+  /// large tensor.
   Result<void> check_payload_size(std::uint64_t number, std::uint64_t payload_bytes) const;
-  /// Everything in the frame of chunk `number` but the checksum. Nothing may be allocated for the
-  /// payload before this.
-  Result<void> check_frame(std::uint64_t number, const Frame& frame) const;
   /// Decodes into `output`, which has the chunk's shape, and checks the checksum on the way. After
   /// an error `output` holds anything.
-  Result<void> decode(std::uint64_t number, const Frame& frame, std::span<const std::byte> payload,
+  Result<void> decode(std::uint64_t number, const FetchedChunk& chunk,
                       const MutableTensorView& output, ChunkWorkspace& workspace) const;
   /// What decoding one of the larger chunks needs: its elements and its payload.
   std::uint64_t working_bytes() const;
@@ -47,7 +47,8 @@ class ChunkDecoder {
 };
 
 /// What a header and a grid say, without attributes, statistics and sizes.
-StreamInfo info_of(const Header& header, const ChunkGrid& grid);
+StreamInfo info_of(const Header& header, const ChunkGrid& grid,
+                   unsigned format_version = kFormatVersion);
 
 /// Refuses tensors of more than `max_bytes`.
 Result<void> check_decompressed_size(const StreamInfo& info, std::uint64_t max_bytes);

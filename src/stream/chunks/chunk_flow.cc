@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "base/tensor/elements.h"
-#include "stream/chunks/section_reader.h"
+#include "stream/container/stream_input.h"
 
 namespace tensorpress::stream {
 namespace {
@@ -52,6 +52,11 @@ class Flow {
   Flow(const ChunkDecoder& decoder, ChunkFeed& feed, const ChunkNumbers& numbers, TensorSink& sink,
        const DecompressOptions& options)
       : decoder_(decoder), feed_(feed), numbers_(numbers), sink_(sink), options_(options) {
+    if (numbers.size() == decoder.grid().chunk_count()) {
+      // All of them, of which a hostile stream may claim more than can be counted.
+      elements_ = decoder.grid().shape().element_count();
+      return;
+    }
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       elements_ += decoder.grid().region(numbers[i]).extent.element_count();
     }
@@ -83,8 +88,7 @@ class Flow {
   Result<void> decode(Slot& slot, std::uint64_t number) {
     RETURN_IF_ERROR(make_room(slot, number));
     slot.workspace.method = options_.method;
-    return decoder_.decode(number, slot.fetched.frame, slot.fetched.payload, slot.output,
-                           slot.workspace);
+    return decoder_.decode(number, slot.fetched, slot.output, slot.workspace);
   }
 
   Result<void> make_room(Slot& slot, std::uint64_t number) {

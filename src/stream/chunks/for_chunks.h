@@ -37,6 +37,10 @@ class ChunkNumbers {
 /// Readers and writers hold no more than this in chunks in flight, as long as one chunk fits.
 inline constexpr std::uint64_t kWorkingSetBytes = std::uint64_t{160} << 20;
 
+/// A runner goes through all its tasks even when the first of them fails, and a hostile stream may
+/// claim 2^50 chunks.
+inline constexpr std::uint64_t kChunksAtOnce = std::uint64_t{1} << 16;
+
 /// The places where chunks are worked on; kept by those who come back with more chunks.
 template <class Slot>
 using Slots = std::deque<Slot>;
@@ -54,11 +58,14 @@ Result<void> for_chunks(const ChunkNumbers& numbers, const Execution& execution,
   const std::uint64_t useful =
       std::max<std::uint64_t>(std::min({wanted, numbers.size(), fitting}), 1);
   while (slots.size() < useful) slots.emplace_back(execution.isa);
-  return in_order(
-      numbers.size(), slots, execution.runner,
-      [&](Slot& slot, std::uint64_t i) { return read(slot, numbers[i]); },
-      [&](Slot& slot, std::uint64_t i) { work(slot, numbers[i]); },
-      [&](Slot& slot, std::uint64_t i) { return commit(slot, numbers[i]); });
+  for (std::uint64_t first = 0; first < numbers.size(); first += kChunksAtOnce) {
+    RETURN_IF_ERROR(in_order(
+        std::min(numbers.size() - first, kChunksAtOnce), slots, execution.runner,
+        [&](Slot& slot, std::uint64_t i) { return read(slot, numbers[first + i]); },
+        [&](Slot& slot, std::uint64_t i) { work(slot, numbers[first + i]); },
+        [&](Slot& slot, std::uint64_t i) { return commit(slot, numbers[first + i]); }));
+  }
+  return {};
 }
 
 /// `work(number, workspace)` for each, in any order, several at once. The error is that of the

@@ -1,16 +1,9 @@
-// The byte layout of .tpz streams, version 1 (docs/format.md), as pure functions between structs
-// and bytes. Parsers take hostile bytes: they check every size before they allocate and never read
-// past the span they are given.
-//
-//   prologue | HEAD | attr and other ancillary sections | CHNK 0 | CHNK 1 | ... | FOOT | trailer
-//
-// A section is a frame of 32 bytes, the payload, and zeros up to a multiple of 8:
-//
-//   0      4       8        16              24         32
-//   | type | flags | number | payload_bytes | checksum | payload ... | 0 ... |
+// What both versions of the .tpz format (docs/format.md) share: the first bytes, what a header
+// says, and the caps on what a reader allocates. `compact/` is version 2, which is written;
+// `framed/` is version 1, which is read. Parsers take hostile bytes: they check every size before
+// they allocate and never read past the span they are given.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,66 +11,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/result.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::stream {
 
-inline constexpr std::size_t kPrologueBytes = 16;
-inline constexpr std::size_t kFrameBytes = 32;
-inline constexpr std::size_t kTrailerBytes = 16;
-inline constexpr std::size_t kAlignment = 8;
+/// Magic and version; version 1 has four zeros behind them.
+inline constexpr std::size_t kPrologueBytes = 12;
 
 // Caps on what a reader allocates on a stream's word alone.
 inline constexpr std::uint64_t kMaxHeadBytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxAttributeBytes = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t kMaxStatisticsBytes = std::uint64_t{1} << 20;
-
-inline constexpr std::uint32_t kRawFlag = 1;  // CHNK: the payload is the elements themselves
-
-using SectionType = std::array<char, 4>;
-inline constexpr SectionType kHead = {'H', 'E', 'A', 'D'};
-inline constexpr SectionType kAttributes = {'a', 't', 't', 'r'};
-inline constexpr SectionType kChunk = {'C', 'H', 'N', 'K'};
-inline constexpr SectionType kFoot = {'F', 'O', 'O', 'T'};
-
-inline std::string_view name_of(const SectionType& type) {
-  return {type.data(), type.size()};
-}
-/// A reader that does not know the type may skip the section.
-inline bool is_ancillary(const SectionType& type) {
-  return type[0] >= 'a' && type[0] <= 'z';
-}
-
-struct Frame {
-  SectionType type{};
-  std::uint32_t flags = 0;
-  std::uint64_t number = 0;
-  std::uint64_t payload_bytes = 0;
-  std::uint64_t checksum = 0;
-};
-
-/// How many zeros follow a payload.
-constexpr std::size_t padding_after(std::uint64_t payload_bytes) {
-  return static_cast<std::size_t>((kAlignment - payload_bytes % kAlignment) % kAlignment);
-}
-/// Frame, payload and padding together. The caller has made sure that payload_bytes is below 2^63.
-constexpr std::uint64_t section_bytes(std::uint64_t payload_bytes) {
-  return kFrameBytes + payload_bytes + padding_after(payload_bytes);
-}
-
-/// XXH3 of the frame's first 24 bytes, seeded with the XXH3 of the payload: covers every field.
-std::uint64_t frame_checksum(const Frame& frame, std::uint64_t payload_checksum);
-/// Fills in the checksum and writes the 32 bytes.
-void encode_frame(Frame frame, std::uint64_t payload_checksum,
-                  std::span<std::byte, kFrameBytes> to);
-/// The four letters are checked, nothing else.
-Result<Frame> parse_frame(std::span<const std::byte, kFrameBytes> bytes);
-
-Result<void> check_prologue(std::span<const std::byte, kPrologueBytes> bytes);
-/// The offset of the FOOT frame.
-Result<std::uint64_t> parse_trailer(std::span<const std::byte, kTrailerBytes> bytes);
 
 struct Header {
   Codec codec;
@@ -85,26 +32,23 @@ struct Header {
   Shape shape;
   Shape chunk_shape;
 };
-Result<Header> parse_header(std::span<const std::byte> payload);
-Result<std::vector<Attribute>> parse_attributes(std::span<const std::byte> payload);
 
-struct IndexEntry {
-  std::uint64_t offset = 0;  // of the chunk's frame, from the start of the stream
-  std::uint64_t payload_bytes = 0;
-  friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
-};
-struct Footer {
-  std::vector<IndexEntry> index;
-  std::vector<Statistic> statistics;
-};
-/// Checks the declared size of a footer for so many chunks before it is read.
-Result<void> check_footer_size(std::uint64_t payload_bytes, std::uint64_t chunk_count);
-Result<Footer> parse_footer(std::span<const std::byte> payload, std::uint64_t chunk_count);
+/// The version of the stream that begins like this: 1 or 2.
+Result<unsigned> parse_prologue(std::span<const std::byte, kPrologueBytes> bytes);
+/// Of version 2.
+void encode_prologue(std::span<std::byte, kPrologueBytes> to);
 
-/// Everything before the first chunk: prologue, HEAD and, if there are attributes, attr.
-Result<std::vector<std::byte>> encode_opening(const Header& header,
-                                              std::span<const Attribute> attributes);
-/// Everything after the last chunk, which ends at `offset`: FOOT and the trailer.
-Result<std::vector<std::byte>> encode_closing(const Footer& footer, std::uint64_t offset);
+/// A codec as a header names it.
+Result<Codec> codec_of_header(const std::string& name, std::span<const Parameter> parameters);
+/// Strides of an empty tensor must fit in 63 bits too, so a zero extent counts as one.
+Result<void> check_tensor_size(const Shape& shape, DType dtype);
+Result<void> expect_end(const ByteReader& reader);
+/// The checksum was right, so a part of a stream that ends too early contradicts itself.
+Error in_section(std::string_view what, const Error& error);
+/// For a stream whose last bytes are not its end mark.
+Error no_end_mark();
+/// What is stored must be UTF-8, and what is read.
+Result<void> check_storable(std::string_view value);
+Result<std::string> checked_text(std::string value, const ByteReader& reader);
 
 }  // namespace tensorpress::stream

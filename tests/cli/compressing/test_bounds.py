@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tpz_reader
 
 CODECS = ["dense", "ceresz", "ceresz2"]
 
@@ -225,8 +226,7 @@ def test_a_slice_reads_only_the_chunks_it_needs(tensorpress, smooth):
     tensorpress("compress", "x.npy", "--rel", "1e-4", "--chunk-shape", "1x32x32")
     path = tensorpress.directory / "x.tpz"
     data = bytearray(path.read_bytes())
-    position = data.index(b"CHNK") if b"CHNK" in data else len(data) // 8
-    data[position + 40] ^= 0xFF  # inside the first chunk
+    data[tpz_reader.payload_places(bytes(data))[0] + 8] ^= 0xFF
     path.write_bytes(data)
     tensorpress.refuses("decompress", "x.tpz", "-o", "y.npy")
     tensorpress("decompress", "x.tpz", "--slice", "3:8", "-o", "y.npy")

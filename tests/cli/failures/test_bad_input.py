@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 import tpz_bytes
+import tpz_reader
 
 needs_xxh3 = pytest.mark.skipif(not tpz_bytes.xxh3_available(), reason="libxxhash is not installed")
 
@@ -64,7 +65,7 @@ def test_a_wrong_magic_is_refused(tensorpress, stream):
 
 def test_a_future_version_is_refused_by_number(tensorpress, stream):
     sentence = refuses_stream(tensorpress, stream[:8] + struct.pack("<I", 7) + stream[12:])
-    assert "version 7" in sentence and "version 1" in sentence
+    assert "version 7" in sentence and "version 2" in sentence
 
 
 def test_trailing_bytes_are_refused(tensorpress, stream):
@@ -82,6 +83,26 @@ def test_the_format_is_what_its_document_says(tensorpress):
     np.testing.assert_array_equal(
         np.load(tensorpress.directory / "zeros.npy"), np.zeros((8, 8), "f4")
     )
+
+
+@needs_xxh3
+def test_version_2_is_what_its_document_says(tensorpress):
+    """The same, and three constant chunks of which two repeat the first."""
+    zeros = tpz_bytes.compact_stream(
+        tpz_bytes.compact_head([8, 8], [8, 8]), [(67, bytes(64))], tpz_bytes.varint(64 * 2 * 4 + 3)
+    )
+    constant = b"\x01" + struct.pack("<f", 2.5)
+    head = tpz_bytes.compact_head(
+        [3, 5], [1, 5], codec="dense", parameters=[("bound", "abs 1"), ("limit", "1")]
+    )
+    index = tpz_bytes.varint(5 * 2 * 4 + 3) + tpz_bytes.varint(2 * 4) + constant
+    repeats = tpz_bytes.compact_stream(head, [(8, constant), (2, b""), (2, b"")], index)
+    for name, data in (("zeros", zeros), ("repeats", repeats)):
+        (tensorpress.directory / f"{name}.tpz").write_bytes(data)
+        tensorpress("decompress", f"{name}.tpz")
+    load = lambda name: np.load(tensorpress.directory / f"{name}.npy")
+    np.testing.assert_array_equal(load("zeros"), np.zeros((8, 8), "f4"))
+    np.testing.assert_array_equal(load("repeats"), np.full((3, 5), 2.5, "f4"))
 
 
 LYING_HEADS = {
@@ -103,6 +124,9 @@ def test_absurd_shapes_are_refused(tensorpress, stream, shape, chunk_shape):
     refuses_stream(
         tensorpress, opening + chunk + tpz_bytes.foot([(len(opening), 64)], len(opening + chunk))
     )
+    head = tpz_bytes.compact_head(shape, chunk_shape)
+    one_chunk = tpz_bytes.varint(64 * 2 * 4 + 3)
+    refuses_stream(tensorpress, tpz_bytes.compact_stream(head, [(67, bytes(64))], one_chunk))
 
 
 @needs_xxh3
@@ -139,8 +163,7 @@ def test_unknown_codecs_and_parameters_are_refused(tensorpress, stream, codec, p
 def test_skip_corrupt_saves_the_other_chunks(tensorpress, stream):
     tensorpress("decompress", "x.tpz", "-o", "whole.npy")
     damaged = bytearray(stream)
-    second = stream.index(b"CHNK", stream.index(b"CHNK") + 1)
-    damaged[second + 100] ^= 4
+    damaged[tpz_reader.payload_places(stream)[1] + 68] ^= 4
     (tensorpress.directory / "bad.tpz").write_bytes(damaged)
     sentence = tensorpress.refuses("decompress", "bad.tpz", "-o", "rest.npy")
     assert "chunk 1" in sentence and "--skip-corrupt" in sentence
@@ -169,7 +192,7 @@ def test_skip_corrupt_fills_with_the_fill_value_if_there_is_one(tensorpress, smo
     options = ["--chunk-shape", "1x32x32", "--fill", "-1e34", "--fill", "7"]
     tensorpress("compress", "x.npy", "--abs", "1e-2", *options)
     damaged = bytearray((tensorpress.directory / "x.tpz").read_bytes())
-    damaged[damaged.rindex(b"CHNK") + 40] ^= 1
+    damaged[tpz_reader.payload_places(bytes(damaged))[3] + 8] ^= 1
     (tensorpress.directory / "bad.tpz").write_bytes(damaged)
     outcome = tensorpress("decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", status=1)
     assert "chunk 3, [3:4, 0:32, 0:32], is filled with -1e+34: " in outcome.err
@@ -180,7 +203,7 @@ def test_skip_corrupt_fills_whole_numbers_with_zeros(tensorpress, smooth):
     np.save(tensorpress.directory / "x.npy", smooth((4, 32, 32), "u1"))
     tensorpress("compress", "x.npy", "--codec", "dct-chop", "--chunk-shape", "1x32x32")
     damaged = bytearray((tensorpress.directory / "x.tpz").read_bytes())
-    damaged[damaged.rindex(b"CHNK") + 40] ^= 1
+    damaged[tpz_reader.payload_places(bytes(damaged))[3] + 8] ^= 1
     (tensorpress.directory / "bad.tpz").write_bytes(damaged)
     outcome = tensorpress("decompress", "bad.tpz", "--skip-corrupt", "-o", "rest.npy", status=1)
     assert "is filled with 0: " in outcome.err
@@ -190,7 +213,7 @@ def test_skip_corrupt_fills_whole_numbers_with_zeros(tensorpress, smooth):
 def test_skip_corrupt_finds_the_chunks_of_a_file_that_lost_its_end(tensorpress, stream):
     tensorpress("decompress", "x.tpz", "-o", "whole.npy")
     whole = np.load(tensorpress.directory / "whole.npy")
-    last = stream.rindex(b"CHNK")
+    last = tpz_reader.payload_places(stream)[3]
     damaged = {"end": stream[:-20], "more": stream + b"junk", "last chunk": stream[: last + 50]}
     for name, content in damaged.items():
         (tensorpress.directory / "bad.tpz").write_bytes(content)

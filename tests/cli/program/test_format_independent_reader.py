@@ -44,12 +44,15 @@ def field(shape, dtype, kind="waves"):
         values = np.exp(values / 9) * np.sign(values)
     if kind == "spikes":
         values[generator.random(shape) < 0.01] *= 1e6 if dtype != "f2" else 100
+    if kind == "nearly empty":
+        values[np.hypot(grids[0] - 6, grids[1] - 9) > 4] = 0
     if kind == "noise":
         values = generator.standard_normal(shape) * 1e3
     return values.astype(dtype)
 
 
 FRESH = [
+    ((13, 21, 34), "f4", "nearly empty", ["--abs", "1e-2", "--chunk-shape", "1x7x17"]),
     ((13, 21, 34), "f4", "waves", ["--rel", "1e-4"]),
     ((13, 21, 34), "f4", "land", ["--rel", "1e-3", "--fill", "-1e34"]),
     ((9, 20, 24), "f8", "waves", ["--rel", "1e-7"]),

@@ -116,7 +116,7 @@ def test_info_describes_npy_files(tensorpress):
 def test_info_without_a_file_describes_the_program(tensorpress):
     report = tensorpress("info", "--json").json
     assert report["version"] == tensorpress("--version").out.decode().split()[1]
-    assert report["format_version"] == 1 and report["isa"] == report["detected_isa"]
+    assert report["format_version"] == 2 and report["isa"] == report["detected_isa"]
     assert report["codecs"]["dct-chop"]["layout"] == "square|triangle"
 
 

@@ -12,6 +12,7 @@ import time
 import netCDF4
 import numpy as np
 import pytest
+import tpz_reader
 from conftest import PROGRAM, Outcome
 
 MPI_PROGRAM = PROGRAM.parent / "tensorpress-mpi"
@@ -144,6 +145,25 @@ def test_more_ranks_than_chunks_and_no_elements_at_all(tensorpress, mpi, smooth,
     check_same_bytes(tensorpress, mpi, 4, "x.npy", options)
 
 
+@pytest.mark.parametrize("bound", [["--abs", "0.01"], ["--ratio", "300"]], ids=" ".join)
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_constants_that_repeat_across_ranks_and_waves(tensorpress, mpi, smooth, ranks, bound):
+    field = smooth((24, 40, 50))
+    for rows, constant in ((slice(0, 7), 0), (slice(9, 15), 0), (slice(16, 22), 2.5)):
+        field[rows] = constant
+    np.save(mpi.directory / "x.npy", field)
+    options = [*bound, "--chunk-shape", "1x20x50"]
+    check_same_bytes(tensorpress, mpi, ranks, "x.npy", options)
+    single = (mpi.directory / "one.tpz").read_bytes()
+    assert len(set(tpz_reader.payload_places(single))) == 48
+    np.save(mpi.directory / "zeros.npy", np.zeros((600, 1000, 3), "f4"))
+    zeros = ["--abs", "1", "--chunk-shape", "25x1000x3", "--memory", "1"]  # three chunks a wave
+    mpi(ranks, "compress", "zeros.npy", *zeros, "-o", "zeros.tpz")
+    tensorpress("compress", "zeros.npy", *zeros[:-2], "-o", "zeros1.tpz")
+    streams = [(mpi.directory / f"{name}.tpz").read_bytes() for name in ("zeros", "zeros1")]
+    assert streams[0] == streams[1] and len(streams[0]) < 130
+
+
 def test_fortran_order_and_big_endian_input(tensorpress, mpi, smooth):
     np.save(mpi.directory / "x.npy", np.asfortranarray(smooth((9, 20, 30)).astype(">f4")))
     check_same_bytes(tensorpress, mpi, 2, "x.npy", ["--rel", "1e-4", "--chunk-shape", "2x20x30"])
@@ -190,7 +210,7 @@ def test_a_corrupt_chunk_of_one_rank_stops_all_and_keeps_the_old_file(tensorpres
     np.save(mpi.directory / "x.npy", smooth((8, 30, 40)))
     tensorpress("compress", "x.npy", "--abs", "0.01", "--chunk-shape", "1x30x40", "-o", "x.tpz")
     stream = bytearray((mpi.directory / "x.tpz").read_bytes())
-    stream[stream.rindex(b"CHNK") + 40] ^= 1
+    stream[tpz_reader.payload_places(bytes(stream))[7] + 8] ^= 1
     (mpi.directory / "x.tpz").write_bytes(stream)
     before = (mpi.directory / "x.npy").read_bytes()
     assert "chunk 7 is corrupt" in mpi.refuses(3, "decompress", "x.tpz", "-o", "x.npy", "--force")

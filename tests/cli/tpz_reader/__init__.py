@@ -7,6 +7,6 @@ It reads every codec, believes nothing that it can check (an assertion fails on 
 is slow.
 """
 
-from .container import Tensor, read
+from .container import Tensor, payload_places, read
 
-__all__ = ["Tensor", "read"]
+__all__ = ["Tensor", "payload_places", "read"]

@@ -1,4 +1,4 @@
-// Forged streams, whose checksums are right: every reader must say no, and say why.
+// Forged streams of version 1, whose checksums are right: every reader must say no, and say why.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,13 +12,18 @@ namespace {
 using samples::Bytes;
 using samples::chop;
 using samples::expect_refused;
-using samples::packed;
 using samples::put_together;
 using samples::ramp;
 using samples::read_all_ways;
 using samples::Section;
-using samples::small_stream;
 using samples::take_apart;
+
+Bytes packed(const Tensor& tensor, const Codec& codec) {
+  return samples::in_version_1(samples::packed(tensor, codec));
+}
+Bytes small_stream() {
+  return samples::in_version_1(samples::small_stream());
+}
 
 Section& section_of(std::vector<Section>& sections, std::string_view type,
                     std::uint64_t number = 0) {
@@ -27,7 +32,7 @@ Section& section_of(std::vector<Section>& sections, std::string_view type,
   });
 }
 
-TEST(HostileStream, UnknownAncillarySectionsAreSkipped) {
+TEST(HostileFramedStream, UnknownAncillarySectionsAreSkipped) {
   const Bytes good = small_stream();
   const Tensor expected = samples::read_in_memory(good).value();
   auto sections = take_apart(good);
@@ -39,7 +44,7 @@ TEST(HostileStream, UnknownAncillarySectionsAreSkipped) {
   }
 }
 
-TEST(HostileStream, UnknownCriticalSectionsAreRefused) {
+TEST(HostileFramedStream, UnknownCriticalSectionsAreRefused) {
   for (const int place : {1, 5}) {
     auto sections = take_apart(small_stream());
     sections.insert(sections.begin() + place, {"NEWS", 0, 0, Bytes(8)});
@@ -47,7 +52,7 @@ TEST(HostileStream, UnknownCriticalSectionsAreRefused) {
   }
 }
 
-TEST(HostileStream, SectionsOutOfPlaceAreRefused) {
+TEST(HostileFramedStream, SectionsOutOfPlaceAreRefused) {
   const auto good = take_apart(small_stream());  // HEAD attr CHNK CHNK CHNK FOOT
   ASSERT_EQ(good.size(), 6u);
   const auto refused = [](const std::vector<Section>& sections) {
@@ -70,7 +75,7 @@ TEST(HostileStream, SectionsOutOfPlaceAreRefused) {
   EXPECT_TRUE(refused(note_between_chunks));
 }
 
-TEST(HostileStream, ChunksInsideOfAnotherSectionAreRefused) {
+TEST(HostileFramedStream, ChunksInsideOfAnotherSectionAreRefused) {
   // The payload of `note` is a chunk as it stands in the stream, and the index points into it.
   const Bytes good = packed(ramp(DType::u8, {5}), chop(1));
   const auto sections = take_apart(good);
@@ -86,7 +91,7 @@ TEST(HostileStream, ChunksInsideOfAnotherSectionAreRefused) {
   expect_refused(put_together(hiding, false), ErrorCode::corrupt);
 }
 
-TEST(HostileStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAllocated) {
+TEST(HostileFramedStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAllocated) {
   const std::vector<float> same(std::size_t{1} << 20, 3.5f);
   const Shape shape{std::uint64_t{1} << 20};
   const auto stream = compress(*view_of(same, shape), Codec::make("ceresz").value(),
@@ -105,7 +110,7 @@ TEST(HostileStream, RegionsOfChunksAboveTheLimitAreRefusedBeforeAnythingIsAlloca
   EXPECT_EQ(one.front(), 3.5f);
 }
 
-TEST(HostileStream, SwappedMissingAndRepeatedChunksAreRefused) {
+TEST(HostileFramedStream, SwappedMissingAndRepeatedChunksAreRefused) {
   const auto good = take_apart(small_stream());
   auto swapped = good;
   std::swap(swapped[2], swapped[3]);
@@ -121,13 +126,13 @@ TEST(HostileStream, SwappedMissingAndRepeatedChunksAreRefused) {
   expect_refused(put_together(too_many, false), ErrorCode::corrupt);
 }
 
-TEST(HostileStream, UnknownChunkFlagsAreRefused) {
+TEST(HostileFramedStream, UnknownChunkFlagsAreRefused) {
   auto sections = take_apart(small_stream());
   section_of(sections, "CHNK", 1).flags |= 2;
   expect_refused(put_together(sections), ErrorCode::corrupt, "chunk 1");
 }
 
-TEST(HostileStream, FooterLiesAreRefused) {
+TEST(HostileFramedStream, FooterLiesAreRefused) {
   const auto good = take_apart(small_stream());
   const auto refuse = [&](std::size_t offset, std::uint64_t value) {
     auto sections = good;
@@ -148,7 +153,7 @@ TEST(HostileStream, FooterLiesAreRefused) {
   expect_refused(put_together(longer), ErrorCode::corrupt);
 }
 
-TEST(HostileStream, EndMarksThatPointElsewhereAreRefused) {
+TEST(HostileFramedStream, EndMarksThatPointElsewhereAreRefused) {
   const Bytes good = small_stream();
   const std::uint64_t truth = samples::load(good, good.size() - 16, 8);
   for (const std::uint64_t lie : {truth - 8, truth + 8, std::uint64_t{0}, std::uint64_t{16},
@@ -160,7 +165,7 @@ TEST(HostileStream, EndMarksThatPointElsewhereAreRefused) {
 }
 
 // None of these may allocate what they claim: the machine has no such memory.
-TEST(HostileStream, AbsurdShapesAreRefusedBeforeAnythingIsAllocated) {
+TEST(HostileFramedStream, AbsurdShapesAreRefusedBeforeAnythingIsAllocated) {
   const auto good = take_apart(packed(ramp(DType::f64, {16, 16}), chop(1)));
   const auto with_shape = [&](std::uint64_t rows, std::uint64_t columns) {
     auto sections = good;
@@ -180,7 +185,7 @@ TEST(HostileStream, AbsurdShapesAreRefusedBeforeAnythingIsAllocated) {
   }
 }
 
-TEST(HostileStream, ManyTinyChunksAreRefusedWithoutAnIndexOfThem) {
+TEST(HostileFramedStream, ManyTinyChunksAreRefusedWithoutAnIndexOfThem) {
   auto sections = take_apart(packed(ramp(DType::u8, {64, 64}), chop(1)));
   Bytes& head = sections.front().payload;
   samples::store(head, 8, 8, 1ull << 24);
@@ -190,7 +195,7 @@ TEST(HostileStream, ManyTinyChunksAreRefusedWithoutAnIndexOfThem) {
   for (const auto& result : read_all_ways(put_together(sections))) EXPECT_FALSE(result.ok());
 }
 
-TEST(HostileStream, SectionsThatClaimEverythingAreRefused) {
+TEST(HostileFramedStream, SectionsThatClaimEverythingAreRefused) {
   const Bytes good = small_stream();
   std::size_t at = 16;
   for (const auto& section : take_apart(good)) {
@@ -203,7 +208,7 @@ TEST(HostileStream, SectionsThatClaimEverythingAreRefused) {
   }
 }
 
-TEST(HostileStream, CodecsOfTheFutureAreNamed) {
+TEST(HostileFramedStream, CodecsOfTheFutureAreNamed) {
   auto sections = take_apart(small_stream());
   Bytes& head = section_of(sections, "HEAD").payload;
   samples::store(head, 42, 1, 'X');

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "unit/stream/samples.h"
+#include "unit/stream/compact_samples.h"
 
 namespace tensorpress {
 namespace {
@@ -70,8 +70,9 @@ Codec codec(std::string_view name, const std::vector<Parameter>& parameters) {
   return Codec::make(name, parameters).value();
 }
 
+/// In both versions of the format.
 std::vector<Bytes> base_streams() {
-  return {
+  std::vector<Bytes> streams = {
       packed(ramp(DType::f32, {3, 16, 24}), chop(4), {.chunk_shape = Shape{1, 16, 24}}),
       packed(ramp(DType::f32, {13, 21}), chop(3, "triangle"), {.attributes = {{"a", "b"}}}),
       packed(ramp(DType::u8, {4, 5}), chop(1), {.chunk_shape = Shape{1, 5}}),
@@ -88,7 +89,13 @@ std::vector<Bytes> base_streams() {
       packed(ramp(DType::f32, {9, 9}), codec("cast", {{"to", "e4m3"}})),
       packed(ramp(DType::bf16, {40}), codec("cast", {{"to", "e5m2"}})),
       packed(ramp(DType::u8, {2, 99}), codec("mask", {}), {.chunk_shape = Shape{1, 99}}),
+      packed({.bytes = Bytes(4 * 60), .dtype = DType::f32, .shape = {12, 5}}, codec("dense", {}),
+             {.bound = Bound::absolute(0.1), .chunk_shape = Shape{1, 5}}),
   };
+  for (std::size_t i = 0, count = streams.size(); i < count; ++i) {
+    streams.push_back(samples::in_version_1(streams[i]));
+  }
+  return streams;
 }
 
 std::vector<Result<Tensor>> read_all_ways(const Bytes& stream) {
@@ -139,43 +146,75 @@ TEST(MutatedStream, GivesAnErrorOrTheRightData) {
   EXPECT_GT(refused, kMutants / 2 * 3 * 9 / 10);
 }
 
+void mutate_payload(Mutator& mutate, Bytes& payload) {
+  switch (mutate.below(5)) {
+    case 0:
+      return mutate.flip(payload);
+    case 1:
+      return mutate.cut(payload);
+    case 2:
+      return mutate.insert(payload);
+    default:
+      return mutate.overwrite(payload);
+  }
+}
+
+/// How many readers refused it; the others must have made a tensor of the size it declares.
+int refusals_of(const Bytes& mutant) {
+  int refused = 0;
+  for (const auto& result : read_all_ways(mutant)) {
+    if (!result.ok()) {
+      ++refused;
+      EXPECT_NE(result.error().code, ErrorCode::internal) << result.error().message;
+      continue;
+    }
+    EXPECT_EQ(result->bytes.size(), result->shape.element_count() * size_of(result->dtype));
+  }
+  return refused;
+}
+
 TEST(MutatedStream, WithRightChecksumsDoesNoHarm) {
-  const auto bases = base_streams();
+  const auto all = base_streams();
+  const std::span bases(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+  Mutator mutate(19910807);
+  int refused = 0;
+  for (int i = 0; i < kMutants / 2; ++i) {
+    auto parts = samples::take_apart_compact(bases[mutate.below(bases.size())]);
+    for (std::uint64_t changes = 1 + mutate.below(2); changes > 0; --changes) {
+      const std::uint64_t which = mutate.below(4);
+      if (which == 0) mutate_payload(mutate, parts.head());
+      if (which == 1) mutate_payload(mutate, parts.foot());
+      if (which < 2 || parts.records.empty()) continue;
+      auto& record = parts.records[mutate.below(parts.records.size())];
+      if (!record.payload.empty()) mutate_payload(mutate, record.payload);
+      record.code = mutate.below(3) == 0 ? mutate.below(40) : record.payload.size() + 3;
+      if (mutate.below(20) == 0) record.code = mutate.extreme();
+    }
+    const bool renew_index = parts.foot().size() >= 10 && mutate.below(4) != 0;
+    refused += refusals_of(samples::put_together(parts, renew_index));
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(MutatedStream, OfVersion1WithRightChecksumsDoesNoHarm) {
+  const auto all = base_streams();
+  const std::span bases(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   Mutator mutate(19910807);
   int refused = 0;
   for (int i = 0; i < kMutants / 2; ++i) {
     auto sections = samples::take_apart(bases[mutate.below(bases.size())]);
     for (std::uint64_t changes = 1 + mutate.below(2); changes > 0; --changes) {
       samples::Section& section = sections[mutate.below(sections.size())];
-      switch (section.payload.empty() ? 5 : mutate.below(6)) {
-        case 0:
-          mutate.flip(section.payload);
-          break;
-        case 1:
-          mutate.cut(section.payload);
-          break;
-        case 2:
-          mutate.insert(section.payload);
-          break;
-        case 3:
-        case 4:
-          mutate.overwrite(section.payload);
-          break;
-        default:
-          section.flags ^= static_cast<std::uint32_t>(mutate.below(4));
-          if (mutate.below(2) == 0) section.number = mutate.extreme();
+      if (!section.payload.empty() && mutate.below(6) != 0) {
+        mutate_payload(mutate, section.payload);
+        continue;
       }
+      section.flags ^= static_cast<std::uint32_t>(mutate.below(4));
+      if (mutate.below(2) == 0) section.number = mutate.extreme();
     }
     const bool renew_index =
         sections.back().payload.size() >= 8 + 16 * (sections.size() - 2) && mutate.below(4) != 0;
-    for (const auto& result : read_all_ways(samples::put_together(sections, renew_index))) {
-      if (!result.ok()) {
-        ++refused;
-        EXPECT_NE(result.error().code, ErrorCode::internal) << result.error().message;
-        continue;
-      }
-      EXPECT_EQ(result->bytes.size(), result->shape.element_count() * size_of(result->dtype));
-    }
+    refused += refusals_of(samples::put_together(sections, renew_index));
   }
   EXPECT_GT(refused, 0);
 }

@@ -3,14 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/stream/samples.h"
+#include "unit/stream/compact_samples.h"
 
 namespace tensorpress::samples {
 
-/// Three chunks, attributes, and payloads that need padding.
+/// Three chunks, attributes, and payloads that version 1 pads.
 inline Bytes small_stream() {
   return packed(ramp(DType::u8, {3, 5}), chop(1),
                 {.chunk_shape = Shape{1, 5}, .attributes = {{"units", "m"}}});
+}
+
+/// The same in both versions of the format.
+inline std::vector<Bytes> small_streams() {
+  return {small_stream(), in_version_1(small_stream())};
 }
 
 inline std::vector<Result<Tensor>> read_all_ways(std::span<const std::byte> stream) {

@@ -153,7 +153,7 @@ TEST(Stream, DescribesItself) {
       packed(tensor, chop(4), {.chunk_shape = Shape{1, 16, 16}, .attributes = attributes});
   const auto info = read_info(bytes);
   ASSERT_TRUE(info.ok()) << info.error().message;
-  EXPECT_EQ(info->format_version, 1u);
+  EXPECT_EQ(info->format_version, 2u);
   EXPECT_EQ(info->codec, chop(4));
   EXPECT_EQ(info->chunk_shape, (Shape{1, 16, 16}));
   EXPECT_EQ(info->chunk_count, 3u);

@@ -1,15 +1,15 @@
-#include "stream/container/find_chunks.h"
+#include "stream/container/framed/search.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "base/errors.h"
+#include "stream/container/framed/reading.h"
 
-namespace tensorpress::stream {
+namespace tensorpress::stream::framed {
 namespace {
 
-constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 22;
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
 
 /// Looks for the letters of a chunk's frame. What was read is kept for the next search, so that
@@ -46,10 +46,7 @@ class LetterSearch {
 Result<std::vector<IndexEntry>> find_chunks(const ByteSource& source, const ChunkDecoder& decoder,
                                             std::uint64_t begin) {
   const std::uint64_t count = decoder.grid().chunk_count();
-  if (count > kMostChunks) {
-    return too_large("the stream has ", count, " chunks; without its footer up to ", kMostChunks,
-                     " are looked for");
-  }
+  RETURN_IF_ERROR(check_searchable(count));
   std::vector<IndexEntry> index(static_cast<std::size_t>(count));
   LetterSearch letters(source);
   std::uint64_t next = 0;  // they stand in order
@@ -60,7 +57,7 @@ Result<std::vector<IndexEntry>> find_chunks(const ByteSource& source, const Chun
     RETURN_IF_ERROR(source.read_at(at, bytes));
     const auto frame = parse_frame(bytes);
     const bool fits = frame.ok() && frame->number >= next && frame->number < count &&
-                      decoder.check_frame(frame->number, *frame).ok() &&
+                      check_frame(decoder, frame->number, *frame).ok() &&
                       section_bytes(frame->payload_bytes) <= source.size() - at;
     if (!fits) {
       at += kAlignment;
@@ -73,4 +70,4 @@ Result<std::vector<IndexEntry>> find_chunks(const ByteSource& source, const Chun
   return index;
 }
 
-}  // namespace tensorpress::stream
+}  // namespace tensorpress::stream::framed

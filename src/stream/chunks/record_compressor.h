@@ -1,4 +1,4 @@
-// Chunks of a tensor become sections of a stream, several at once: what one process writes its
+// Chunks of a tensor become records of a stream, several at once: what one process writes its
 // whole stream with, and what each of many processes writes its part with.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace tensorpress::stream {
 
-class SectionCompressor {
+class RecordCompressor {
  public:
-  /// Memory for the next section, if there is a place where it may stay; else empty.
+  /// Memory for the next record, if there is a place where it may stay; else empty.
   using Room = std::function<std::span<std::byte>()>;
-  /// Takes a complete section: frame, payload and padding. Chunks come in ascending order, one at a
-  /// time; the bytes are valid during the call.
+  /// Takes a complete record, before it is known whether it repeats one. Chunks come in ascending
+  /// order, one at a time; the bytes are valid during the call.
   using Commit = std::function<Result<void>(std::uint64_t number, const CompressedChunk& chunk,
-                                            std::span<const std::byte> section)>;
+                                            std::span<const std::byte> record)>;
 
   /// `hints` are of every chunk or of none. What is passed by reference must outlive this.
-  SectionCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints, TensorSource& source,
-                    const Execution& execution);
-  ~SectionCompressor();
-  SectionCompressor(const SectionCompressor&) = delete;
-  SectionCompressor& operator=(const SectionCompressor&) = delete;
+  RecordCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints, TensorSource& source,
+                   const Execution& execution);
+  ~RecordCompressor();
+  RecordCompressor(const RecordCompressor&) = delete;
+  RecordCompressor& operator=(const RecordCompressor&) = delete;
 
   /// The chunks from `first` on; may be called again with others.
   Result<void> compress(std::uint64_t first, std::uint64_t count, const Room& room,
