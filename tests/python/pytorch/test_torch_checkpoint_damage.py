@@ -280,7 +280,7 @@ def test_what_a_newer_version_wrote_is_said_to_be_so(path):
         load(path)
     save({"w": torch.randn(40, 30)}, path, relative=1e-2)
     # Byte 8 of a stream is its version.
-    newer = stream[:8] + b"\x02" + stream[9:]
+    newer = stream[:8] + b"\x09" + stream[9:]
     rewritten(
         path,
         lambda document: document.update(writer="tensorpress 9.1"),

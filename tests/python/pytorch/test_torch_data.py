@@ -327,3 +327,14 @@ def test_a_folder_that_is_not_finished_or_not_empty_is_refused(tmp_path):
     (tmp_path / "something").touch()
     with pytest.raises(FileExistsError, match="empty folder"):
         CompressedDataset(list(pictures(3)), folder=tmp_path)
+
+
+@pytest.mark.parametrize("shape, cf", [((1, 8, 8), 1), ((1, 16, 16), 2), ((3, 64, 64), 4)])
+def test_payloads_of_every_size_are_found_where_they_lie(shape, cf):
+    """Short ones, which may repeat the one before, and long ones, with a mark before them."""
+    samples = torch.zeros(6, *shape)
+    samples[2], samples[5] = 1, 2
+    dataset = CompressedDataset(samples, codec="dct-chop", cf=cf)
+    rows = dataset.coefficients([0, 1, 2, 3, 5])
+    assert rows.dtype == torch.float32 and rows.shape[0] == 5
+    torch.testing.assert_close(rows[:, 0], torch.tensor([0.0, 0, 8, 0, 16]))

@@ -175,10 +175,11 @@ class CompressedDataset(Dataset[Any]):
         """What is stored of these samples, one row each, for a ChopDecompressor to bring back."""
         indices = [_checked_index(index, len(self)) for index in indices]
         rows = [
-            shard.coefficients()[first : first + count]
+            shard.payloads()[first : first + count]
             for _, shard, first, count in self._runs(indices)
         ]
-        return torch.cat(rows) if rows else self._shards[0].coefficients()[:0]
+        payloads = torch.cat(rows or [self._shards[0].payloads()[:0]])
+        return payloads.view(self._shards[0].coefficient_type())
 
     def labels(self, indices: Sequence[int]) -> list[Any]:
         """What follows the samples, collated as PyTorch's own loader does."""

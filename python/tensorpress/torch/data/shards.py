@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import struct
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from ... import _core
 from ..._codec import Codec
 from ..._compression import compress
 from ..._reader import MAX_BYTES, open_core
+from .payloads import payload_rows
 
-FRAME = struct.Struct("<4sIQQQ")  # type, flags, number, payload bytes, checksum: docs/format.md
-RAW = 1
 COEFFICIENTS = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
@@ -69,9 +67,12 @@ class Shard:
     def info(self) -> dict[str, object]:
         return self._opened().info()
 
-    def coefficients(self) -> torch.Tensor:
-        """The payloads of a dct-chop stream as they are, (count, values), without a copy: every
-        one has the same size, so they lie in the stream at one distance."""
+    def coefficient_type(self) -> torch.dtype:
+        kind: dict[str, str] = self.info()["parameters"]
+        return COEFFICIENTS[kind["coefficients"]]
+
+    def payloads(self) -> torch.Tensor:
+        """Those of a dct-chop stream as they are, (count, bytes): every one has the same size."""
         self._forget_what_moved()
         if self._payloads is None:
             self._payloads = self._find_payloads()
@@ -116,13 +117,7 @@ class Shard:
         else:
             self._check_file(info)
             stream = np.memmap(self.source, np.uint8, "c")
-        (foot,) = struct.unpack_from("<Q", stream, stream.size - 16)
-        offset, size = struct.unpack_from("<QQ", stream, foot + FRAME.size + 8)
-        distance = FRAME.size + -(-size // 8) * 8
-        window = torch.from_numpy(stream)[offset : offset + distance * self.count]
-        payloads = window.reshape(self.count, distance)[:, FRAME.size : FRAME.size + size]
-        kind: dict[str, str] = info["parameters"]
-        return payloads.view(COEFFICIENTS[kind["coefficients"]])
+        return payload_rows(stream, self.count)
 
     def _check_file(self, info: dict[str, object]) -> None:
         """Payloads are used without the reader, so every checksum is looked at once, here."""
