@@ -257,7 +257,12 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   }
   const auto sample = take_sample(values, folding.extents, workspace);
   auto estimate = Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
-  const auto stencils = try_stencils(values, folding.extents, bound, estimate.mode, workspace);
+  // Stencils save a tenth or so; where that is less than their weights take, they are not tried.
+  constexpr double kLeastBytes = 5000;
+  const double bytes = estimate.bits_per_value * static_cast<double>(values.size()) / 8;
+  const auto stencils =
+      bytes < kLeastBytes ? std::nullopt
+                          : try_stencils(values, folding.extents, bound, estimate.mode, workspace);
   if (stencils) {
     estimate.mode = stencils->mode;
     estimate.bits_per_value *= stencils->share;

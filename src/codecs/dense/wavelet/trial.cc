@@ -23,7 +23,8 @@ constexpr Sizes kCubes = {65, 1 << 21, 33, 65};
 // 129 cubed and a little more. What is left of a tensor gets no longer chunks than this asks for.
 constexpr std::uint64_t kMostChunk = 2'400'000;
 constexpr std::size_t kLeastChunk = 1 << 16;
-constexpr double kMostBits = 12;
+// More than this is mostly noise, which no transform makes smaller.
+constexpr double kMostBits = 4;
 
 // Large quanta need few bits, but more corrections. Where a step of 2.5 bounds takes so many
 // corrections a bit, the step beside it takes the least: measured on the training fields of

@@ -9,7 +9,7 @@ using kernels::ContextWeights;
 using Numbers = std::array<double, kContextFeatures>;
 
 // Of a group. More fit no better.
-constexpr std::size_t kMostSamples = 4000;
+constexpr std::size_t kMostSamples = 2000;
 
 // In the order of the features, which is that of the struct.
 constexpr std::array<std::uint16_t ContextWeights::*, kContextFeatures> kMembers = {
