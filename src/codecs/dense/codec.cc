@@ -35,6 +35,8 @@ constexpr double kWaveletAdvantage = 0.9;
 // otherwise.
 constexpr double kPaletteAdvantage = 0.85;
 constexpr double kPaletteAdvantageOverWavelets = 0.5;
+// Below so many bits a value a chunk is nearly empty.
+constexpr double kNearlyEmptyBits = 0.05;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
@@ -115,6 +117,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                  ? kPaletteAdvantageOverWavelets
                                  : kPaletteAdvantage;
     const bool certain = !numbered.empty() && effort_ != Effort::best &&
+                         !nearly_empty(numbered.size(), field) &&
                          bits_of(numbered.size(), field) < advantage * others_bits;
     if (!certain) {
       const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
@@ -139,12 +142,17 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
       transformed = by_wavelet(field, bound, estimate.mode, output.size(), workspace);
     }
     // The trial knows nothing of lists of zeros, and what samples foretell is a few percent off.
-    const bool certain = !transformed.empty() &&
-                         (field.mean_counts ||
-                          (effort_ != Effort::best && !field.has_zeros &&
-                           bits_of(transformed.size(), field) < kWaveletAdvantage * others_bits));
+    const bool certain =
+        !transformed.empty() &&
+        (field.mean_counts ||
+         (effort_ != Effort::best && !field.has_zeros && !nearly_empty(transformed.size(), field) &&
+          bits_of(transformed.size(), field) < kWaveletAdvantage * others_bits));
     if (!certain) {
       const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
+      if (others && transformed.empty() && effort_ != Effort::best && !field.mean_counts &&
+          nearly_empty(*others, field) && suits_wavelets(field.shape, others_bits)) {
+        transformed = by_wavelet(field, bound, WaveletMode(), *others, workspace);
+      }
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
     }
     if (transformed.empty()) return std::nullopt;
@@ -155,6 +163,12 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   template <class T>
   static double bits_of(std::size_t bytes, const bounded::Field<T>& field) {
     return 8.0 * static_cast<double>(bytes) / static_cast<double>(field.values.size());
+  }
+
+  // Samples say little about a chunk that takes so few bits: all ways are tried.
+  template <class T>
+  static bool nearly_empty(std::size_t bytes, const bounded::Field<T>& field) {
+    return bits_of(bytes, field) < kNearlyEmptyBits;
   }
 
   // Nothing where values do not recur.
@@ -208,12 +222,13 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                        ChunkWorkspace& workspace) const {
     const bool try_both = effort_ == Effort::best || field.values.size() <= kTryBothValues;
     if (!try_both && lorenzo_bits < kLorenzoAdvantage * estimate.bits_per_value) {
-      return by_lorenzo(field, bound, plan, output, workspace);
+      const auto bytes = by_lorenzo(field, bound, plan, output, workspace);
+      if (!bytes || !nearly_empty(*bytes, field)) return bytes;
     }
     const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
     const double bits = bytes ? bits_of(*bytes, field) : kEndless;
     // What Lorenzo takes is known better from samples than what interpolation takes.
-    if (!try_both && bits <= lorenzo_bits) return bytes;
+    if (!try_both && bits <= lorenzo_bits && bits >= kNearlyEmptyBits) return bytes;
     return or_by_lorenzo(bytes, field, bound, plan, output, workspace);
   }
 

@@ -43,5 +43,20 @@ TEST(DenseChoice, BothPredictorsAreNotLargerThanLorenzoAloneOnASeaWithLand) {
   EXPECT_LE(100 * bytes_with("normal", values, shape), 101 * bytes_with("fast", values, shape));
 }
 
+// Samples meet nothing, or nothing but the peak.
+TEST(DenseChoice, NormalEffortIsNotLargerThanLorenzoAloneOnNearlyEmptyFields) {
+  const Shape shape{70, 80, 90};
+  for (const double width : {0.5, 2.0, 6.0}) {
+    std::vector<float> values(shape.element_count());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = static_cast<double>(i % 90) - 20, y = static_cast<double>(i / 90 % 80) - 33;
+      const double z = static_cast<double>(i / 7200) - 41;
+      const double value = std::exp(-(x * x + y * y + z * z) / (2 * width * width));
+      values[i] = value < 1e-30 ? 0.0f : static_cast<float>(value);
+    }
+    EXPECT_LE(100 * bytes_with("normal", values, shape), 101 * bytes_with("fast", values, shape));
+  }
+}
+
 }  // namespace
 }  // namespace tensorpress

@@ -195,7 +195,7 @@ TYPED_TEST(DenseRecurring, PalettesComeBackBitForBit) {
                                         {-3, 5},
                                         {T(0.1), T(0.2), T(0.7)},
                                         {-most, -1, 0, tiny, most},
-                                        {T(1e15), T(1e15) + 1e9},
+                                        {T(1e15), T(1e15) + T(1e9)},
                                         {-273, T(-272.99), T(1.25), 400}}) {
     EXPECT_EQ(entries, reread(entries));
   }
