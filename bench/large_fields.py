@@ -167,6 +167,21 @@ def parsed() -> argparse.Namespace:
     return arguments
 
 
+def command_of(arguments: argparse.Namespace) -> str:
+    """What was called, without the paths of this machine."""
+    words = ["--fields", *(f"DIR/{path.name}" for path in arguments.fields)]
+    words += ["--hpez", "PATH"] if arguments.hpez else []
+    words += ["--codecs", arguments.codecs]
+    for each in arguments.codec_args:
+        words += ["--codec-args", each]
+    for each in arguments.fill:
+        words += ["--fill", each]
+    words += ["--rel", arguments.rel] if arguments.rel != "1e-2,1e-3,1e-4" else []
+    words += ["--repetitions", str(arguments.repetitions)]
+    words += ["--no-psnr"] if arguments.no_psnr else []
+    return shlex.join(["bench/large_fields.py", *words])
+
+
 def main() -> None:
     arguments = parsed()
     if arguments.result:
@@ -175,7 +190,9 @@ def main() -> None:
     paths = files_of(arguments.fields)
     bench = Bench(arguments)
     bench.without_unknown_efforts(min(paths, key=lambda path: path.stat().st_size))
-    result = {"machine": cpu_model(), "repetitions": bench.repetitions, "rows": [], "psnr": []}
+    command = command_of(arguments)
+    result = {"command": command, "machine": cpu_model(), "repetitions": bench.repetitions}
+    result |= {"rows": [], "psnr": []}
     for path in paths:
         rows, psnr = bench.measure(path)
         result["rows"] += rows

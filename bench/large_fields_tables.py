@@ -128,6 +128,7 @@ def page(result: dict) -> str:
     turns = result["repetitions"]
     parts = [
         "# Fields above 8 MB beside other compressors\n\n"
+        f"Made by `{result['command']}`.\n\n"
         f"Measured on {result['machine']}, one thread, the best of {turns} turns. "
         "Ratios count whole files or streams.\n"
     ]

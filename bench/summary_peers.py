@@ -1,7 +1,7 @@
 """Table for a result of `bench --peers --json`: geometric means over fields, against SZ3 on the
 same fields.
 
-Usage: python3 bench/summary_peers.py bench/results/peers-held-out-avx2.json
+Usage: python3 bench/summary_peers.py bench/results/peers-held-out.json
 """
 
 import json

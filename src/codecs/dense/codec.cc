@@ -28,6 +28,8 @@ constexpr std::uint64_t kChunkValues = std::uint64_t{1} << 19;
 constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 // Samples lack the coarsest levels, so interpolation is estimated some percent too high.
 constexpr double kLorenzoAdvantage = 0.93;
+// What samples foretell of Lorenzo may be so much too high.
+constexpr double kLorenzoMayWin = 0.96;
 // Interpolation is taken into account where wavelets need more than this of what it is estimated
 // at.
 constexpr double kWaveletAdvantage = 0.9;
@@ -228,7 +230,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
     const double bits = bytes ? bits_of(*bytes, field) : kEndless;
     // What Lorenzo takes is known better from samples than what interpolation takes.
-    if (!try_both && bits <= lorenzo_bits && bits >= kNearlyEmptyBits) return bytes;
+    if (!try_both && bits <= kLorenzoMayWin * lorenzo_bits && bits >= kNearlyEmptyBits)
+      return bytes;
     return or_by_lorenzo(bytes, field, bound, plan, output, workspace);
   }
 

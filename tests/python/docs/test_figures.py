@@ -28,7 +28,7 @@ def printed_by(script, name):
 
 
 def test_the_comparison_s_table_is_the_one_of_its_command():
-    rows = printed_by("summary_peers.py", "peers-held-out-avx2.json")
+    rows = printed_by("summary_peers.py", "peers-held-out.json")
     assert len(rows) > 5
     for row in rows:
         assert row in page("docs/comparison.md")
@@ -95,7 +95,7 @@ def test_the_readme_s_figures_are_the_measured_ones():
         f"peak of everything {plain['peak_bytes'] / step['peak_bytes']:.2f} times lower, "
         f"{step['seconds'] / plain['seconds']:.2f} times the time"
     ) in told
-    rows = [row.split(" | ") for row in printed_by("summary_peers.py", "peers-held-out-avx2.json")]
+    rows = [row.split(" | ") for row in printed_by("summary_peers.py", "peers-held-out.json")]
     dense = [row for row in rows if row[1] == "dense"]
 
     def span(column, rows, digits):
