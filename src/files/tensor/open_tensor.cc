@@ -133,8 +133,8 @@ Result<std::unique_ptr<TensorSource>> open_tensor(const std::string& path,
                                                   Access access) {
   if (!raw && array_format_of(path) != ArrayFormat::other) {
     return unsupported("'", path, "' is a NetCDF or HDF5 file, whose fill values are not known ",
-                       "here; tensorpress compress --var NAME reads such files, and decompress ",
-                       "makes a .npy of what it wrote");
+                       "here; tensorpress compress `variable` NAME reads such files, and ",
+                       "decompress makes a .npy of what it wrote");
   }
   const std::string name = input_name(path);
   const std::string reading = text("cannot read ", name);
