@@ -1,7 +1,5 @@
 #include "command_line/reports/stream_report.h"
 
-#include <cstdlib>
-
 #include "base/json_text.h"
 #include "base/text.h"
 #include "command_line/inputs/paths.h"
@@ -82,12 +80,12 @@ Json describe(const StreamInfo& info) {
 }
 
 std::string error_in_words(const StreamInfo& info) {
-  const std::string_view limit = info.codec.parameter("limit");
-  if (limit.empty()) return text("l2_error ", rounded(info.statistic("l2_error").value_or(0)));
-  const std::string_view bound = info.codec.parameter("bound");
-  if (bound.starts_with("pw-rel")) return text("error at most ", bound.substr(7), " of each value");
-  const double number = std::strtod(std::string(limit).c_str(), nullptr);
-  const std::string own = text("max_abs_error at most ", rounded(number));
+  const auto& kept = info.codec.kept_bound();
+  if (!kept) return text("l2_error ", rounded(info.statistic("l2_error").value_or(0)));
+  if (kept->asked.kind() == Bound::Kind::pointwise_relative) {
+    return text("error at most ", kept->asked.value(), " of each value");
+  }
+  const std::string own = text("max_abs_error at most ", rounded(kept->limit));
   const auto total = total_error(info);
   return total ? text(own, ", ", rounded(total->value()), " against the first values") : own;
 }
