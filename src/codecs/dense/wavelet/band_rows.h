@@ -56,7 +56,7 @@ struct BandRow {
   std::size_t z = 0, y = 0;
   std::size_t count = 0;
   const std::uint8_t* classes = nullptr;
-  std::uint16_t* magnitudes = nullptr;  // to be filled by whoever codes the row
+  std::uint16_t* magnitudes = nullptr;  // the caller of code() fills them in
   kernels::ContextRows rows{};          // what the classes were made from
   kernels::ParentRows parents{};
   bool has_parents = false, parents_doubled = false;

@@ -28,7 +28,7 @@ struct WaveletCoded {
   std::size_t bytes = 0;
   std::size_t corrections = 0;  // values that the transform alone misses
 };
-/// Nothing when it does not fit into `output` or the field is none for wavelets.
+/// Nothing when it does not fit into `output` or the field does not suit wavelets.
 template <class T>
 std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, double bound,
                                            const WaveletMode& mode, std::span<std::byte> output,
