@@ -136,7 +136,8 @@ std::vector<ResidualShape> formula_shapes() {
 template <class T>
 void InterpolationTrainer::add(const bounded::Field<T>& field, double bound,
                                ChunkWorkspace& workspace) {
-  const auto estimate = estimate_interpolation(field, bound, workspace);
+  const auto estimate =
+      estimate_interpolation(field, bound, zeros_of(field, bound, workspace), workspace);
   const Folding folding = fold(field.shape);
   Forward<T> forward(workspace);
   const auto values = prepare_values(field, folding, workspace);

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
 #include "codecs/dense/interpolation/interpolation.h"
+#include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
 #include "codecs/dense/lorenzo/plan.h"
 #include "codecs/dense/recurring/coding.h"
@@ -100,30 +101,53 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     return bytes ? to.first(head.size() + *bytes) : std::span<const std::byte>();
   }
 
+  // A chunk and what is known about it before anything is tried.
+  template <class T>
+  struct Chunk {
+    const bounded::Field<T>& field;
+    double bound;
+    ChunkWorkspace& workspace;
+    std::optional<LorenzoPlan> plan;
+    ZeroList zeros;
+    InterpolationEstimate estimate;
+
+    Chunk(const bounded::Field<T>& values, double at_most, ChunkWorkspace& in)
+        : field(values),
+          bound(at_most),
+          workspace(in),
+          plan(plan_lorenzo(values, at_most, LorenzoModel::standard(), in.isa)),
+          zeros(zeros_of(values, at_most, in)),
+          estimate(estimate_interpolation(values, at_most, zeros, in)) {}
+
+    // Bits a value.
+    double lorenzo_bits() const {
+      return plan ? expected_bits(*plan, field.values.size()) : kEndless;
+    }
+    double others_bits() const { return std::min(lorenzo_bits(), estimate.bits_per_value); }
+    bool suits_wavelets() const { return dense::suits_wavelets(field.shape, others_bits()); }
+  };
+
   // Without copies.
   template <class T>
   std::optional<std::size_t> by_values(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    const auto plan = plan_lorenzo(field, bound, LorenzoModel::standard(), workspace.isa);
-    const auto estimate = estimate_interpolation(field, bound, workspace);
-    const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
-    const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
+    const Chunk<T> chunk(field, bound, workspace);
+    const double others_bits = chunk.others_bits();
     const PaletteEffort effort =
         effort_ == Effort::best
             ? PaletteEffort{.thorough = true}
             : PaletteEffort{.most_bits = others_bits * static_cast<double>(field.values.size())};
     const auto numbered = by_palette(field, bound, effort, output.size(), workspace);
     // What wavelets take is not estimated here; it may be half of what the others do.
-    const double advantage = suits_wavelets(field.shape, others_bits)
-                                 ? kPaletteAdvantageOverWavelets
-                                 : kPaletteAdvantage;
+    const double advantage =
+        chunk.suits_wavelets() ? kPaletteAdvantageOverWavelets : kPaletteAdvantage;
     const bool certain = !numbered.empty() && effort_ != Effort::best &&
                          !nearly_empty(numbered.size(), field) &&
                          bits_of(numbered.size(), field) < advantage * others_bits;
     if (!certain) {
       const auto room = numbered.empty() ? output : output.first(numbered.size() - 1);
-      const auto predicted = by_predictors(field, bound, plan, estimate, room, workspace);
+      const auto predicted = by_predictors(chunk, room);
       if (predicted || numbered.empty()) return predicted;
     }
     std::ranges::copy(numbered, output.begin());
@@ -132,28 +156,23 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 
   // By one of the three predictors of values.
   template <class T>
-  std::optional<std::size_t> by_predictors(const bounded::Field<T>& field, double bound,
-                                           const std::optional<LorenzoPlan>& plan,
-                                           const InterpolationEstimate& estimate,
-                                           std::span<std::byte> output,
-                                           ChunkWorkspace& workspace) const {
-    const double lorenzo_bits = plan ? expected_bits(*plan, field.values.size()) : kEndless;
-    const double others_bits = std::min(lorenzo_bits, estimate.bits_per_value);
+  std::optional<std::size_t> by_predictors(const Chunk<T>& chunk,
+                                           std::span<std::byte> output) const {
+    const bounded::Field<T>& field = chunk.field;
     std::span<const std::byte> transformed;
-    if (suits_wavelets(field.shape, others_bits)) {
-      transformed = by_wavelet(field, bound, estimate.mode, output.size(), workspace);
-    }
-    // The trial knows nothing of lists of zeros, and what samples foretell is a few percent off.
+    if (chunk.suits_wavelets()) transformed = by_wavelet(chunk, output.size());
+    // What samples foretell is a few percent off, and more for planes that have zeros.
     const bool certain =
         !transformed.empty() &&
         (field.mean_counts ||
-         (effort_ != Effort::best && !field.has_zeros && !nearly_empty(transformed.size(), field) &&
-          bits_of(transformed.size(), field) < kWaveletAdvantage * others_bits));
+         (effort_ != Effort::best && !(field.has_zeros && field.shape.rank() == 2) &&
+          !nearly_empty(transformed.size(), field) &&
+          bits_of(transformed.size(), field) < kWaveletAdvantage * chunk.others_bits()));
     if (!certain) {
-      const auto others = by_others(field, bound, plan, lorenzo_bits, estimate, output, workspace);
+      const auto others = by_others(chunk, output);
       if (others && transformed.empty() && effort_ != Effort::best && !field.mean_counts &&
-          nearly_empty(*others, field) && suits_wavelets(field.shape, others_bits)) {
-        transformed = by_wavelet(field, bound, WaveletMode(), *others, workspace);
+          nearly_empty(*others, field) && chunk.suits_wavelets()) {
+        transformed = by_wavelet(chunk, WaveletMode(), *others);
       }
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
     }
@@ -187,17 +206,15 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
 
   // Nothing where a trial says that others are better; the best of several steps at best effort.
   template <class T>
-  std::span<const std::byte> by_wavelet(const bounded::Field<T>& field, double bound,
-                                        const InterpolationMode& other, std::size_t room,
-                                        ChunkWorkspace& workspace) const {
-    const auto mode = try_wavelet(field, bound, other, workspace);
-    if (effort_ != Effort::best || field.mean_counts) {
-      return mode ? by_wavelet(field, bound, *mode, room, workspace) : std::span<const std::byte>();
+  std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, std::size_t room) const {
+    const auto mode = try_wavelet(chunk.field, chunk.bound, chunk.estimate.mode, chunk.workspace);
+    if (effort_ != Effort::best || chunk.field.mean_counts) {
+      return mode ? by_wavelet(chunk, *mode, room) : std::span<const std::byte>();
     }
-    auto& buffers = workspace.memory.of<ChoiceBuffers>();
+    auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
     std::span<const std::byte> best;
     for (const std::uint8_t step : kWaveletSteps) {
-      const auto bytes = by_wavelet(field, bound, {.step = step}, room, workspace);
+      const auto bytes = by_wavelet(chunk, {.step = step}, room);
       if (bytes.empty() || (!best.empty() && bytes.size() >= best.size())) continue;
       std::swap(buffers.wavelet, buffers.best_wavelet);
       best = bytes;
@@ -206,58 +223,53 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   }
 
   template <class T>
-  std::span<const std::byte> by_wavelet(const bounded::Field<T>& field, double bound,
-                                        const WaveletMode& mode, std::size_t room,
-                                        ChunkWorkspace& workspace) const {
-    const auto to = workspace.memory.of<ChoiceBuffers>().wavelet.reserve(room);
+  std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
+                                        std::size_t room) const {
+    const auto to = chunk.workspace.memory.template of<ChoiceBuffers>().wavelet.reserve(room);
     if (to.empty()) return {};
     to[0] = std::byte{kWavelet};
-    const auto coded = encode_wavelet(field, bound, mode, to.subspan(1), workspace);
+    const auto coded =
+        encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros, to.subspan(1), chunk.workspace);
     return coded ? to.first(coded->bytes + 1) : std::span<const std::byte>();
   }
 
   template <class T>
-  std::optional<std::size_t> by_others(const bounded::Field<T>& field, double bound,
-                                       const std::optional<LorenzoPlan>& plan, double lorenzo_bits,
-                                       const InterpolationEstimate& estimate,
-                                       std::span<std::byte> output,
-                                       ChunkWorkspace& workspace) const {
+  std::optional<std::size_t> by_others(const Chunk<T>& chunk, std::span<std::byte> output) const {
+    const bounded::Field<T>& field = chunk.field;
+    const double lorenzo_bits = chunk.lorenzo_bits();
     const bool try_both = effort_ == Effort::best || field.values.size() <= kTryBothValues;
-    if (!try_both && lorenzo_bits < kLorenzoAdvantage * estimate.bits_per_value) {
-      const auto bytes = by_lorenzo(field, bound, plan, output, workspace);
+    if (!try_both && lorenzo_bits < kLorenzoAdvantage * chunk.estimate.bits_per_value) {
+      const auto bytes = by_lorenzo(field, chunk.bound, chunk.plan, output, chunk.workspace);
       if (!bytes || !nearly_empty(*bytes, field)) return bytes;
     }
-    const auto bytes = by_interpolation(field, bound, estimate.mode, output, workspace);
+    const auto bytes = by_interpolation(chunk, output);
     const double bits = bytes ? bits_of(*bytes, field) : kEndless;
     // What Lorenzo takes is known better from samples than what interpolation takes.
     if (!try_both && bits <= kLorenzoMayWin * lorenzo_bits && bits >= kNearlyEmptyBits)
       return bytes;
-    return or_by_lorenzo(bytes, field, bound, plan, output, workspace);
+    return or_by_lorenzo(bytes, chunk, output);
   }
 
   // What interpolation wrote, or in its place what Lorenzo takes if that is smaller.
   template <class T>
   std::optional<std::size_t> or_by_lorenzo(std::optional<std::size_t> interpolated,
-                                           const bounded::Field<T>& field, double bound,
-                                           const std::optional<LorenzoPlan>& plan,
-                                           std::span<std::byte> output,
-                                           ChunkWorkspace& workspace) const {
-    const auto other = workspace.memory.of<ChoiceBuffers>().other.reserve(
+                                           const Chunk<T>& chunk,
+                                           std::span<std::byte> output) const {
+    const auto other = chunk.workspace.memory.template of<ChoiceBuffers>().other.reserve(
         interpolated ? *interpolated - 1 : output.size());
-    const auto predicted = by_lorenzo(field, bound, plan, other, workspace);
+    const auto predicted = by_lorenzo(chunk.field, chunk.bound, chunk.plan, other, chunk.workspace);
     if (!predicted) return interpolated;
     std::ranges::copy(other.first(*predicted), output.begin());
     return predicted;
   }
 
   template <class T>
-  std::optional<std::size_t> by_interpolation(const bounded::Field<T>& field, double bound,
-                                              const InterpolationMode& mode,
-                                              std::span<std::byte> output,
-                                              ChunkWorkspace& workspace) const {
+  std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk,
+                                              std::span<std::byte> output) const {
     if (output.empty()) return std::nullopt;
     output[0] = std::byte{kInterpolation};
-    const auto bytes = encode_interpolation(field, bound, mode, output.subspan(1), workspace);
+    const auto bytes = encode_interpolation(chunk.field, chunk.bound, chunk.estimate.mode,
+                                            chunk.zeros, output.subspan(1), chunk.workspace);
     return bytes ? std::optional(*bytes + 1) : std::nullopt;
   }
 

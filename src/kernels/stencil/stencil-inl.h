@@ -210,32 +210,49 @@ void Interleave(const T* HWY_RESTRICT even, const T* HWY_RESTRICT odd, std::size
   }
 }
 
-// Lanes are sixteen whatever a vector has: one, two or four vectors.
-inline void AddProducts(const float* HWY_RESTRICT values, std::size_t features, std::size_t pitch,
-                        std::size_t count, double* HWY_RESTRICT products) {
+// The products of one feature with kFeatures others, pitch values apart. Lanes are sixteen whatever
+// a vector has: one, two or four vectors.
+template <std::size_t kFeatures>
+HWY_INLINE void AddProductsWith(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                                std::size_t pitch, std::size_t count,
+                                double* HWY_RESTRICT products) {
   const hn::CappedTag<float, kProductLanes> d;
   constexpr std::size_t N = hn::MaxLanes(d), kVectors = kProductLanes / N;
+  hn::Vec<decltype(d)> sum[kFeatures][kVectors];
+  TENSORPRESS_UNROLL
+  for (std::size_t f = 0; f < kFeatures; ++f) {
+    TENSORPRESS_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) sum[f][v] = hn::Zero(d);
+  }
+  for (std::size_t at = 0; at < count; at += kProductLanes) {
+    TENSORPRESS_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const auto one = hn::LoadU(d, a + at + v * N);
+      TENSORPRESS_UNROLL
+      for (std::size_t f = 0; f < kFeatures; ++f) {
+        const auto other = hn::LoadU(d, b + f * pitch + at + v * N);
+        sum[f][v] = hn::Add(sum[f][v], hn::Mul(one, other));
+      }
+    }
+  }
+  for (std::size_t f = 0; f < kFeatures; ++f) {
+    HWY_ALIGN float lanes[kProductLanes];
+    TENSORPRESS_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[f][v], d, lanes + v * N);
+    double total = 0;
+    for (const float lane : lanes) total += static_cast<double>(lane);
+    products[f] += total;
+  }
+}
+
+inline void AddProducts(const float* HWY_RESTRICT values, std::size_t features, std::size_t pitch,
+                        std::size_t count, double* HWY_RESTRICT products) {
   for (std::size_t i = 0; i < features; ++i) {
     const float* const a = values + i * pitch;
-    for (std::size_t j = 0; j <= i; ++j) {
-      const float* const b = values + j * pitch;
-      hn::Vec<decltype(d)> sum[kVectors];
-      TENSORPRESS_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
-      for (std::size_t at = 0; at < count; at += kProductLanes) {
-        TENSORPRESS_UNROLL
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          sum[v] =
-              hn::Add(sum[v], hn::Mul(hn::LoadU(d, a + at + v * N), hn::LoadU(d, b + at + v * N)));
-        }
-      }
-      HWY_ALIGN float lanes[kProductLanes];
-      TENSORPRESS_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, lanes + v * N);
-      double total = 0;
-      for (const float lane : lanes) total += static_cast<double>(lane);
-      products[i * features + j] += total;
-    }
+    double* const to = products + i * features;
+    std::size_t j = 0;
+    for (; j + 4 <= i + 1; j += 4) AddProductsWith<4>(a, values + j * pitch, pitch, count, to + j);
+    for (; j <= i; ++j) AddProductsWith<1>(a, values + j * pitch, pitch, count, to + j);
   }
 }
 

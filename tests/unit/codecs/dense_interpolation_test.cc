@@ -36,8 +36,10 @@ struct Trip {
 template <class T>
 std::optional<std::size_t> encode_chosen(const bounded::Field<T>& field, double bound,
                                          std::span<std::byte> output, ChunkWorkspace& workspace) {
-  const InterpolationMode mode = estimate_interpolation(field, bound, workspace).mode;
-  return encode_interpolation(field, bound, mode, output, workspace);
+  const InterpolationMode mode =
+      estimate_interpolation(field, bound, zeros_of(field, bound, workspace), workspace).mode;
+  return encode_interpolation(field, bound, mode, zeros_of(field, bound, workspace), output,
+                              workspace);
 }
 
 template <class T>
@@ -47,8 +49,10 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   ChunkWorkspace workspace(isa);
   Trip<T> result;
   result.bytes.resize(field.values.size() * sizeof(T) + 400);
-  const auto size = mode ? encode_interpolation(field, bound, *mode, result.bytes, workspace)
-                         : encode_chosen<T>(field, bound, result.bytes, workspace);
+  const auto size =
+      mode ? encode_interpolation(field, bound, *mode, zeros_of(field, bound, workspace),
+                                  result.bytes, workspace)
+           : encode_chosen<T>(field, bound, result.bytes, workspace);
   if (!size) return std::nullopt;
   result.bytes.resize(*size);
   result.back.resize(field.values.size());

@@ -56,7 +56,8 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   ChunkWorkspace workspace(isa);
   Trip<T> result;
   result.bytes.resize(field.values.size() * sizeof(T) + 4000);
-  const auto size = encode_interpolation(field, bound, mode, result.bytes, workspace);
+  const auto size = encode_interpolation(field, bound, mode, zeros_of(field, bound, workspace),
+                                         result.bytes, workspace);
   if (!size) return std::nullopt;
   result.bytes.resize(*size);
   result.back.resize(field.values.size());
@@ -143,7 +144,8 @@ TEST(DenseStencils, AreChosenForSlantedWavesAndSaveAQuarter) {
   const auto values = slanted_waves<float>(shape, 0.002);
   const bounded::Field<float> field{values, shape};
   ChunkWorkspace workspace(detected_isa());
-  const auto mode = estimate_interpolation(field, 5e-2, workspace).mode;
+  const auto mode =
+      estimate_interpolation(field, 5e-2, zeros_of(field, 5e-2, workspace), workspace).mode;
   EXPECT_TRUE(mode.stencils);
   const auto with = trip(field, 5e-2, mode);
   InterpolationMode other;
@@ -193,8 +195,10 @@ TEST(DenseStencils, EveryIsaWritesTheSameBytes) {
       EXPECT_EQ(d->back, double_truth->back) << name_of(isa);
       ChunkWorkspace workspace(isa), scalar(Isa::scalar);
       const bounded::Field<float> field{floats, shape};
-      EXPECT_EQ(estimate_interpolation(field, 1e-2, workspace).bits_per_value,
-                estimate_interpolation(field, 1e-2, scalar).bits_per_value);
+      EXPECT_EQ(estimate_interpolation(field, 1e-2, zeros_of(field, 1e-2, workspace), workspace)
+                    .bits_per_value,
+                estimate_interpolation(field, 1e-2, zeros_of(field, 1e-2, scalar), scalar)
+                    .bits_per_value);
     }
   }
 }

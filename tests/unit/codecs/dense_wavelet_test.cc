@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/wavelet/trial.h"
 #include "tensorpress/stream.h"
 
@@ -45,7 +46,8 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   ChunkWorkspace workspace(isa);
   Trip<T> result;
   result.bytes.resize(field.values.size() * sizeof(T) + 400);
-  const auto coded = encode_wavelet(field, bound, mode, std::span(result.bytes), workspace);
+  const auto coded = encode_wavelet(field, bound, mode, zeros_of(field, bound, workspace),
+                                    std::span(result.bytes), workspace);
   if (!coded) return std::nullopt;
   result.bytes.resize(coded->bytes);
   result.back.resize(field.values.size());

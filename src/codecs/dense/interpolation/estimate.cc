@@ -235,7 +235,7 @@ class Chooser {
 
 template <class T>
 InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
-                                             ChunkWorkspace& workspace) {
+                                             const ZeroList& zeros, ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   InterpolationMode mode;
   mode.keep_zeros = field.has_zeros;
@@ -250,11 +250,9 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const double limit = kernels::InterpolationNumbers<T>::kResidualLimit;
   mode.level_limit = steps < limit / 2 ? 0 : steps < limit * 0x1p8 ? 2 : 3;
   const auto values = prepare_values(field, folding, workspace);
-  double zero_bits = 0;
-  if (field.has_zeros) {
-    const std::size_t bytes = bytes_of(list_zeros(values, folding.extents, bound));
-    zero_bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(values.size());
-  }
+  const std::size_t zero_bytes = zeros.runs.empty() ? 0 : bytes_of(zeros);
+  const double zero_bits =
+      8.0 * static_cast<double>(zero_bytes) / static_cast<double>(values.size());
   const auto sample = take_sample(values, folding.extents, workspace);
   auto estimate = Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
   // Stencils save a tenth or so; where that is less than their weights take, they are not tried.
@@ -271,8 +269,8 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
 }
 
 template InterpolationEstimate estimate_interpolation(const bounded::Field<float>&, double,
-                                                      ChunkWorkspace&);
+                                                      const ZeroList&, ChunkWorkspace&);
 template InterpolationEstimate estimate_interpolation(const bounded::Field<double>&, double,
-                                                      ChunkWorkspace&);
+                                                      const ZeroList&, ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

@@ -37,7 +37,7 @@ StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& bu
 
 /// How stencils are fitted.
 struct StencilFitting {
-  std::size_t samples = 8192;  // of a class; twice as many gain less than half a percent
+  std::size_t samples = 8192;  // of a class
   StencilReach reach = StencilReach::fourteen;
 };
 

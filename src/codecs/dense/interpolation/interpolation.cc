@@ -104,23 +104,22 @@ Result<ReadMode> read_mode(ByteReader& reader) {
 template <class T>
 std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
                                                 const InterpolationMode& mode,
-                                                std::span<std::byte> output,
+                                                const ZeroList& zeros, std::span<std::byte> output,
                                                 ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   if (!valid_axes(mode.along, folding.extents)) return std::nullopt;
   if (mode.stencils && !suits_stencils(mode, folding.extents)) return std::nullopt;
   const std::size_t count = field.values.size();
   Forward<T> forward(workspace);
-  if (count < kManyValues) forward.set_fitting({.reach = StencilReach::nine});
+  forward.set_fitting({.samples = mode.fit_samples,
+                       .reach = count < kManyValues ? StencilReach::nine : StencilReach::fourteen});
   const auto values = prepare_values(field, folding, workspace);
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   const std::size_t vectors = vectors_for(groups);
   std::vector<std::byte> header;
-  ZeroList zeros;
-  if (field.has_zeros && !mode.keep_zeros) zeros = list_zeros(values, folding.extents, bound);
-  const bool zeros_listed = !zeros.runs.empty();
+  const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
   if (mode.stencils) {
     append_stencils(forward.stencils(), Lattice(folding.extents, mode.along, mode.level_limit),
@@ -223,10 +222,10 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
 }
 
 template std::optional<std::size_t> encode_interpolation(const bounded::Field<float>&, double,
-                                                         const InterpolationMode&,
+                                                         const InterpolationMode&, const ZeroList&,
                                                          std::span<std::byte>, ChunkWorkspace&);
 template std::optional<std::size_t> encode_interpolation(const bounded::Field<double>&, double,
-                                                         const InterpolationMode&,
+                                                         const InterpolationMode&, const ZeroList&,
                                                          std::span<std::byte>, ChunkWorkspace&);
 template Result<void> decode_interpolation(std::span<const std::byte>, const Shape&, double,
                                            std::span<float>, ChunkWorkspace&);

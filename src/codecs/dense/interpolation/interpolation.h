@@ -8,24 +8,25 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/interpolation/mode.h"
+#include "codecs/dense/lattice/exact.h"
 
 namespace tensorpress::dense {
 
-/// What a chunk would take, from samples, and how to interpolate it.
+/// What a chunk would take, from samples, and how to interpolate it. `zeros` is zeros_of(field).
 struct InterpolationEstimate {
   double bits_per_value = 0;
   InterpolationMode mode;
 };
 template <class T>
 InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
-                                             ChunkWorkspace& workspace);
+                                             const ZeroList& zeros, ChunkWorkspace& workspace);
 
 /// As bounded::FieldCoder::encode and decode; nothing when `mode` names an axis that the folded
 /// shape does not have.
 template <class T>
 std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, double bound,
                                                 const InterpolationMode& mode,
-                                                std::span<std::byte> output,
+                                                const ZeroList& zeros, std::span<std::byte> output,
                                                 ChunkWorkspace& workspace);
 template <class T>
 Result<void> decode_interpolation(std::span<const std::byte> input, const Shape& shape,

@@ -40,6 +40,9 @@ struct InterpolationMode {
   std::array<std::int8_t, kRowGroups> feedback{};  // sixteenths
   bool stencils = false;  // fitted to the chunk when it is written, instead of all of the above
   std::array<StencilScale, kRowGroups> scales{};  // of chunks with stencils
+  // How many samples of each class stencils are fitted to (an encoder's): twice as many gain less
+  // than half a percent.
+  std::uint32_t fit_samples = 8192;
 
   bool has_feedback() const;
 };

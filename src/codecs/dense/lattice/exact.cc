@@ -104,17 +104,18 @@ class ZeroLister {
     std::memcpy(&word, bytes.data() + at, kWord);
     return word;
   }
-  // Eight values of one fate that is what the period before was: nothing is listed.
+  // Eight values that may all be what they were a period before, behind one that is not listed:
+  // nothing is.
   bool skip_word(std::size_t i) {
     constexpr std::uint64_t kOnes = 0x0101010101010101;
-    if (i + kWord > fates_.size()) return false;
-    const std::uint64_t fates = word_at(fates_, i);
+    if (i + kWord > fates_.size() || (i > 0 && listed_[i - 1] != 0)) return false;
     const bool after_first = zeros_.period > 0 && i >= zeros_.period;
     if (!after_first && zeros_.period > 0 && i + kWord > zeros_.period) return false;
     const std::uint64_t before = after_first ? word_at(zero_, i - zeros_.period) : 0;
-    if (fates == kNot * kOnes) return before == 0;
-    if (fates != kMust * kOnes || before != kOnes) return false;
-    std::memset(zero_.data() + i, 1, kWord);
+    const std::uint64_t fates = word_at(fates_, i);
+    const std::uint64_t must = fates >> 1 & kOnes, may = fates & kOnes;
+    if ((before & ~(must | may)) != 0 || (must & ~before) != 0) return false;
+    if (before != 0) std::memcpy(zero_.data() + i, &before, kWord);
     return true;
   }
   bool was_zero(std::size_t i) const {
@@ -142,9 +143,13 @@ class ZeroLister {
 template <class T>
 ZeroList list_zeros(std::span<const T> values, const Extents& extents, double bound) {
   std::vector<std::uint8_t> fates(values.size());
+  // What is above the bound as a number of T is above it.
+  T most = static_cast<T>(bound);
+  if (static_cast<double>(most) > bound) most = std::nextafter(most, static_cast<T>(0));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double size = std::fabs(static_cast<double>(values[i]));
-    fates[i] = size == 0 ? kMust : size > bound ? kNot : kMay;  // holes are NaN: they may
+    const T size = std::abs(values[i]);
+    const std::uint8_t within = size > most ? kNot : kMay;  // holes are NaN: they may
+    fates[i] = size == 0 ? std::uint8_t{kMust} : within;
   }
   constexpr std::size_t kFew = 8;
   ZeroList best = ZeroLister(fates, 0).list();

@@ -66,4 +66,13 @@ template std::span<const float> prepare_values(const bounded::Field<float>&, con
 template std::span<const double> prepare_values(const bounded::Field<double>&, const Folding&,
                                                 ChunkWorkspace&);
 
+template <class T>
+ZeroList zeros_of(const bounded::Field<T>& field, double bound, ChunkWorkspace& workspace) {
+  if (!field.has_zeros) return {};
+  const Folding folding = fold(field.shape);
+  return list_zeros(prepare_values(field, folding, workspace), folding.extents, bound);
+}
+template ZeroList zeros_of(const bounded::Field<float>&, double, ChunkWorkspace&);
+template ZeroList zeros_of(const bounded::Field<double>&, double, ChunkWorkspace&);
+
 }  // namespace tensorpress::dense

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "codecs/bounded/field_coder.h"
+#include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/lattice.h"
 
 namespace tensorpress::dense {
@@ -26,5 +27,8 @@ struct FoldingBuffers {
 template <class T>
 std::span<const T> prepare_values(const bounded::Field<T>& field, const Folding& folding,
                                   ChunkWorkspace& workspace);
+/// The zeros of a field that must come back as such, in the order of its folded values.
+template <class T>
+ZeroList zeros_of(const bounded::Field<T>& field, double bound, ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense

@@ -21,8 +21,6 @@ constexpr std::size_t kMostSurprises = 16;
 constexpr std::size_t kValuesAZeroByte = 800;
 // Mean magnitudes in contexts stay below this.
 constexpr double kMeanMagnitude = 24;
-// Magnitudes that weights may be fitted to, a group.
-constexpr std::size_t kFitSamples = 12000;
 
 // The bits that a quantum costs more than the next smaller one, by class, in sixteenths: from
 // log2(1 + 1 / m) with m in the middle of the class.
@@ -49,10 +47,10 @@ class WaveletEncoder {
   }
 
   /// `filled` has values in holes, `originals` NaN.
-  bool run(std::span<const T> filled, std::span<const T> originals, bool has_zeros) {
+  bool run(std::span<const T> filled, std::span<const T> originals, const ZeroList& zeros) {
     if (pyramid_.levels() == 0) return false;
     if (!place(filled)) return false;
-    if (has_zeros) originals = keep_zeros(originals);
+    if (!zeros.runs.empty()) originals = keep_zeros(originals, zeros);
     scan_bands();
     if (mode_.fit_weights) fit_band_weights();
     quantize();
@@ -86,13 +84,10 @@ class WaveletEncoder {
 
   // By a list where that is short, else by a rule. Returns the values to aim for: what is on the
   // list is zero.
-  std::span<const T> keep_zeros(std::span<const T> originals) {
-    zeros_ = list_zeros(originals, pyramid_.level(0).size, bound_);
-    header_.snap = bytes_of(zeros_) > originals.size() / kValuesAZeroByte + 32;
-    if (header_.snap) {
-      zeros_ = {};
-      return originals;
-    }
+  std::span<const T> keep_zeros(std::span<const T> originals, const ZeroList& zeros) {
+    header_.snap = bytes_of(zeros) > originals.size() / kValuesAZeroByte + 32;
+    if (header_.snap) return originals;
+    zeros_ = zeros;
     const auto aims = buffers_.aims.reserve_as<T>(originals.size());
     std::ranges::copy(originals, aims.begin());
     set_zeros(zeros_, aims);
@@ -174,7 +169,7 @@ class WaveletEncoder {
         sizes[group_of(band)] += band.size[0] * band.size[1] * band.size[2];
       }
     }
-    for (std::size_t g = 0; g < kBandGroups; ++g) period[g] = sizes[g] / kFitSamples + 1;
+    for (std::size_t g = 0; g < kBandGroups; ++g) period[g] = sizes[g] / mode_.fit_samples + 1;
     const T inverse = 1 / steps_.coefficient;
     BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_each([&](const WaveletBand& band) { return header_.is_empty(band); },
@@ -349,7 +344,7 @@ class WaveletEncoder {
 
   void fit_correction_weights() {
     WeightFit fit;
-    const std::size_t period = corrections_.size() / (2 * kFitSamples) + 1;
+    const std::size_t period = corrections_.size() / (2 * mode_.fit_samples) + 1;
     std::size_t at = 0;
     BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_corrections([&](const BandRow& row) {
@@ -395,8 +390,8 @@ class WaveletEncoder {
 
 template <class T>
 std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, double bound,
-                                           const WaveletMode& mode, std::span<std::byte> output,
-                                           ChunkWorkspace& workspace) {
+                                           const WaveletMode& mode, const ZeroList& zeros,
+                                           std::span<std::byte> output, ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   const auto originals = prepare_values(field, folding, workspace);
   std::span<const T> filled = field.values;
@@ -408,16 +403,16 @@ std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, doubl
     filled = folded;
   }
   WaveletEncoder<T> encoder(folding.extents, bound, mode, workspace);
-  if (!encoder.run(filled, originals, field.has_zeros)) return std::nullopt;
+  if (!encoder.run(filled, originals, zeros)) return std::nullopt;
   const auto bytes = encoder.write(output);
   return bytes ? std::optional(WaveletCoded{*bytes, encoder.corrections()}) : std::nullopt;
 }
 
 template std::optional<WaveletCoded> encode_wavelet(const bounded::Field<float>&, double,
-                                                    const WaveletMode&, std::span<std::byte>,
-                                                    ChunkWorkspace&);
+                                                    const WaveletMode&, const ZeroList&,
+                                                    std::span<std::byte>, ChunkWorkspace&);
 template std::optional<WaveletCoded> encode_wavelet(const bounded::Field<double>&, double,
-                                                    const WaveletMode&, std::span<std::byte>,
-                                                    ChunkWorkspace&);
+                                                    const WaveletMode&, const ZeroList&,
+                                                    std::span<std::byte>, ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

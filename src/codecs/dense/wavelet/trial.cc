@@ -35,6 +35,11 @@ struct StepRule {
 };
 constexpr StepRule kStepRules[] = {{0.007, 56}, {0.016, 48}, {0.027, 40}, {0.033, 36}};
 constexpr std::uint8_t kSmallestStep = 32;
+// What a trial fits weights to: of a class of stencils, of a group of coefficients.
+constexpr std::uint32_t kTrialStencilSamples = 2048, kTrialWaveletSamples = 4000;
+// What another step may gain: this share, and so many bits a value where there are few.
+constexpr double kMostGain = 1.06;
+constexpr double kMostBitsGained = 0.03;
 // Blocks that take fewer bits say nothing about corrections.
 constexpr double kLeastTrialBits = 4000;
 
@@ -87,13 +92,14 @@ std::optional<WaveletMode> mode_for_mean(const bounded::Field<T>& sample, double
     });
   };
   double least = std::numeric_limits<double>::infinity();
-  if (const auto bytes = encode_interpolation(sample, bound, other, std::span(output), workspace)) {
+  if (const auto bytes =
+          encode_interpolation(sample, bound, other, {}, std::span(output), workspace)) {
     least = cost(*bytes, decode_interpolation<T>);
   }
   std::optional<WaveletMode> best;
   for (const std::uint8_t step : kStepsForMean) {
     const WaveletMode mode = {.step = step};
-    const auto coded = encode_wavelet(sample, bound, mode, std::span(output), workspace);
+    const auto coded = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
     if (!coded) continue;
     const double found = cost(coded->bytes, decode_wavelet<T>);
     if (found >= least) continue;
@@ -174,14 +180,20 @@ std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bo
   const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
   if (field.mean_counts) return mode_for_mean(sample, bound, other, workspace);
   std::vector<std::byte> output(values.size() * sizeof(T));
+  InterpolationMode quick = other;
+  quick.fit_samples = kTrialStencilSamples;
   const auto interpolated =
-      encode_interpolation(sample, bound, other, std::span(output), workspace);
-  const auto transformed = encode_wavelet(sample, bound, {}, std::span(output), workspace);
+      encode_interpolation(sample, bound, quick, {}, std::span(output), workspace);
+  const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
+  const auto transformed = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
   if (!transformed) return std::nullopt;
   const WaveletMode mode = mode_after(*transformed);
   if (!interpolated || transformed->bytes < *interpolated) return mode;
-  if (mode.step == WaveletMode().step) return std::nullopt;
-  const auto again = encode_wavelet(sample, bound, mode, std::span(output), workspace);
+  const double most = kMostGain * static_cast<double>(*interpolated) +
+                      kMostBitsGained / 8 * static_cast<double>(values.size());
+  const bool hopeless = static_cast<double>(transformed->bytes) > most;
+  if (mode.step == WaveletMode().step || hopeless) return std::nullopt;
+  const auto again = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
   return again && again->bytes < *interpolated ? std::optional(mode) : std::nullopt;
 }
 

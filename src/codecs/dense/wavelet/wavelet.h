@@ -12,6 +12,7 @@
 #include <span>
 
 #include "codecs/bounded/field_coder.h"
+#include "codecs/dense/lattice/exact.h"
 #include "kernels/wavelet/wavelet.h"
 
 namespace tensorpress::dense {
@@ -22,17 +23,19 @@ struct WaveletMode {
   std::uint8_t step = 40;    // of the coefficients, in sixteenths of the bound
   std::uint8_t thrift = 26;  // how much error may grow to save a bit, in 1/512 steps (an encoder's)
   bool fit_weights = true;
+  std::uint32_t fit_samples = 12000;  // of a group, that weights are fitted to (an encoder's)
 };
 
 struct WaveletCoded {
   std::size_t bytes = 0;
   std::size_t corrections = 0;  // values that the transform alone misses
 };
-/// Nothing when it does not fit into `output` or the field does not suit wavelets.
+/// Nothing when it does not fit into `output` or the field does not suit wavelets. `zeros` is
+/// zeros_of(field).
 template <class T>
 std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, double bound,
-                                           const WaveletMode& mode, std::span<std::byte> output,
-                                           ChunkWorkspace& workspace);
+                                           const WaveletMode& mode, const ZeroList& zeros,
+                                           std::span<std::byte> output, ChunkWorkspace& workspace);
 template <class T>
 Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
                             std::span<T> output, ChunkWorkspace& workspace);

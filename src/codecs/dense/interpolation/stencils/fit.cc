@@ -97,22 +97,22 @@ void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayou
       originals_ + (finer(0, piece.z) * n[1] + finer(1, piece.y)) * n[2] + finer(2, piece.x);
   const T inverse = static_cast<T>(1) / step_;
   float* const features = features_.data() + filled_;
-  float activity[kPiece] = {}, target[kPiece] = {};
+  // Arrays of this function, which compilers know to be apart from all other memory.
+  T first[kPiece];
+  float feature[kPiece], activity[kPiece] = {}, target[kPiece] = {}, trust[kPiece] = {};
+  for (std::size_t i = 0; i < kPiece; ++i) first[i] = sums_[i] * static_cast<T>(0.5);
   for (std::size_t g = 1; g < groups; ++g) {
     const T* const sums = sums_.data() + g * kPitch;
     const T share = static_cast<T>(1) / static_cast<T>(stencil.groups[g].points);
-    float* const to = features + (g - 1) * kBatch;
     for (std::size_t i = 0; i < kPiece; ++i) {
-      const T first = sums_[i] * static_cast<T>(0.5);
-      to[i] = static_cast<float>((sums[i] * share - first) * inverse);
-      activity[i] = activity[i] + std::abs(to[i]);
+      feature[i] = static_cast<float>((sums[i] * share - first[i]) * inverse);
+      activity[i] = activity[i] + std::abs(feature[i]);
     }
+    std::copy_n(feature, kPiece, features + (g - 1) * kBatch);
   }
   for (std::size_t i = 0; i < piece.count; ++i) {
-    const T first = sums_[i] * static_cast<T>(0.5);
-    target[i] = static_cast<float>((originals[i * step_x] - first) * inverse);
+    target[i] = static_cast<float>((originals[i * step_x] - first[i]) * inverse);
   }
-  float trust[kPiece] = {};
   for (std::size_t i = 0; i < piece.count; ++i) {
     const float mean = activity[i] / static_cast<float>(groups);
     // False for NaN too.
@@ -123,7 +123,10 @@ void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayou
   std::copy_n(target, kPiece, features + (groups - 1) * kBatch);
   for (std::size_t g = 0; g < groups; ++g) {
     float* const to = features + g * kBatch;
-    for (std::size_t i = 0; i < kPiece; ++i) to[i] = trust[i] > 0 ? to[i] * trust[i] : 0.0f;
+    for (std::size_t i = 0; i < kPiece; ++i) {
+      const float weighted = to[i] * trust[i];  // NaN where the feature is
+      to[i] = trust[i] > 0 ? weighted : 0.0f;
+    }
   }
   filled_ += kPiece;
 }
