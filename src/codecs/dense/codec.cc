@@ -40,12 +40,13 @@ constexpr double kPaletteAdvantage = 0.85;
 constexpr double kPaletteAdvantageOverWavelets = 0.5;
 // Below so many bits a value a chunk is nearly empty.
 constexpr double kNearlyEmptyBits = 0.05;
+constexpr std::size_t kFewBytes = 2048;  // of a chunk
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
   AlignedBuffer other;  // what the second predictor wrote
-  AlignedBuffer wavelet, best_wavelet;
-  AlignedBuffer palette;
+  AlignedBuffer wavelet, plain_wavelet, best_wavelet;
+  AlignedBuffer palette, best_palette;
   AlignedBuffer copied, new_planes;
 };
 
@@ -134,11 +135,11 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
                                        ChunkWorkspace& workspace) const {
     const Chunk<T> chunk(field, bound, workspace);
     const double others_bits = chunk.others_bits();
-    const PaletteEffort effort =
-        effort_ == Effort::best
-            ? PaletteEffort{.thorough = true}
-            : PaletteEffort{.most_bits = others_bits * static_cast<double>(field.values.size())};
-    const auto numbered = by_palette(field, bound, effort, output.size(), workspace);
+    const PaletteEffort quick = {.most_bits =
+                                     others_bits * static_cast<double>(field.values.size())};
+    const auto numbered = effort_ == Effort::best
+                              ? by_best_palette(field, bound, quick, output.size(), workspace)
+                              : by_palette(field, bound, quick, output.size(), workspace);
     // What wavelets take is not estimated here; it may be half of what the others do.
     const double advantage =
         chunk.suits_wavelets() ? kPaletteAdvantageOverWavelets : kPaletteAdvantage;
@@ -159,8 +160,16 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   std::optional<std::size_t> by_predictors(const Chunk<T>& chunk,
                                            std::span<std::byte> output) const {
     const bounded::Field<T>& field = chunk.field;
+    const bool suits_wavelets = chunk.suits_wavelets();
+    const bool all_steps = effort_ == Effort::best && !field.mean_counts;
     std::span<const std::byte> transformed;
-    if (chunk.suits_wavelets()) transformed = by_wavelet(chunk, output.size());
+    WaveletTrial trial;
+    if (suits_wavelets && all_steps) {
+      transformed = by_best_wavelet(chunk, output.size());
+    } else if (suits_wavelets) {
+      trial = try_wavelet(field, chunk.bound, chunk.estimate.mode, chunk.workspace);
+      if (trial.wins) transformed = by_wavelet(chunk, trial.mode, output.size());
+    }
     // What samples foretell is a few percent off, and more for planes that have zeros.
     const bool certain =
         !transformed.empty() &&
@@ -170,9 +179,9 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
           bits_of(transformed.size(), field) < kWaveletAdvantage * chunk.others_bits()));
     if (!certain) {
       const auto others = by_others(chunk, output);
-      if (others && transformed.empty() && effort_ != Effort::best && !field.mean_counts &&
-          nearly_empty(*others, field) && chunk.suits_wavelets()) {
-        transformed = by_wavelet(chunk, WaveletMode(), *others);
+      if (others && suits_wavelets && !trial.wins && !all_steps && !field.mean_counts &&
+          nearly_empty(*others, field)) {
+        transformed = by_wavelet(chunk, trial.mode, *others);
       }
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
     }
@@ -192,6 +201,19 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     return bits_of(bytes, field) < kNearlyEmptyBits;
   }
 
+  // What takes longer need not be smaller.
+  template <class T>
+  static std::span<const std::byte> by_best_palette(const bounded::Field<T>& field, double bound,
+                                                    const PaletteEffort& quick, std::size_t room,
+                                                    ChunkWorkspace& workspace) {
+    const auto thorough = by_palette(field, bound, {.thorough = true}, room, workspace);
+    auto& buffers = workspace.memory.of<ChoiceBuffers>();
+    std::swap(buffers.palette, buffers.best_palette);
+    const std::size_t left = thorough.empty() ? room : thorough.size() - 1;
+    const auto other = by_palette(field, bound, quick, left, workspace);
+    return other.empty() ? thorough : other;
+  }
+
   // Nothing where values do not recur.
   template <class T>
   static std::span<const std::byte> by_palette(const bounded::Field<T>& field, double bound,
@@ -204,13 +226,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     return bytes ? to.first(*bytes + 1) : std::span<const std::byte>();
   }
 
-  // Nothing where a trial says that others are better; the best of several steps at best effort.
   template <class T>
-  std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, std::size_t room) const {
-    const auto mode = try_wavelet(chunk.field, chunk.bound, chunk.estimate.mode, chunk.workspace);
-    if (effort_ != Effort::best || chunk.field.mean_counts) {
-      return mode ? by_wavelet(chunk, *mode, room) : std::span<const std::byte>();
-    }
+  std::span<const std::byte> by_best_wavelet(const Chunk<T>& chunk, std::size_t room) const {
     auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
     std::span<const std::byte> best;
     for (const std::uint8_t step : kWaveletSteps) {
@@ -225,12 +242,26 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   template <class T>
   std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
                                         std::size_t room) const {
-    const auto to = chunk.workspace.memory.template of<ChoiceBuffers>().wavelet.reserve(room);
-    if (to.empty()) return {};
-    to[0] = std::byte{kWavelet};
-    const auto coded =
-        encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros, to.subspan(1), chunk.workspace);
-    return coded ? to.first(coded->bytes + 1) : std::span<const std::byte>();
+    auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
+    const auto coded = by_wavelet(chunk, mode, buffers.wavelet.reserve(room));
+    if (coded.empty() || coded.size() > kFewBytes) return coded;
+    // Weights of its own take as much as they save.
+    WaveletMode plain = mode;
+    plain.fit_weights = false;
+    const auto other = by_wavelet(chunk, plain, buffers.plain_wavelet.reserve(coded.size() - 1));
+    if (other.empty()) return coded;
+    std::swap(buffers.wavelet, buffers.plain_wavelet);
+    return other;
+  }
+
+  template <class T>
+  static std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
+                                               std::span<std::byte> output) {
+    if (output.empty()) return {};
+    output[0] = std::byte{kWavelet};
+    const auto coded = encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros,
+                                      output.subspan(1), chunk.workspace);
+    return coded ? output.first(coded->bytes + 1) : std::span<const std::byte>();
   }
 
   template <class T>

@@ -99,6 +99,20 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   return result;
 }
 
+// Where hardly a residual is not zero, a sample would miss most of those that are not.
+template <class T>
+ChosenMap choose_map_for(const Forward<T>& forward, std::vector<std::byte>& bytes) {
+  constexpr std::uint64_t kFewBytes = 8192;
+  const auto choose = [&](auto... wanted) {
+    bytes.clear();
+    return choose_map(sample_histogram(forward.spans(), forward.classes().data(),
+                                       forward.residuals().data(), wanted...),
+                      residual_tables(), &bytes);
+  };
+  const ChosenMap chosen = choose();
+  return chosen.cost / 2048 < kFewBytes ? choose(kAllResiduals) : chosen;
+}
+
 }  // namespace
 
 template <class T>
@@ -117,17 +131,16 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
-  const std::size_t vectors = vectors_for(groups);
-  std::vector<std::byte> header;
+  std::vector<std::byte> header, map;
+  const ChosenMap chosen = choose_map_for(forward, map);
+  const std::size_t vectors = vectors_for(groups, chosen.cost);
   const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
   if (mode.stencils) {
     append_stencils(forward.stencils(), Lattice(folding.extents, mode.along, mode.level_limit),
                     header);
   }
-  const ChosenMap chosen = choose_map(
-      sample_histogram(forward.spans(), forward.classes().data(), forward.residuals().data()),
-      residual_tables(), &header);
+  header.insert(header.end(), map.begin(), map.end());
   header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
   if (!forward.outliers().empty()) append_outliers(forward.outliers(), header);
   if (zeros_listed) append_zeros(zeros, header);
@@ -135,8 +148,9 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();
 
-  const auto words = write_residuals(forward.spans(), chosen.map, forward.classes(),
-                                     forward.residuals(), output.subspan(header.size()), workspace);
+  const auto words =
+      write_residuals(forward.spans(), chosen.map, forward.classes(), forward.residuals(), vectors,
+                      output.subspan(header.size()), workspace);
   return words ? std::optional(header.size() + *words) : std::nullopt;
 }
 

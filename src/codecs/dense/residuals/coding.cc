@@ -5,18 +5,20 @@
 
 namespace tensorpress::dense {
 
-std::size_t vectors_for(std::size_t groups) {
-  return groups < 512 ? 1 : groups < 4096 ? 2 : 4;
+std::size_t vectors_for(std::size_t groups, std::uint64_t cost) {
+  const std::uint64_t bytes = cost / 256 / 8;
+  if (groups < 512 || bytes < 1500) return 1;
+  return groups < 4096 || bytes < 4000 ? 2 : 4;
 }
 
 ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,
-                                   const std::int32_t* residuals) {
+                                   const std::int32_t* residuals, std::size_t wanted) {
   ResidualHistogram histogram;
   std::array<std::size_t, kRowGroups> group_sizes{};
   for (const RowSpan& span : spans) group_sizes[span.group] += span.count;
   std::array<std::size_t, kRowGroups> period{};
   for (std::size_t g = 0; g < kRowGroups; ++g) {
-    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / 20000));
+    period[g] = std::bit_floor(std::max<std::size_t>(1, group_sizes[g] / wanted));
     histogram.sampled[g] = static_cast<std::uint32_t>(period[g]);
   }
   std::size_t offset = 0;
@@ -35,7 +37,8 @@ ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std:
 std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, const TableMap& map,
                                            std::span<std::uint8_t> classes,
                                            std::span<const std::int32_t> residuals,
-                                           std::span<std::byte> output, ChunkWorkspace& workspace) {
+                                           std::size_t vectors, std::span<std::byte> output,
+                                           ChunkWorkspace& workspace) {
   const std::size_t groups = residuals.size() / kernels::kRansGroup;
   const auto translate = kernels::interpolation_kernels<float>(workspace.isa).translate;
   for (const RowSpan& span : spans) {
@@ -46,7 +49,7 @@ std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, co
   const auto coded = workspace.memory.of<ResidualBuffers>().coded.reserve(
       output.size() + kernels::RansEncoder::kSlackBytes + 64);
   kernels::RansEncoder encoder;
-  encoder.start(coded, vectors_for(groups), groups);
+  encoder.start(coded, vectors, groups);
   kernels::rans_kernels(workspace.isa)
       .encode_values(encoder, residual_tables().rans(), classes.data(), groups, residuals.data());
   const auto words = encoder.finish();

@@ -26,12 +26,14 @@ inline std::size_t padded_count(std::size_t count) {
   return (count + kernels::kRansGroup - 1) / kernels::kRansGroup * kernels::kRansGroup;
 }
 
-/// How many vectors of states serve so many groups.
-std::size_t vectors_for(std::size_t groups);
+/// How many vectors of states serve so many groups, which take `cost` (of a ChosenMap): many are
+/// fast, but each takes 64 bytes.
+std::size_t vectors_for(std::size_t groups, std::uint64_t cost);
 
-/// Of about 20000 residuals a group.
+inline constexpr std::size_t kAllResiduals = ~std::size_t{0};
+/// Of about `wanted` residuals a group.
 ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,
-                                   const std::int32_t* residuals);
+                                   const std::int32_t* residuals, std::size_t wanted = 20000);
 
 struct ResidualBuffers {
   AlignedBuffer coded;
@@ -40,6 +42,7 @@ struct ResidualBuffers {
 std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, const TableMap& map,
                                            std::span<std::uint8_t> classes,
                                            std::span<const std::int32_t> residuals,
-                                           std::span<std::byte> output, ChunkWorkspace& workspace);
+                                           std::size_t vectors, std::span<std::byte> output,
+                                           ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense

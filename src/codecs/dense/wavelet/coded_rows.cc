@@ -74,21 +74,23 @@ ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
   return histogram;
 }
 
-void CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes) {
+std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes) {
   std::array<Ids, kBandGroups> ids{}, correction_ids{};
   std::array<bool, kBandGroups> silent{};
   for (std::size_t g = 0; g < kBandGroups; ++g) silent[g] = header.is_silent(g);
-  const TableMap map =
-      choose_map(histogram_of(coefficients_, silent), residual_tables(), &bytes).map;
-  for (std::size_t g = 0; g < kBandGroups; ++g) ids[g] = ids_of(map.ids[g], silent[g]);
+  const ChosenMap chosen =
+      choose_map(histogram_of(coefficients_, silent), residual_tables(), &bytes);
+  for (std::size_t g = 0; g < kBandGroups; ++g) ids[g] = ids_of(chosen.map.ids[g], silent[g]);
+  std::uint64_t cost = chosen.cost;
   if (header.corrections) {
     silent[0] = header.is_silent(kCorrections);
-    const TableMap own =
-        choose_map(histogram_of(corrections_, silent), residual_tables(), &bytes).map;
-    correction_ids[0] = ids_of(own.ids[0], silent[0]);
+    const ChosenMap own = choose_map(histogram_of(corrections_, silent), residual_tables(), &bytes);
+    correction_ids[0] = ids_of(own.map.ids[0], silent[0]);
+    cost += own.cost;
   }
   compact(coefficients_, ids);
   if (header.corrections) compact(corrections_, correction_ids);
+  return cost;
 }
 
 void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids) {

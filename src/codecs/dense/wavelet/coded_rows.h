@@ -25,8 +25,8 @@ class CodedRows {
   void begin_corrections();
 
   /// The tables of all classes, appended to `bytes` as the chunk has them. Classes become tables,
-  /// and groups that need no bits are dropped: once, in the end.
-  void choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes);
+  /// and groups that need no bits are dropped: once, in the end. Returns their cost, as ChosenMap.
+  std::uint64_t choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes);
   /// Groups of rANS, after choose_tables.
   std::size_t groups() const { return groups_; }
   /// States and words; nothing when they do not fit.

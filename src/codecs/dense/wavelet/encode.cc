@@ -67,8 +67,8 @@ class WaveletEncoder {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
     std::vector<std::byte> tables, bytes;
-    rows_->choose_tables(header_, tables);
-    header_.vectors = vectors_for(rows_->groups());
+    const std::uint64_t cost = rows_->choose_tables(header_, tables);
+    header_.vectors = vectors_for(rows_->groups(), cost);
     write_header(header_, bytes);
     bytes.insert(bytes.end(), tables.begin(), tables.end());
     if (header_.outliers) append_outliers(outliers_, bytes);

@@ -40,7 +40,7 @@ constexpr std::uint32_t kTrialStencilSamples = 2048, kTrialWaveletSamples = 4000
 // What another step may gain: this share, and so many bits a value where there are few.
 constexpr double kMostGain = 1.06;
 constexpr double kMostBitsGained = 0.03;
-// Blocks that take fewer bits say nothing about corrections.
+// Blocks that take fewer bits say nothing about the rest.
 constexpr double kLeastTrialBits = 4000;
 
 WaveletMode mode_after(const WaveletCoded& trial) {
@@ -80,9 +80,8 @@ double cost_of(std::span<const T> values, std::size_t bytes, double bound, std::
 
 // The cheapest way for the mean error, by coding and decoding a block.
 template <class T>
-std::optional<WaveletMode> mode_for_mean(const bounded::Field<T>& sample, double bound,
-                                         const InterpolationMode& other,
-                                         ChunkWorkspace& workspace) {
+WaveletTrial try_for_mean(const bounded::Field<T>& sample, double bound,
+                          const InterpolationMode& other, ChunkWorkspace& workspace) {
   std::vector<std::byte> output(sample.values.size() * sizeof(T));
   std::vector<T> copy(sample.values.size());
   const auto cost = [&](std::size_t bytes, auto decode) {
@@ -96,7 +95,7 @@ std::optional<WaveletMode> mode_for_mean(const bounded::Field<T>& sample, double
           encode_interpolation(sample, bound, other, {}, std::span(output), workspace)) {
     least = cost(*bytes, decode_interpolation<T>);
   }
-  std::optional<WaveletMode> best;
+  WaveletTrial best;
   for (const std::uint8_t step : kStepsForMean) {
     const WaveletMode mode = {.step = step};
     const auto coded = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
@@ -104,7 +103,7 @@ std::optional<WaveletMode> mode_for_mean(const bounded::Field<T>& sample, double
     const double found = cost(coded->bytes, decode_wavelet<T>);
     if (found >= least) continue;
     least = found;
-    best = mode;
+    best = {mode, true};
   }
   return best;
 }
@@ -169,8 +168,8 @@ bool suits_wavelets(const Shape& shape, double bits_of_others) {
 }
 
 template <class T>
-std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bound,
-                                       const InterpolationMode& other, ChunkWorkspace& workspace) {
+WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
+                         const InterpolationMode& other, ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
   const std::size_t side = (folding.extents[0] == 1 ? kPlanes : kCubes).trial_side;
   Extents block;
@@ -178,7 +177,7 @@ std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bo
   // Holes have been filled, and zeros need not come back here.
   const std::vector<T> values = middle_of<T>(field.values, folding.extents, block);
   const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
-  if (field.mean_counts) return mode_for_mean(sample, bound, other, workspace);
+  if (field.mean_counts) return try_for_mean(sample, bound, other, workspace);
   std::vector<std::byte> output(values.size() * sizeof(T));
   InterpolationMode quick = other;
   quick.fit_samples = kTrialStencilSamples;
@@ -186,20 +185,21 @@ std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bo
       encode_interpolation(sample, bound, quick, {}, std::span(output), workspace);
   const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
   const auto transformed = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
-  if (!transformed) return std::nullopt;
+  if (!transformed) return {};
   const WaveletMode mode = mode_after(*transformed);
-  if (!interpolated || transformed->bytes < *interpolated) return mode;
+  if (!interpolated || transformed->bytes < *interpolated) return {mode, true};
+  if (8.0 * static_cast<double>(*interpolated) < kLeastTrialBits) return {mode, true};
   const double most = kMostGain * static_cast<double>(*interpolated) +
                       kMostBitsGained / 8 * static_cast<double>(values.size());
   const bool hopeless = static_cast<double>(transformed->bytes) > most;
-  if (mode.step == WaveletMode().step || hopeless) return std::nullopt;
+  if (mode.step == WaveletMode().step || hopeless) return {mode, false};
   const auto again = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
-  return again && again->bytes < *interpolated ? std::optional(mode) : std::nullopt;
+  return {mode, again && again->bytes < *interpolated};
 }
 
-template std::optional<WaveletMode> try_wavelet(const bounded::Field<float>&, double,
-                                                const InterpolationMode&, ChunkWorkspace&);
-template std::optional<WaveletMode> try_wavelet(const bounded::Field<double>&, double,
-                                                const InterpolationMode&, ChunkWorkspace&);
+template WaveletTrial try_wavelet(const bounded::Field<float>&, double, const InterpolationMode&,
+                                  ChunkWorkspace&);
+template WaveletTrial try_wavelet(const bounded::Field<double>&, double, const InterpolationMode&,
+                                  ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

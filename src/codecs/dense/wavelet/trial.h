@@ -22,10 +22,13 @@ bool suits_wavelets(const Shape& shape, double bits_of_others);
 /// Steps of coefficients, in sixteenths of the bound: what encoders choose from.
 inline constexpr std::array<std::uint8_t, 5> kWaveletSteps = {32, 36, 40, 48, 56};
 
-/// Codes a block both ways. The mode that suits the chunk, or nothing where the other predictor is
-/// better.
+/// Codes a block both ways.
+struct WaveletTrial {
+  WaveletMode mode;   // that suits the chunk
+  bool wins = false;  // over the other predictor
+};
 template <class T>
-std::optional<WaveletMode> try_wavelet(const bounded::Field<T>& field, double bound,
-                                       const InterpolationMode& other, ChunkWorkspace& workspace);
+WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
+                         const InterpolationMode& other, ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense
