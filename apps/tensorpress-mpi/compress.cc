@@ -278,7 +278,7 @@ Result<cli::Report> run(const Options& options, cli::Reporter& reporter) {
   TRY(const StreamInfo info, compress(crew, options, output, reporter));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
 
-  cli::Json fields = cli::describe(info);
+  cli::Json fields = cli::describe(info).to_json();
   fields["ranks"] = crew.size();
   fields["seconds"] = took.count();
   fields["compress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());

@@ -110,10 +110,13 @@ class TENSORPRESS_API Codec {
 /// Every codec of this build, in the order of the registry.
 TENSORPRESS_API std::vector<CodecInfo> codecs();
 
+enum class FactUnit { number, bytes };
+
 /// A named figure about a codec on a tensor ("matrix_bytes", "flops_compress"), for reports.
 struct Fact {
   std::string name;
   double value = 0;
+  FactUnit unit = FactUnit::number;
 };
 TENSORPRESS_API std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype);
 

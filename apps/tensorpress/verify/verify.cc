@@ -45,8 +45,8 @@ Result<FileReport> verify_pair(const Options& options, const std::string& origin
   note_interruptions();
   TRY(const Verification verification,
       verify_stream(original, raw, stream, options.threads.threads(), options.variable));
-  FileReport report{.lines = fields_in_words(verification.fields),
-                    .fields = verification.fields,
+  FileReport report{.lines = verification.fields.to_text(),
+                    .fields = verification.fields.to_json(),
                     .bytes_in = verification.bytes_in,
                     .bytes_out = verification.bytes_out};
   if (!verification.ok) {
