@@ -176,7 +176,7 @@ Result<Report> run_field_tool(const FieldFiles& names, const std::optional<Bound
   std::string path = names.compressed;
   std::optional<files::TemporaryFile> unnamed;
   if (path.empty()) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets the environment meanwhile.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no code of ours sets the environment.
     const char* const folder = std::getenv("TMPDIR");
     const std::string directory = folder != nullptr && *folder != '\0' ? folder : "/tmp";
     TRY(auto made,

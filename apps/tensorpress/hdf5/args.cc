@@ -38,7 +38,8 @@ Result<Report> run(const Options& options) {
                 .json = json_text(fields)};
 }
 
-/// Leaves out of the help what the filter does not take; who gives it is told why.
+/// Leaves out of the help what the filter does not take. Such an option is still parsed, so that
+/// the error can say why the filter does not take it.
 void show_only_what_the_filter_takes(Arguments& arguments) {
   std::string codec_names;
   std::vector<files::Hdf5FilterCodec::Parameter> taken;
