@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/stream_names.h"
 #include "command_line/inputs/variable_source.h"
 #include "command_line/options/bound_options.h"
 #include "command_line/options/codec_options.h"
@@ -264,21 +265,17 @@ Result<StreamInfo> compress(const Crew& crew, const Options& options, const std:
   return info;
 }
 
-/// "run.tpz", or "run.ocean.TEMP.tpz" of a variable in a group.
-std::string default_output(const Options& options) {
-  std::string variable = options.variable;
-  std::ranges::replace(variable, '/', '.');
-  return cli::default_output(options.input, text(variable.empty() ? "" : ".", variable, ".tpz"));
-}
-
 Result<cli::Report> run(const Options& options, cli::Reporter& reporter) {
   const Crew crew;
-  const std::string output = options.output.empty() ? default_output(options) : options.output;
+  const std::string output =
+      options.output.empty()
+          ? cli::default_output(options.input, cli::stream_extension(options.variable))
+          : options.output;
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, compress(crew, options, output, reporter));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
 
-  cli::Json fields = cli::describe(info);
+  cli::Json fields = cli::describe(info).to_json();
   fields["ranks"] = crew.size();
   fields["seconds"] = took.count();
   fields["compress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());

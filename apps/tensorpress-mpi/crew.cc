@@ -71,8 +71,7 @@ std::vector<int> Crew::counts_of(int mine) const {
 }
 
 void Crew::exchange(std::span<const std::byte> mine, std::size_t item_bytes,
-                    const std::vector<int>& counts, std::span<std::byte> all,
-                    bool everybody) const {
+                    const std::vector<int>& counts, std::span<std::byte> all, bool to_all) const {
   // Counted in items, so that bytes beyond 2^31 are no matter.
   MPI_Datatype item = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(static_cast<int>(item_bytes), MPI_BYTE, &item);
@@ -80,7 +79,7 @@ void Crew::exchange(std::span<const std::byte> mine, std::size_t item_bytes,
   std::vector<int> places(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
   const int own = counts[static_cast<std::size_t>(rank_)];
-  if (everybody) {
+  if (to_all) {
     MPI_Allgatherv(mine.data(), own, item, all.data(), counts.data(), places.data(), item, ranks_);
   } else {
     MPI_Gatherv(mine.data(), own, item, all.data(), counts.data(), places.data(), item, 0, ranks_);

@@ -1,6 +1,6 @@
 // The ranks of an MPI job, as a crew that works in step. Every member calls the same functions of a
 // Crew in the same order; each rank's own work stands between them, in `together`, so that an error
-// of one rank becomes an error of all and nobody waits for a rank that has given up.
+// of one rank becomes an error of all and no rank waits for one that has given up.
 #pragma once
 
 #include <mpi.h>
@@ -41,7 +41,7 @@ class Crew {
   /// OK when every rank's is; otherwise the error of the lowest rank that has one.
   Result<void> agree(const Result<void>& mine) const;
 
-  /// Runs this rank's own work, which calls nobody else and returns a Result, and agrees on it.
+  /// Runs this rank's own work, which does not communicate and returns a Result, and agrees on it.
   template <class Work>
   auto together(const Work& work) const -> decltype(work()) {
     auto mine = guarded(work);
@@ -62,7 +62,7 @@ class Crew {
   std::string from_first(const std::string& text) const;
   /// An error unless every rank has the same; `what` it is, for the message.
   Result<void> check_same(std::string_view what, const std::string& mine) const;
-  /// Everybody's items, in the order of the ranks.
+  /// The items of all ranks, in the order of the ranks.
   template <class T>
   std::vector<T> gather(std::span<const T> mine) const {
     return gathered(mine, true);
@@ -102,16 +102,16 @@ class Crew {
   // `room(count)` gives memory for that many items, where they are wanted.
   template <class Room>
   void gather_items(std::span<const std::byte> mine, std::size_t item_bytes, const Room& room,
-                    bool everybody) const {
+                    bool to_all) const {
     const std::vector<int> counts = counts_of(static_cast<int>(mine.size() / item_bytes));
     std::size_t total = 0;
     for (const int count : counts) total += static_cast<std::size_t>(count);
-    exchange(mine, item_bytes, counts,
-             everybody || is_first() ? room(total) : std::span<std::byte>(), everybody);
+    exchange(mine, item_bytes, counts, to_all || is_first() ? room(total) : std::span<std::byte>(),
+             to_all);
   }
   std::vector<int> counts_of(int mine) const;
   void exchange(std::span<const std::byte> mine, std::size_t item_bytes,
-                const std::vector<int>& counts, std::span<std::byte> all, bool everybody) const;
+                const std::vector<int>& counts, std::span<std::byte> all, bool to_all) const;
 
   MPI_Comm ranks_ = MPI_COMM_WORLD;
   int rank_ = 0;

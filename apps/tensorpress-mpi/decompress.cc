@@ -110,7 +110,7 @@ Result<cli::Report> run(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   TRY(const StreamInfo info, decompress(crew, options));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  cli::Json fields = cli::describe(info);
+  cli::Json fields = cli::describe(info).to_json();
   fields["ranks"] = crew.size();
   fields["seconds"] = took.count();
   fields["decompress_gb_per_s"] = cli::gb_per_s(info.bytes_in(), took.count());

@@ -18,7 +18,8 @@ namespace {
 // MPI counts in int.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
 
-// When a rank dies, mpirun ends the others by SIGTERM: whoever gets it removes the temporary file.
+// When a rank dies, mpirun ends the others by SIGTERM. Each rank that gets the signal removes the
+// temporary file.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler has no
 // other.
 char path_to_remove[4096];

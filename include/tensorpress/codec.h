@@ -27,6 +27,16 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
+/// What a file holds that can be named in place of a parameter's value. The library takes the value
+/// itself; a program that offers the name reads the file.
+enum class ParameterFile { none, codebook };
+
+/// A value of another parameter.
+struct ParameterNeed {
+  std::string_view name;   // "rounding"
+  std::string_view value;  // "stochastic"
+};
+
 /// What a codec accepts for one parameter, for help texts and command lines.
 struct ParameterInfo {
   std::string_view name;           // "cf"
@@ -34,6 +44,8 @@ struct ParameterInfo {
   std::string_view choices;        // "1..8", "square|triangle"
   std::string_view help;
   bool from_data = false;  // filled in when a tensor is compressed, not by users
+  ParameterFile file = ParameterFile::none;
+  std::optional<ParameterNeed> needs = {};  // without it, the parameter has no effect
 };
 
 struct CodecInfo {
@@ -98,10 +110,13 @@ class TENSORPRESS_API Codec {
 /// Every codec of this build, in the order of the registry.
 TENSORPRESS_API std::vector<CodecInfo> codecs();
 
+enum class FactUnit { number, bytes };
+
 /// A named figure about a codec on a tensor ("matrix_bytes", "flops_compress"), for reports.
 struct Fact {
   std::string name;
   double value = 0;
+  FactUnit unit = FactUnit::number;
 };
 TENSORPRESS_API std::vector<Fact> facts(const Codec& codec, const Shape& shape, DType dtype);
 

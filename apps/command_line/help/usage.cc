@@ -99,7 +99,7 @@ std::string no_option(const std::string& argument, const CLI::App& verb) {
               file ? text("; the file is ./", argument) : "");
 }
 
-/// What nobody asked for; "" if there is nothing.
+/// What is wrong with the first argument that no option takes; "" if there is none.
 std::string left_over(const CLI::App& program) {
   const CLI::App& verb = innermost(program);
   const std::vector<std::string> arguments = program.remaining(true);

@@ -85,7 +85,7 @@ Result<void> check_not_input(const std::vector<std::string>& inputs, const std::
                              std::string_view option) {
   if (is_pipe(output)) return {};
   for (const std::string& input : inputs) {
-    std::error_code ignored;  // files that are not there are nobody's input
+    std::error_code ignored;  // a file that does not exist is not the output
     if (is_pipe(input) || !std::filesystem::equivalent(input, output, ignored)) continue;
     return bad_argument("the output '", output, "' is the input; name another file with ", option);
   }

@@ -33,7 +33,7 @@ Result<std::vector<std::string>> outputs_of(const std::vector<std::string>& inpu
 /// Refuses a pipe or a directory among several inputs.
 Result<void> check_several(const std::vector<std::string>& inputs);
 
-/// "No such file or directory", before anybody guesses what kind of file the name stands for.
+/// "No such file or directory", before other code guesses the kind of file from its name.
 Result<void> check_exists(const std::string& input);
 
 /// Refuses an output that is one of the inputs under any name. `option` is how the output is named;

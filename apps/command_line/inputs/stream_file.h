@@ -8,7 +8,7 @@
 namespace tensorpress::cli {
 
 /// Refuses what is plainly something else (.npy, .npz, NetCDF, HDF5) and says what to do with it.
-/// Damaged streams and pipes pass: whoever reads them has more to say.
+/// Damaged streams and pipes pass: reading them gives a better message.
 Result<void> check_is_stream(const std::string& path);
 
 /// Whether it begins as a .tpz stream does; false for pipes.

@@ -6,9 +6,39 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "files/tensor/codebook_file.h"
+#include "codecs/parameter_values.h"
+#include "files/tensor/parameter_file.h"
 
 namespace tensorpress::cli {
+namespace {
+
+/// Codecs that share a parameter's name share its flag, which the first one explains.
+ParameterInfo parameter_named(std::string_view name) {
+  for (const CodecInfo& codec : codecs()) {
+    const auto found = std::ranges::find(codec.parameters, name, &ParameterInfo::name);
+    if (found != codec.parameters.end()) return *found;
+  }
+  return {};
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at is no file
+  return std::filesystem::exists(path, ignored);
+}
+
+/// A stream must not depend on a file: where one is named, the value is what it holds.
+Result<std::string> value_of(const ParameterInfo& parameter, const std::string& given) {
+  const files::ParameterFileKind* const kind = files::kind_of(parameter.file);
+  if (kind == nullptr) return given;
+  if (given.ends_with(kind->ending)) return kind->read(given);
+  if (!one_of(parameter, given).ok() && (exists(given) || exists(text(given, kind->ending)))) {
+    return bad_argument("--", parameter.name, " is '", given, "'; the name of a ", kind->contents,
+                        "'s file ends in ", kind->ending);
+  }
+  return given;
+}
+
+}  // namespace
 
 void CodecOptions::declare(Arguments& arguments) {
   const std::vector<CodecInfo> all = codecs();
@@ -37,31 +67,29 @@ void CodecOptions::declare(Arguments& arguments) {
 Result<Codec> CodecOptions::codec() const {
   std::vector<Parameter> parameters;
   parameters.reserve(values_.size());
-  for (const auto& [name, value] : values_) {
-    parameters.push_back({name, value});
-    std::error_code ignored;  // what cannot be looked at is no file
-    const bool book =
-        name == "codebook" && !value.ends_with(".json") && value != "default" && value != "dynamic";
-    if (book && (std::filesystem::exists(value, ignored) ||
-                 std::filesystem::exists(value + ".json", ignored))) {
-      return bad_argument("--codebook is '", value, "'; the name of a codebook's file ends in ",
-                          ".json");
-    }
-    // A stream must not depend on a file: it carries the codebook itself.
-    if (name == "codebook" && value.ends_with(".json")) {
-      TRY(const auto file, files::read_codebook(value));
-      parameters.back().value = file.book.to_text();
-    }
+  for (const auto& [name, given] : values_) {
+    TRY(auto value, value_of(parameter_named(name), given));
+    parameters.push_back({name, std::move(value)});
   }
-  const auto rounding = values_.find("rounding");
-  if (values_.contains("seed") && (rounding == values_.end() || rounding->second == "nearest")) {
-    return bad_argument("--seed is of use only with --rounding stochastic");
+  for (const auto& [name, given] : values_) {
+    RETURN_IF_ERROR(check_needs(parameter_named(name)));
   }
   std::string name = name_;
   if (name.empty()) {
     TRY(name, inferred_name());
   }
   return Codec::make(name, parameters);
+}
+
+Result<void> CodecOptions::check_needs(const ParameterInfo& parameter) const {
+  if (!parameter.needs) return {};
+  const ParameterInfo needed = parameter_named(parameter.needs->name);
+  const auto given = values_.find(std::string(needed.name));
+  const std::string_view value = given == values_.end() ? needed.default_value : given->second;
+  // The codec explains a value that it does not know.
+  if (value == parameter.needs->value || !one_of(needed, value).ok()) return {};
+  return bad_argument("--", parameter.name, " is of use only with --", needed.name, " ",
+                      parameter.needs->value);
 }
 
 Result<std::string> CodecOptions::inferred_name() const {

@@ -20,6 +20,8 @@ class CodecOptions {
  private:
   /// Of the codecs that have all the given parameters, the first.
   Result<std::string> inferred_name() const;
+  /// A parameter without effect is an error: another one must have the value that it needs.
+  Result<void> check_needs(const ParameterInfo& parameter) const;
 
   std::string name_;
   std::map<std::string, std::string> values_;  // by parameter name; only those that were given

@@ -1,7 +1,11 @@
 #include "command_line/reports/stream_report.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/json_text.h"
 #include "base/text.h"
+#include "codecs/bounded/parameters.h"
 #include "command_line/inputs/paths.h"
 #include "files/conventions/netcdf_notes.h"
 #include "stream/container/history.h"
@@ -29,15 +33,55 @@ Json netcdf_to_json(std::span<const Attribute> attributes) {
   return parsed.ok() ? *parsed : Json();
 }
 
-Json attributes_to_json(std::span<const Attribute> attributes) {
-  Json fields = Json::object();
+ReportFields describe(std::span<const Attribute> attributes) {
+  ReportFields fields;
   const Json notes = netcdf_to_json(attributes);
   for (const Attribute& attribute : attributes) {
-    const bool is_note = is_netcdf_note(attribute.name) && !notes.is_null();
-    if (!is_note) fields[attribute.name] = attribute.value;
-    if (is_note && attribute.name == "netcdf") fields["netcdf"] = notes;
+    if (!is_netcdf_note(attribute.name)) {
+      fields.set(attribute.name, attribute.value);
+    } else if (notes.is_null()) {
+      fields.set(attribute.name, LongText{attribute.value});
+    } else if (attribute.name == "netcdf") {
+      fields.set(attribute.name, LongText{notes});
+    }
   }
   return fields;
+}
+
+/// Bytes beyond 2^53 are an estimate and stay a number.
+ReportValue value_of(const Fact& fact) {
+  Json number = json_number(fact.value);
+  if (fact.unit != FactUnit::bytes || !number.is_number_integer()) return number;
+  return ByteCount{number.get<std::uint64_t>()};
+}
+
+/// A number where the text is one.
+Json number_or_text(std::string_view value) {
+  // from_chars would also take "inf" and "nan", which JSON has no numbers for.
+  const bool may_be_number =
+      !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  const bool is_number = may_be_number && error == std::errc{} && stop == end;
+  return is_number ? json_number(number) : Json(value);
+}
+
+/// A value that can come from a file is long.
+bool is_long(const Codec& codec, const Parameter& parameter) {
+  for (const CodecInfo& info : codecs()) {
+    if (info.name != codec.name()) continue;
+    const auto found = std::ranges::find(info.parameters, parameter.name, &ParameterInfo::name);
+    return found != info.parameters.end() && found->file != ParameterFile::none;
+  }
+  return false;
+}
+
+ReportValue value_of(const Codec& codec, const Parameter& parameter) {
+  const auto& kept = codec.kept_bound();
+  if (kept && parameter.name == bounded::kFillParameter.name) return kept->fill_values;
+  if (is_long(codec, parameter)) return LongText{parameter.value};
+  return number_or_text(parameter.value);
 }
 
 }  // namespace
@@ -49,33 +93,42 @@ std::optional<Bound> total_error(const StreamInfo& info) {
   return history.ok() ? stream::error_of(*history) : std::nullopt;
 }
 
-Json describe(const StreamInfo& info) {
-  Json fields;
-  fields["format_version"] = info.format_version;
-  fields["codec"] = info.codec.name();
-  fields["parameters"] = parameters_to_json(info.codec);
-  fields["dtype"] = name_of(info.dtype);
-  fields["shape"] = json_shape(info.shape);
-  fields["chunk_shape"] = json_shape(info.chunk_shape);
-  fields["chunks"] = info.chunk_count;
-  fields["bytes_in"] = bytes_in_file(info);
+ReportFields describe_parameters(const Codec& codec) {
+  ReportFields fields;
+  for (const Parameter& parameter : codec.parameters()) {
+    if (!parameter.value.empty()) fields.set(parameter.name, value_of(codec, parameter));
+  }
+  return fields;
+}
+
+ReportFields describe(const StreamInfo& info) {
+  ReportFields fields;
+  fields.set("format_version", info.format_version);
+  fields.set("codec", info.codec.name());
+  fields.set("parameters", describe_parameters(info.codec));
+  fields.set("dtype", name_of(info.dtype));
+  fields.set("shape", info.shape);
+  fields.set("chunk_shape", info.chunk_shape);
+  fields.set("chunks", info.chunk_count);
+  fields.set("bytes_in", ByteCount{bytes_in_file(info)});
   // Of packed whole numbers: the values that they stand for.
-  if (bytes_in_file(info) != info.bytes_in()) fields["unpacked_bytes"] = info.bytes_in();
-  fields["bytes_out"] = info.bytes_out;
-  fields["payload_bytes"] = info.payload_bytes;
-  fields["ratio"] = json_number(ratio_of(info));
-  fields["payload_ratio"] = json_number(quotient(bytes_in_file(info), info.payload_bytes));
-  fields["bits_per_value"] = json_number(quotient(8 * info.bytes_out, info.shape.element_count()));
+  if (bytes_in_file(info) != info.bytes_in()) {
+    fields.set("unpacked_bytes", ByteCount{info.bytes_in()});
+  }
+  fields.set("bytes_out", ByteCount{info.bytes_out});
+  fields.set("payload_bytes", ByteCount{info.payload_bytes});
+  fields.set("ratio", json_number(ratio_of(info)));
+  fields.set("payload_ratio", json_number(quotient(bytes_in_file(info), info.payload_bytes)));
+  fields.set("bits_per_value",
+             json_number(quotient(8 * info.bytes_out, info.shape.element_count())));
   for (const Statistic& statistic : info.statistics) {
-    fields[statistic.name] = json_number(statistic.value);
+    fields.set(statistic.name, json_number(statistic.value));
   }
   for (const Fact& fact : facts(info.codec, info.shape, info.dtype)) {
-    fields[fact.name] = json_number(fact.value);
+    fields.set(fact.name, value_of(fact));
   }
-  if (const auto total = total_error(info)) fields["total_error"] = total->to_string();
-  if (!info.attributes.empty()) {
-    fields["attributes"] = attributes_to_json(info.attributes);
-  }
+  if (const auto total = total_error(info)) fields.set("total_error", total->to_string());
+  if (!info.attributes.empty()) fields.set("attributes", describe(info.attributes));
   return fields;
 }
 

@@ -2,13 +2,16 @@
 // everywhere: `ratio` counts the whole file, `payload_ratio` only what the codec wrote.
 #pragma once
 
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/report_fields.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::cli {
 
 /// The codec's own figures (matrix_bytes, flops_compress, ...) are among the fields.
-Json describe(const StreamInfo& info);
+ReportFields describe(const StreamInfo& info);
+
+/// cf 4, layout square, ...
+ReportFields describe_parameters(const Codec& codec);
 
 /// What all steps of a stream's history have lost together; absent where there is no step before
 /// its own, or where they do not add up.

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "command_line/inputs/paths.h"
+#include "command_line/inputs/stream_names.h"
 #include "files/conventions/hdf5_register.h"
 #include "filter.h"
 
@@ -65,9 +66,8 @@ Result<std::vector<std::string>> outputs_for(
   std::vector<std::string> outputs;
   std::map<std::string, std::string> made_from;  // variables by the names of their files
   for (const auto* const variable : variables) {
-    std::string name = variable->path;
-    std::ranges::replace(name, '/', '.');
-    name = text(is_pipe(input) ? "stdin" : fs::path(input).stem().string(), ".", name, ".tpz");
+    const std::string name = text(is_pipe(input) ? "stdin" : fs::path(input).stem().string(),
+                                  stream_extension(variable->path));
     outputs.push_back(file ? output : (beside / name).string());
     const auto [other, is_new] = made_from.emplace(outputs.back(), variable->path);
     if (!is_new) {

@@ -50,8 +50,8 @@ Contenders alternating(Contenders ours, Contenders theirs) {
   return all;
 }
 
-/// Those that were asked for; all that there are when nobody asked. What is missing of the latter
-/// is said on stderr, as long as some peer is there.
+/// The codecs that the user named, all of which must be there, or all that can be run. In the
+/// second case, remarks say which peers are missing; it is an error if all are.
 Result<Contenders> contenders_of(const PeersOptions& options, Reporter& reporter) {
   const auto own_names = benchmark::own_contender_names();
   const auto peer_names = benchmark::peer_names();

@@ -5,8 +5,8 @@
 #include "base/errors.h"
 #include "benchmark/speed.h"
 #include "command_line/reports/formatted.h"
-#include "command_line/reports/json_output.h"
 #include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "files/tensor/raw_format.h"
 
 namespace tensorpress::cli {
@@ -28,7 +28,7 @@ std::string setting_of(const Codec& codec, const std::optional<Bound>& bound) {
 Json with_codec(Json row, std::size_t threads, const Codec& codec, std::uint64_t bytes_in) {
   row["threads"] = threads;
   row["codec"] = codec.name();
-  row["parameters"] = parameters_to_json(codec);
+  row["parameters"] = describe_parameters(codec).to_json();
   row["bytes_in"] = bytes_in;
   return row;
 }

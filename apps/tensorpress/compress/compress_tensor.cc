@@ -55,7 +55,7 @@ Result<FileReport> compress_tensor(const CompressArguments& options,
                     .bytes_out = done.info.bytes_out,
                     .to = is_pipe(output) ? Channel::standard_error : Channel::standard_output};
   report.lines = compression_in_one_line(options.input, output, done.info, done.seconds);
-  if (options.verify) report.lines += fields_in_words(done.verification.fields);
+  if (options.verify) report.lines += done.verification.fields.to_text();
   const bool several = options.inputs.size() > 1;
   if (several) report.fields["output"] = output;
   add_remarks(options, several ? text(options.input, ": ") : "", output, done, report);

@@ -92,7 +92,7 @@ std::string to_text(const CompressArguments& options, const std::vector<Compress
   const std::string line =
       compression_in_one_line(text(options.input, ":", only.variable.path), only.output,
                               only.done.info, only.done.seconds, only.stored);
-  return options.verify ? line + fields_in_words(only.done.verification.fields) : line;
+  return options.verify ? line + only.done.verification.fields.to_text() : line;
 }
 
 FileReport report_on(const CompressArguments& options, const std::vector<CompressedVariable>& all) {

@@ -59,10 +59,10 @@ Result<Compressed> run_compression(const CompressArguments& options, const Codec
 }
 
 Json to_json(const CompressArguments& options, const Compressed& done) {
-  Json fields = describe(done.info);
+  Json fields = describe(done.info).to_json();
   fields["seconds"] = done.seconds;
   fields["compress_gb_per_s"] = gb_per_s(done.info.bytes_in(), done.seconds);
-  if (options.verify) fields["verify"] = done.verification.fields;
+  if (options.verify) fields["verify"] = done.verification.fields.to_json();
   return fields;
 }
 

@@ -159,7 +159,7 @@ Result<FileReport> decompress_one(const Options& options, const std::string& pat
                            .method_given = options.method_given});
   TRY(const StreamInfo info, write_output(options, output, read, reporter));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  FileReport report{.fields = describe(info),
+  FileReport report{.fields = describe(info).to_json(),
                     .bytes_in = info.bytes_out,
                     .bytes_out = info.bytes_in(),
                     .to = is_pipe(path) ? Channel::standard_error : Channel::standard_output};

@@ -8,8 +8,8 @@
 #include "base/json_text.h"
 #include "benchmark/studies/demo_study.h"
 #include "command_line/options/force_option.h"
-#include "command_line/reports/json_output.h"
 #include "command_line/reports/messages.h"
+#include "command_line/reports/stream_report.h"
 #include "command_line/verb.h"
 #include "files/bytes/byte_files.h"
 #include "files/bytes/text_files.h"
@@ -113,7 +113,7 @@ Result<report::DemoDataSet> measure(const fs::path& path, Reporter& reporter) {
 Json to_json(const benchmark::RoundTrip& trip) {
   Json row;
   row["codec"] = trip.info.codec.name();
-  row["parameters"] = parameters_to_json(trip.info.codec);
+  row["parameters"] = describe_parameters(trip.info.codec).to_json();
   row["bytes_in"] = trip.info.bytes_in();
   row["bytes_out"] = trip.info.bytes_out;
   row["ratio"] = trip.ratio();

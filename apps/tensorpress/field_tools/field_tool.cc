@@ -176,7 +176,7 @@ Result<Report> run_field_tool(const FieldFiles& names, const std::optional<Bound
   std::string path = names.compressed;
   std::optional<files::TemporaryFile> unnamed;
   if (path.empty()) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets the environment meanwhile.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no code of ours sets the environment.
     const char* const folder = std::getenv("TMPDIR");
     const std::string directory = folder != nullptr && *folder != '\0' ? folder : "/tmp";
     TRY(auto made,
@@ -189,7 +189,7 @@ Result<Report> run_field_tool(const FieldFiles& names, const std::optional<Bound
   if (!names.copy.empty()) RETURN_IF_ERROR(write_copy(names, format, path));
   if (!statistics) return Report{};
   TRY(const Verification verification, verify_stream(names.original, format, path, 1));
-  Report report{.text = fields_in_words(verification.fields), .to = channel_of(names)};
+  Report report{.text = verification.fields.to_text(), .to = channel_of(names)};
   if (!verification.ok) {
     report.remarks.push_back(text(path, ": ", verification.reason));
     report.status = ExitStatus::check_failed;

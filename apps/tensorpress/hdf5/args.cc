@@ -38,21 +38,28 @@ Result<Report> run(const Options& options) {
                 .json = json_text(fields)};
 }
 
-/// Leaves out of the help what the filter does not take; who gives it is told why.
+/// Leaves out of the help what the filter does not take. Such an option is still parsed, so that
+/// the error can say why the filter does not take it.
 void show_only_what_the_filter_takes(Arguments& arguments) {
   std::string codec_names;
-  std::vector<std::string> taken;
+  std::vector<files::Hdf5FilterCodec::Parameter> taken;
   for (const auto& codec : files::hdf5_filter_codecs()) {
     codec_names += text(codec_names.empty() ? "" : "|", codec.name);
-    for (const auto parameter : codec.parameters) taken.push_back(text("--", parameter));
+    taken.insert(taken.end(), codec.parameters.begin(), codec.parameters.end());
   }
   arguments.find("--codec").shown_as(codec_names);
-  arguments.find("--codebook").shown_as("default|dynamic (default)");
   std::vector<std::string> hidden = {"--ratio", "--range", "--whole-range"};
   for (const CodecInfo& codec : codecs()) {
     for (const ParameterInfo& parameter : codec.parameters) {
       const std::string flag = text("--", parameter.name);
-      if (std::ranges::find(taken, flag) == taken.end()) hidden.push_back(flag);
+      const auto found =
+          std::ranges::find(taken, parameter.name, &files::Hdf5FilterCodec::Parameter::name);
+      if (found == taken.end()) {
+        hidden.push_back(flag);
+      } else if (parameter.file != ParameterFile::none) {
+        // The filter's values have no room for what a file holds.
+        arguments.find(flag).shown_as(text(found->choices, " (", parameter.default_value, ")"));
+      }
     }
   }
   for (const std::string& flag : hidden) {

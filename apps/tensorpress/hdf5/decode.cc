@@ -40,8 +40,8 @@ Result<std::vector<std::uint32_t>> parse_words(const std::string& values) {
 Result<Report> run(const std::string& values) {
   TRY(const auto words, parse_words(values));
   TRY(const auto settings, files::Hdf5FilterSettings::from_words(words));
-  const Json fields = describe(settings);
-  return Report{.text = fields_in_words(fields), .json = json_text(fields)};
+  const ReportFields fields = describe(settings);
+  return Report{.text = fields.to_text(), .json = json_text(fields.to_json())};
 }
 
 Action declare(Arguments& arguments) {

@@ -1,6 +1,7 @@
 #include "filter_settings.h"
 
 #include "base/errors.h"
+#include "command_line/reports/stream_report.h"
 
 namespace tensorpress::cli {
 
@@ -19,24 +20,24 @@ Result<files::Hdf5FilterSettings> filter_settings(const CodecOptions& codec,
                                    .threads = threads};
 }
 
-Json describe(const files::Hdf5FilterSettings& settings) {
-  Json fields;
-  fields["codec"] = settings.codec.name();
+ReportFields describe(const files::Hdf5FilterSettings& settings) {
+  ReportFields fields;
+  fields.set("codec", settings.codec.name());
   // Parameters that a chunk's own stream will hold are not known yet.
-  if (Json parameters = parameters_to_json(settings.codec); !parameters.empty()) {
-    fields["parameters"] = std::move(parameters);
+  if (auto parameters = describe_parameters(settings.codec); !parameters.empty()) {
+    fields.set("parameters", std::move(parameters));
   }
-  if (settings.bound) fields["bound"] = settings.bound->to_string();
+  if (settings.bound) fields.set("bound", settings.bound->to_string());
   if (!settings.fill_values.empty()) {
-    fields["fill_values"] = numbers_to_json(settings.fill_values);
+    fields.set("fill_values", settings.fill_values);
   }
-  if (settings.threads != 0) fields["threads"] = settings.threads;
+  if (settings.threads != 0) fields.set("threads", settings.threads);
   if (settings.chunk) {
-    fields["dtype"] = name_of(settings.chunk->dtype);
-    fields["byte_order"] = settings.chunk->big_endian ? "big" : "little";
-    fields["chunk_shape"] = json_shape(settings.chunk->shape);
+    fields.set("dtype", name_of(settings.chunk->dtype));
+    fields.set("byte_order", settings.chunk->big_endian ? "big" : "little");
+    fields.set("chunk_shape", settings.chunk->shape);
     if (settings.chunk->fill_value) {
-      fields["dataset_fill_value"] = json_number(*settings.chunk->fill_value);
+      fields.set("dataset_fill_value", json_number(*settings.chunk->fill_value));
     }
   }
   return fields;

@@ -6,7 +6,7 @@
 
 #include "command_line/options/bound_options.h"
 #include "command_line/options/codec_options.h"
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/report_fields.h"
 #include "files/conventions/hdf5_filter_settings.h"
 
 namespace tensorpress::cli {
@@ -15,7 +15,7 @@ Result<files::Hdf5FilterSettings> filter_settings(const CodecOptions& codec,
                                                   const BoundOptions& bound, std::uint32_t threads);
 
 /// What a row of words means, field by field.
-Json describe(const files::Hdf5FilterSettings& settings);
+ReportFields describe(const files::Hdf5FilterSettings& settings);
 
 /// "1,1,2,3539053052,1062232653".
 std::string joined(const std::vector<std::uint32_t>& words);

@@ -16,13 +16,11 @@ namespace {
 
 Result<FileReport> info_of(const std::string& file) {
   if (files::array_format_of(file) != files::ArrayFormat::other) return list_variables(file);
-  TRY(Json fields, about(file, describe_tensor(file)));
-  FileReport report{.lines = fields_in_words(fields)};
-  const bool stream = fields.contains("bytes_out");
-  report.bytes_in = stream ? fields["bytes_in"].get<std::uint64_t>() : 0;
-  report.bytes_out = stream ? fields["bytes_out"].get<std::uint64_t>() : 0;
-  report.fields = std::move(fields);
-  return report;
+  TRY(const TensorDescription tensor, about(file, describe_tensor(file)));
+  return FileReport{.lines = tensor.fields.to_text(),
+                    .fields = tensor.fields.to_json(),
+                    .bytes_in = tensor.bytes_in,
+                    .bytes_out = tensor.bytes_out};
 }
 
 Result<Report> run(const std::vector<std::string>& files, Reporter& reporter) {

@@ -4,20 +4,24 @@
 
 #include "base/cpu.h"
 #include "base/errors.h"
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/report_fields.h"
 #include "tensorpress/codec.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::cli {
 namespace {
 
-Result<Json> describe_program() {
+Result<ReportFields> describe_program() {
   TRY(const Isa active, active_isa());
-  Json fields;
-  fields["version"] = TENSORPRESS_VERSION_STRING;
-  fields["format_version"] = kFormatVersion;
-  fields["isa"] = name_of(active);
-  fields["detected_isa"] = name_of(detected_isa());
+  ReportFields fields;
+  fields.set("version", TENSORPRESS_VERSION_STRING);
+  fields.set("format_version", kFormatVersion);
+  fields.set("isa", name_of(active));
+  fields.set("detected_isa", name_of(detected_isa()));
+  return fields;
+}
+
+Json to_json(const ReportFields& program) {
   Json all = Json::object();
   for (const CodecInfo& codec : codecs()) {
     Json parameters = Json::object();
@@ -26,14 +30,14 @@ Result<Json> describe_program() {
     }
     all[std::string(codec.name)] = parameters;
   }
+  Json fields = program.to_json();
   fields["codecs"] = all;
   return fields;
 }
 
 /// Codecs one a line, with what they are for.
-std::string to_text(Json fields) {
-  fields.erase("codecs");
-  std::string lines = text(fields_in_words(fields), "\nCodecs:\n");
+std::string to_text(const ReportFields& program) {
+  std::string lines = text(program.to_text(), "\nCodecs:\n");
   std::size_t width = 0;
   for (const CodecInfo& codec : codecs()) width = std::max(width, codec.name.size());
   for (const CodecInfo& codec : codecs()) {
@@ -46,8 +50,8 @@ std::string to_text(Json fields) {
 }  // namespace
 
 Result<Report> report_on_program() {
-  TRY(const Json fields, describe_program());
-  return Report{.text = to_text(fields), .json = json_text(fields)};
+  TRY(const ReportFields program, describe_program());
+  return Report{.text = to_text(program), .json = json_text(to_json(program))};
 }
 
 }  // namespace tensorpress::cli

@@ -37,19 +37,23 @@ Result<bool> is_npy(const ByteSource& source) {
   return std::ranges::equal(begin, std::as_bytes(std::span(files::kNpyMagic)));
 }
 
-Result<Json> describe_npy(const std::string& path, const ByteSource& source) {
+Result<ReportFields> describe_npy(const std::string& path, const ByteSource& source) {
   // Opened for the check of its size; the header alone knows the order.
   TRY(const auto tensor, files::open_tensor(path, std::nullopt));
   stream::SourceInput input(source, 0, source.size());
   TRY(const auto header, files::read_npy_header(input));
-  Json fields;
-  fields["format"] = "npy";
-  fields["dtype"] = name_of(tensor->dtype());
-  fields["shape"] = json_shape(tensor->shape());
-  fields["order"] = header.fortran_order ? "fortran" : "c";
-  fields["byte_order"] = header.big_endian ? "big" : "little";
-  fields["bytes_in"] = tensor->shape().element_count() * size_of(tensor->dtype());
+  ReportFields fields;
+  fields.set("format", "npy");
+  fields.set("dtype", name_of(tensor->dtype()));
+  fields.set("shape", tensor->shape());
+  fields.set("order", header.fortran_order ? "fortran" : "c");
+  fields.set("byte_order", header.big_endian ? "big" : "little");
+  fields.set("bytes_in", ByteCount{tensor->shape().element_count() * size_of(tensor->dtype())});
   return fields;
+}
+
+TensorDescription description_of(const StreamInfo& info) {
+  return {.fields = describe(info), .bytes_in = bytes_in_file(info), .bytes_out = info.bytes_out};
 }
 
 std::string lower_case(std::string word) {
@@ -61,14 +65,17 @@ std::string lower_case(std::string word) {
 
 }  // namespace
 
-Result<Json> describe_tensor(const std::string& path) {
+Result<TensorDescription> describe_tensor(const std::string& path) {
   if (is_pipe(path)) {
     TRY(const StreamInfo info, info_of_pipe());
-    return describe(info);
+    return description_of(info);
   }
   TRY(const auto source, files::open_bytes(path));
   TRY(const bool npy, is_npy(*source));
-  if (npy) return describe_npy(path, *source);
+  if (npy) {
+    TRY(auto fields, describe_npy(path, *source));
+    return TensorDescription{.fields = std::move(fields)};
+  }
   if (files::is_array_file_name(path)) {
     return corrupt(source->size() == 0
                        ? "the file is empty"
@@ -76,7 +83,7 @@ Result<Json> describe_tensor(const std::string& path) {
   }
   RETURN_IF_ERROR(check_is_stream(path));
   const auto reader = StreamReader::open(*source);
-  if (reader.ok()) return cli::describe(reader->info());
+  if (reader.ok()) return description_of(reader->info());
   // What its name says goes before what its bytes are not.
   const std::string name = lower_case(path);
   if (name.ends_with(".npy")) RETURN_IF_ERROR(files::open_tensor(path, std::nullopt));

@@ -3,11 +3,18 @@
 
 #include <string>
 
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/report_fields.h"
 
 namespace tensorpress::cli {
 
+struct TensorDescription {
+  ReportFields fields;
+  // Of a stream; a .npy file, which is not compressed, has none.
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
 /// "-" is a stream on standard input.
-Result<Json> describe_tensor(const std::string& path);
+Result<TensorDescription> describe_tensor(const std::string& path);
 
 }  // namespace tensorpress::cli

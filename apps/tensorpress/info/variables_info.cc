@@ -17,7 +17,7 @@ Json describe_filter(const files::StoredFilter& filter) {
   fields["values"] = filter.values;
   if (filter.id == files::kHdf5FilterId) {
     const auto settings = files::Hdf5FilterSettings::from_words(filter.values);
-    if (settings.ok()) fields["tensorpress"] = describe(*settings);
+    if (settings.ok()) fields["tensorpress"] = describe(*settings).to_json();
   }
   return fields;
 }

@@ -41,24 +41,26 @@ Verification judge(const metrics::ErrorStatistics& measured, const std::optional
                    const StreamInfo& info) {
   const std::optional<double> stored_l2_error = info.statistic("l2_error");
   Verification result;
-  Json& fields = result.fields;
-  fields["max_abs_error"] = measured.max_abs_error;
-  fields["max_rel_error"] = measured.max_rel_error();
+  ReportFields& fields = result.fields;
+  fields.set("max_abs_error", measured.max_abs_error);
+  fields.set("max_rel_error", measured.max_rel_error());
   if (const auto bound = info.codec.parameter("bound"); !bound.empty()) {
-    fields["bound"] = bound;
-    fields["limit"] = std::strtod(std::string(info.codec.parameter("limit")).c_str(), nullptr);
-    if (bound.starts_with("pw-rel")) fields["max_pointwise_error"] = measured.max_pointwise_error;
+    fields.set("bound", bound);
+    fields.set("limit", std::strtod(std::string(info.codec.parameter("limit")).c_str(), nullptr));
+    if (bound.starts_with("pw-rel")) {
+      fields.set("max_pointwise_error", measured.max_pointwise_error);
+    }
   }
-  fields["psnr_db"] = measured.psnr_db();
-  fields["nrmse"] = measured.nrmse();
-  if (ssim) fields["ssim"] = *ssim;
-  fields["l2_error"] = measured.l2_error();
-  fields["stored_l2_error"] = stored_l2_error ? Json(*stored_l2_error) : Json(nullptr);
+  fields.set("psnr_db", measured.psnr_db());
+  fields.set("nrmse", measured.nrmse());
+  if (ssim) fields.set("ssim", *ssim);
+  fields.set("l2_error", measured.l2_error());
+  fields.set("stored_l2_error", stored_l2_error ? Json(*stored_l2_error) : Json(nullptr));
   result.reason = metrics::what_is_wrong(measured, info);
   result.ok = result.reason.empty();
   result.bytes_in = info.bytes_in();
   result.bytes_out = info.bytes_out;
-  fields["ok"] = result.ok;
+  fields.set("ok", result.ok);
   return result;
 }
 

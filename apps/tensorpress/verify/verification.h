@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "command_line/reports/json_output.h"
+#include "command_line/reports/report_fields.h"
 #include "files/tensor/tensor_files.h"
 
 namespace tensorpress::cli {
 
 struct Verification {
-  Json fields;  // max_abs_error, ..., l2_error, stored_l2_error, ok
+  ReportFields fields;  // max_abs_error, ..., l2_error, stored_l2_error, ok
   bool ok = false;
   std::string reason;  // a sentence, when it is not ok
   std::uint64_t bytes_in = 0;

@@ -7,19 +7,17 @@
 #include "base/errors.h"
 #include "command_line/inputs/paths.h"
 #include "command_line/inputs/stream_file.h"
+#include "command_line/inputs/stream_names.h"
 #include "command_line/interruption.h"
 #include "command_line/options/tensor_options.h"
 #include "command_line/reports/batch.h"
 #include "command_line/reports/messages.h"
 #include "command_line/verb.h"
-#include "files/netcdf/file.h"
 #include "verification.h"
 #include "verify_files.h"
 
 namespace tensorpress::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> files;
@@ -45,8 +43,8 @@ Result<FileReport> verify_pair(const Options& options, const std::string& origin
   note_interruptions();
   TRY(const Verification verification,
       verify_stream(original, raw, stream, options.threads.threads(), options.variable));
-  FileReport report{.lines = fields_in_words(verification.fields),
-                    .fields = verification.fields,
+  FileReport report{.lines = verification.fields.to_text(),
+                    .fields = verification.fields.to_json(),
                     .bytes_in = verification.bytes_in,
                     .bytes_out = verification.bytes_out};
   if (!verification.ok) {
@@ -56,38 +54,11 @@ Result<FileReport> verify_pair(const Options& options, const std::string& origin
   return report;
 }
 
-/// What `compress ORIGINAL -o DIRECTORY/` has made: NAME.tpz, or NAME.VARIABLE.tpz for each
-/// variable of an array file.
-Result<std::vector<std::string>> streams_of(const Options& options, const std::string& original,
-                                            const std::string& directory) {
-  const std::string stem = fs::path(original).stem().string();
-  const std::string whole = (fs::path(directory) / (stem + ".tpz")).string();
-  std::error_code ignored;
-  if (fs::exists(whole, ignored)) return std::vector{whole};
-  std::vector<std::string> streams;
-  if (files::array_format_of(original) != files::ArrayFormat::other) {
-    std::string variable = options.variable;
-    std::ranges::replace(variable, '/', '.');
-    const std::string begin = text(stem, ".", variable, variable.empty() ? "" : ".tpz");
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (name.starts_with(begin) && name.ends_with(".tpz")) {
-        streams.push_back(entry->path().string());
-      }
-    }
-    std::ranges::sort(streams);
-  }
-  if (!streams.empty()) return streams;
-  return io_error("there is no '", whole, "' to compare '", original, "' with");
-}
-
 /// One original with all that was made of it.
 Result<FileReport> verify_in(const Options& options, const std::string& original,
                              const std::string& directory) {
   RETURN_IF_ERROR(check_exists(original));
-  TRY(const auto streams, streams_of(options, original, directory));
+  TRY(const auto streams, streams_made_of(original, directory, options.variable));
   if (streams.size() == 1) {
     TRY(FileReport report, verify_pair(options, original, streams.front()));
     report.fields["stream"] = streams.front();
@@ -129,7 +100,9 @@ Result<Report> run(const Options& options, Reporter& reporter) {
     return bad_argument("standard input has no name to look for in '", last, "'; name the stream");
   }
   std::error_code ignored;
-  if (!fs::is_directory(last, ignored)) return io_error("there is no directory '", last, "'");
+  if (!std::filesystem::is_directory(last, ignored)) {
+    return io_error("there is no directory '", last, "'");
+  }
   return work_on_files(
       originals, reporter,
       [&](const std::string& original) { return verify_in(options, original, last); },

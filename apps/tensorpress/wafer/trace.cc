@@ -1,6 +1,5 @@
 // tensorpress wafer trace: every task and wavelet of a program on a small mesh.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "base/errors.h"
@@ -9,6 +8,7 @@
 #include "command_line/reports/json_output.h"
 #include "field_options.h"
 #include "report/pages/wafer_pictures.h"
+#include "wafer/field/sample_field.h"
 #include "wafer/programs/collectives/small_programs.h"
 #include "wafer/programs/offsets/offsets.h"
 
@@ -18,7 +18,6 @@ namespace {
 using wafer::programs::Mapping;
 using wafer::programs::OffsetsBy;
 
-constexpr std::size_t kBlock = 32;
 constexpr double kBound = 1e-3;
 
 struct Options {
@@ -33,17 +32,6 @@ struct Options {
   std::optional<Arguments> arguments;  // know the options that were given
 };
 
-/// Smooth at first, then rougher and rougher, so that blocks differ in length.
-std::vector<float> made_up_field(std::size_t blocks) {
-  std::vector<float> field(blocks * kBlock);
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const auto x = static_cast<double>(i);
-    const double rough = x / static_cast<double>(field.size());
-    field[i] = static_cast<float>(std::sin(x / 40) + rough * rough * std::sin(x * 2.7));
-  }
-  return field;
-}
-
 Result<std::uint64_t> trace_codec(const Options& options, const MeshSize& mesh, Mapping mapping,
                                   wafer::programs::MeshOptions how,
                                   const wafer::Calibration& calibration) {
@@ -52,7 +40,7 @@ Result<std::uint64_t> trace_codec(const Options& options, const MeshSize& mesh, 
   how.mapping = mapping;
   const std::uint32_t places =
       mesh.width / (mapping == Mapping::ceresz_three ? 3 : 1) * mesh.height;
-  const auto field = made_up_field(std::max<std::size_t>(places, 1) * options.blocks);
+  const auto field = wafer::sample_field(std::max<std::size_t>(places, 1) * options.blocks);
   const auto& book = ceresz2::Codebook::standard();
   wafer::programs::MeshOptions coding = how;
   if (options.decode) coding.inspect = {};

@@ -16,8 +16,12 @@ constexpr std::string_view kDynamic = "dynamic";
 
 constexpr std::array kParameters = {
     bounded::kBoundParameter, bounded::kLimitParameter, bounded::kFillParameter,
-    ParameterInfo{"codebook", "default", "default|dynamic|FILE.json",
-                  "Huffman code: the one that ships, this file's own, or from `codebook build`"}};
+    ParameterInfo{
+        .name = "codebook",
+        .default_value = "default",
+        .choices = "default|dynamic|FILE.json",
+        .help = "Huffman code: the one that ships, this file's own, or from `codebook build`",
+        .file = ParameterFile::codebook}};
 
 constexpr std::array kHdf5Parameters = {PackedParameter{"codebook", 0, 1, {"default", kDynamic}}};
 

@@ -357,7 +357,7 @@ std::vector<Fact> DctChop::facts(const Shape& shape, DType dtype) const {
   const auto coded = static_cast<double>(coded_bytes(geometry));
   const auto elements = static_cast<double>(shape.element_count() * size_of(dtype));
   return {{"nominal_ratio", coded > 0 ? elements / coded : 0},
-          {"matrix_bytes", cost.matrix_bytes},
+          {"matrix_bytes", cost.matrix_bytes, FactUnit::bytes},
           {"flops_compress", cost.flops_compress},
           {"flops_decompress", cost.flops_decompress}};
 }

@@ -16,7 +16,11 @@ constexpr std::array<ParameterInfo, 4> kParameters = {{
      "values that share a minimum and a scale: a multiple of 256 / bits"},
     {"rounding", "nearest", "nearest|stochastic",
      "to the nearest code (1 bit: to two means), or up or down at random, without a bias"},
-    {"seed", "0", "0..2^64-1", "with `rounding` stochastic: another number, other roundings"},
+    {.name = "seed",
+     .default_value = "0",
+     .choices = "0..2^64-1",
+     .help = "with `rounding` stochastic: another number, other roundings",
+     .needs = ParameterNeed{"rounding", "stochastic"}},
 }};
 
 // Chunks round independently of each other: those after the first have a seed of their own, which

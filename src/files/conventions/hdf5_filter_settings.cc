@@ -179,7 +179,11 @@ std::vector<Hdf5FilterCodec> hdf5_filter_codecs() {
     if (codec == nullptr) continue;
     all.push_back({codec->info.name});
     for (const PackedParameter& parameter : codec->hdf5.parameters) {
-      all.back().parameters.push_back(parameter.name);
+      std::string choices;
+      for (const std::string_view choice : parameter.choices) {
+        if (!choice.empty()) choices += text(choices.empty() ? "" : "|", choice);
+      }
+      all.back().parameters.push_back({parameter.name, std::move(choices)});
     }
   }
   return all;

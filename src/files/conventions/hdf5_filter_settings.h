@@ -64,8 +64,12 @@ struct Hdf5FilterSettings {
 
 /// A codec that the filter has, with the parameters that fit its values.
 struct Hdf5FilterCodec {
+  struct Parameter {
+    std::string_view name;
+    std::string choices;  // "default|dynamic", "" for a number
+  };
   std::string_view name;
-  std::vector<std::string_view> parameters = {};
+  std::vector<Parameter> parameters = {};
 };
 std::vector<Hdf5FilterCodec> hdf5_filter_codecs();
 
