@@ -162,6 +162,9 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const bounded::Field<T>& field = chunk.field;
     const bool suits_wavelets = chunk.suits_wavelets();
     const bool all_steps = effort_ == Effort::best && !field.mean_counts;
+    if (suits_wavelets && !all_steps && !field.mean_counts && is_trial_size(field.shape)) {
+      return by_both(chunk, output);
+    }
     std::span<const std::byte> transformed;
     WaveletTrial trial;
     if (suits_wavelets && all_steps) {
@@ -186,6 +189,24 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
       if (others && (transformed.empty() || *others <= transformed.size())) return others;
     }
     if (transformed.empty()) return std::nullopt;
+    std::ranges::copy(transformed, output.begin());
+    return transformed.size();
+  }
+
+  // Of a chunk so small that a trial would cost as much.
+  template <class T>
+  std::optional<std::size_t> by_both(const Chunk<T>& chunk, std::span<std::byte> output) const {
+    const auto others = by_others(chunk, output);
+    auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
+    const auto whole = buffers.wavelet.reserve(output.size());
+    const auto coded = code_wavelet(chunk, WaveletMode(), whole);
+    if (!coded) return others;
+    const WaveletMode mode = mode_after(*coded, chunk.field.values.size(), others);
+    const std::size_t room = others ? *others - 1 : output.size();
+    const auto transformed = mode.step == WaveletMode().step
+                                 ? or_without_weights(chunk, mode, whole.first(coded->bytes))
+                                 : by_wavelet(chunk, mode, room);
+    if (transformed.empty() || transformed.size() > room) return others;
     std::ranges::copy(transformed, output.begin());
     return transformed.size();
   }
@@ -242,26 +263,35 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   template <class T>
   std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
                                         std::size_t room) const {
+    const auto to = chunk.workspace.memory.template of<ChoiceBuffers>().wavelet.reserve(room);
+    const auto coded = code_wavelet(chunk, mode, to);
+    return coded ? or_without_weights(chunk, mode, to.first(coded->bytes))
+                 : std::span<const std::byte>();
+  }
+
+  // Weights of its own take as much as they save where a chunk takes little.
+  template <class T>
+  static std::span<const std::byte> or_without_weights(const Chunk<T>& chunk, WaveletMode mode,
+                                                       std::span<const std::byte> coded) {
+    if (coded.size() > kFewBytes) return coded;
     auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
-    const auto coded = by_wavelet(chunk, mode, buffers.wavelet.reserve(room));
-    if (coded.empty() || coded.size() > kFewBytes) return coded;
-    // Weights of its own take as much as they save.
-    WaveletMode plain = mode;
-    plain.fit_weights = false;
-    const auto other = by_wavelet(chunk, plain, buffers.plain_wavelet.reserve(coded.size() - 1));
-    if (other.empty()) return coded;
+    mode.fit_weights = false;
+    const auto to = buffers.plain_wavelet.reserve(coded.size() - 1);
+    const auto plain = code_wavelet(chunk, mode, to);
+    if (!plain) return coded;
     std::swap(buffers.wavelet, buffers.plain_wavelet);
-    return other;
+    return to.first(plain->bytes);
   }
 
   template <class T>
-  static std::span<const std::byte> by_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
-                                               std::span<std::byte> output) {
-    if (output.empty()) return {};
+  static std::optional<WaveletCoded> code_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
+                                                  std::span<std::byte> output) {
+    if (output.empty()) return std::nullopt;
     output[0] = std::byte{kWavelet};
-    const auto coded = encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros,
-                                      output.subspan(1), chunk.workspace);
-    return coded ? output.first(coded->bytes + 1) : std::span<const std::byte>();
+    auto coded = encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros, output.subspan(1),
+                                chunk.workspace);
+    if (coded) coded->bytes += 1;
+    return coded;
   }
 
   template <class T>

@@ -43,20 +43,6 @@ constexpr double kMostBitsGained = 0.03;
 // Blocks that take fewer bits say nothing about the rest.
 constexpr double kLeastTrialBits = 4000;
 
-WaveletMode mode_after(const WaveletCoded& trial) {
-  WaveletMode mode;
-  const double bits = 8.0 * static_cast<double>(trial.bytes);
-  if (bits < kLeastTrialBits) return mode;
-  mode.step = kSmallestStep;
-  for (const StepRule& rule : kStepRules) {
-    if (static_cast<double>(trial.corrections) < rule.corrections_a_bit * bits) {
-      mode.step = rule.step;
-      break;
-    }
-  }
-  return mode;
-}
-
 // Quanta to choose from where the mean error counts: with small ones hardly a value needs a
 // correction, large ones leave more values as they are.
 constexpr std::uint8_t kStepsForMean[] = {20, 40};
@@ -149,6 +135,25 @@ std::vector<T> middle_of(std::span<const T> values, const Extents& extents, cons
   return taken;
 }
 
+Extents block_of(const Extents& chunk) {
+  const std::size_t side = (chunk[0] == 1 ? kPlanes : kCubes).trial_side;
+  return {std::min(chunk[0], side), std::min(chunk[1], side), std::min(chunk[2], side)};
+}
+
+WaveletMode mode_with_step_for(const WaveletCoded& coded) {
+  WaveletMode mode;
+  const double bits = 8.0 * static_cast<double>(coded.bytes);
+  if (bits < kLeastTrialBits) return mode;
+  mode.step = kSmallestStep;
+  for (const StepRule& rule : kStepRules) {
+    if (static_cast<double>(coded.corrections) < rule.corrections_a_bit * bits) {
+      mode.step = rule.step;
+      break;
+    }
+  }
+  return mode;
+}
+
 }  // namespace
 
 std::optional<Shape> wavelet_chunk_shape(const Shape& shape) {
@@ -167,13 +172,24 @@ bool suits_wavelets(const Shape& shape, double bits_of_others) {
          (flat || folding.extents[0] >= least) && bits_of_others < kMostBits;
 }
 
+bool is_trial_size(const Shape& shape) {
+  const Extents block = block_of(fold(shape).extents);
+  return 2 * shape.element_count() < 3 * block[0] * block[1] * block[2];
+}
+
+WaveletMode mode_after(const WaveletCoded& coded, std::size_t values,
+                       std::optional<std::size_t> others) {
+  if (!others) return mode_with_step_for(coded);
+  const double most =
+      kMostGain * static_cast<double>(*others) + kMostBitsGained / 8 * static_cast<double>(values);
+  return static_cast<double>(coded.bytes) > most ? WaveletMode() : mode_with_step_for(coded);
+}
+
 template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
                          const InterpolationMode& other, ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
-  const std::size_t side = (folding.extents[0] == 1 ? kPlanes : kCubes).trial_side;
-  Extents block;
-  for (std::size_t axis = 0; axis < 3; ++axis) block[axis] = std::min(folding.extents[axis], side);
+  const Extents block = block_of(folding.extents);
   // Holes have been filled, and zeros need not come back here.
   const std::vector<T> values = middle_of<T>(field.values, folding.extents, block);
   const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
@@ -186,13 +202,10 @@ WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
   const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
   const auto transformed = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
   if (!transformed) return {};
-  const WaveletMode mode = mode_after(*transformed);
+  const WaveletMode mode = mode_after(*transformed, values.size(), interpolated);
   if (!interpolated || transformed->bytes < *interpolated) return {mode, true};
   if (8.0 * static_cast<double>(*interpolated) < kLeastTrialBits) return {mode, true};
-  const double most = kMostGain * static_cast<double>(*interpolated) +
-                      kMostBitsGained / 8 * static_cast<double>(values.size());
-  const bool hopeless = static_cast<double>(transformed->bytes) > most;
-  if (mode.step == WaveletMode().step || hopeless) return {mode, false};
+  if (mode.step == WaveletMode().step) return {mode, false};
   const auto again = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
   return {mode, again && again->bytes < *interpolated};
 }

@@ -22,6 +22,14 @@ bool suits_wavelets(const Shape& shape, double bits_of_others);
 /// Steps of coefficients, in sixteenths of the bound: what encoders choose from.
 inline constexpr std::array<std::uint8_t, 5> kWaveletSteps = {32, 36, 40, 48, 56};
 
+/// Whether a trial would code most of the chunk: then it is coded both ways right away.
+bool is_trial_size(const Shape& shape);
+
+/// The mode for what the default one codes like this; the default one where no other can make it
+/// smaller than `others`, what another predictor takes.
+WaveletMode mode_after(const WaveletCoded& coded, std::size_t values,
+                       std::optional<std::size_t> others);
+
 /// Codes a block both ways.
 struct WaveletTrial {
   WaveletMode mode;   // that suits the chunk
