@@ -54,7 +54,9 @@ Result<void> for_chunks(const ChunkNumbers& numbers, const Execution& execution,
                         const Work& work, const Commit& commit) {
   if (numbers.size() == 0) return {};
   const std::uint64_t fitting = kWorkingSetBytes / std::max<std::uint64_t>(bytes_per_chunk, 1);
-  const std::uint64_t wanted = std::min<std::uint64_t>(execution.threads, 1024);
+  const std::uint64_t threads = std::min<std::uint64_t>(execution.threads, 1024);
+  // One more, so that a thread whose chunk is done before its turn goes on with another.
+  const std::uint64_t wanted = threads > 1 ? threads + 1 : 1;
   const std::uint64_t useful =
       std::max<std::uint64_t>(std::min({wanted, numbers.size(), fitting}), 1);
   while (slots.size() < useful) slots.emplace_back(execution.isa);
