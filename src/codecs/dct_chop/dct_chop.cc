@@ -187,7 +187,7 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
   double squared_error = 0;
   for (std::uint64_t i = 0; i < slabs.count(); ++i) {
     const Slab slab = slabs[i];
-    load_slab(chunk, geometry, slab, rows.data());
+    load_slab(chunk, geometry, slab, workspace.isa, rows.data());
     if (matmul) {
       matrices->forward(rows.data(), values.data());
     } else {
@@ -308,7 +308,7 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
       kernel.inverse(coefficients, slab.block_rows, slab.width, target,
                      direct && workspace.stream_stores, next);
     }
-    if (!direct) store_slab(rows.data(), geometry, slab, chunk);
+    if (!direct) store_slab(rows.data(), geometry, slab, workspace.isa, chunk);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include "base/squares.h"
 #include "base/tensor/elements.h"
 #include "base/tensor/planes.h"
+#include "kernels/elements/elements.h"
 #include "kernels/squared_error/squared_error.h"
 
 namespace tensorpress::dct_chop {
@@ -38,6 +39,37 @@ void for_each_row(const Shape& shape, const Strides& strides, const Geometry& ge
 std::int64_t element_stride(const Shape& shape, const Strides& strides, DType dtype) {
   return shape.rank() == 0 ? static_cast<std::int64_t>(size_of(dtype)) : strides[shape.rank() - 1];
 }
+
+// Rows of elements as floats and back: by kernels where elements lie side by side.
+class RowConversion {
+ public:
+  RowConversion(const Shape& shape, const Strides& strides, DType dtype, Isa isa)
+      : dtype_(dtype),
+        stride_(element_stride(shape, strides, dtype)),
+        side_by_side_(stride_ == static_cast<std::int64_t>(size_of(dtype))),
+        kernels_(kernels::element_conversion(dtype, isa)) {}
+
+  void load(const std::byte* from, std::size_t count, float* to) const {
+    if (side_by_side_) return kernels_.load(from, count, to);
+    load_elements(dtype_, from, stride_, count, to);
+  }
+  void store(const float* from, std::size_t count, std::byte* to) const {
+    if (side_by_side_) return kernels_.store(from, count, to);
+    store_elements(dtype_, from, to, stride_, count);
+  }
+  /// What comes back of floats that are stored, in memory of its own.
+  void round_trip(const float* from, std::size_t count, std::byte* stored, float* to) const {
+    kernels_.store(from, count, stored);
+    kernels_.load(stored, count, to);
+  }
+  std::int64_t stride() const { return stride_; }
+
+ private:
+  DType dtype_;
+  std::int64_t stride_;
+  bool side_by_side_;
+  kernels::ElementConversion kernels_;
+};
 
 // The values of a linear slab that exist.
 std::size_t linear_length(const Geometry& geometry, const Slab& slab) {
@@ -92,14 +124,15 @@ std::size_t SlabWalk::most_values() const {
   return count_ == 0 ? 0 : (*this)[0].values;
 }
 
-void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, float* rows) {
-  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
+void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, Isa isa,
+               float* rows) {
+  const RowConversion conversion(chunk.shape, chunk.strides, chunk.dtype, isa);
   const auto load_row = [&](const std::byte* from, std::size_t count, float* row) {
-    load_elements(chunk.dtype, from, stride, count, row);
+    conversion.load(from, count, row);
     std::fill(row + count, row + slab.width, row[count - 1]);
   };
   if (geometry.linear()) {
-    load_row(chunk.data + static_cast<std::int64_t>(slab.first) * stride,
+    load_row(chunk.data + static_cast<std::int64_t>(slab.first) * conversion.stride(),
              linear_length(geometry, slab), rows);
     return;
   }
@@ -114,48 +147,57 @@ void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& sl
       });
 }
 
-void store_slab(const float* rows, const Geometry& geometry, const Slab& slab,
+void store_slab(const float* rows, const Geometry& geometry, const Slab& slab, Isa isa,
                 const MutableTensorView& chunk) {
-  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
+  const RowConversion conversion(chunk.shape, chunk.strides, chunk.dtype, isa);
   if (geometry.linear()) {
-    store_elements(chunk.dtype, rows, chunk.data + static_cast<std::int64_t>(slab.first) * stride,
-                   stride, linear_length(geometry, slab));
+    conversion.store(rows, linear_length(geometry, slab),
+                     chunk.data + static_cast<std::int64_t>(slab.first) * conversion.stride());
     return;
   }
   for_each_row(
       chunk.shape, chunk.strides, geometry, slab,
       [&](std::int64_t offset, std::size_t row) {
-        store_elements(chunk.dtype, rows + row * slab.width, chunk.data + offset, stride,
-                       static_cast<std::size_t>(geometry.width));
+        conversion.store(rows + row * slab.width, static_cast<std::size_t>(geometry.width),
+                         chunk.data + offset);
       },
       [](std::size_t) {});
 }
 
 double slab_squared_error(const TensorView& chunk, const Geometry& geometry, const Slab& slab,
                           const float* rows, Isa isa) {
-  const std::int64_t stride = element_stride(chunk.shape, chunk.strides, chunk.dtype);
-  const auto element_bytes = static_cast<std::int64_t>(size_of(chunk.dtype));
+  const RowConversion conversion(chunk.shape, chunk.strides, chunk.dtype, isa);
+  const std::int64_t stride = conversion.stride();
   double sum = 0;
   // Outside the loop over rows, which may be short: clearing these for each of them took most of
   // the time.
   constexpr std::size_t kPiece = 256;
-  std::array<double, kPiece> original{}, copy{};
+  std::array<float, kPiece> original{}, copy{};
+  std::array<double, kPiece> whole{};
   std::array<std::byte, kPiece * sizeof(double)> stored{};
   const auto float_error = kernels::squared_error(isa);
   const bool floats = chunk.dtype == DType::f32 && stride == sizeof(float) &&
                       reinterpret_cast<std::uintptr_t>(chunk.data) % alignof(float) == 0;
+  const auto compare_piece = [&](const std::byte* from, std::size_t count, const float* row) {
+    if (chunk.dtype != DType::f64) {  // floats hold all others exactly
+      conversion.load(from, count, original.data());
+      conversion.round_trip(row, count, stored.data(), copy.data());
+      sum += float_error(original.data(), copy.data(), count);
+      return;
+    }
+    load_elements(chunk.dtype, from, stride, count, whole.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      sum += square_at_least(whole[i] - static_cast<double>(row[i]));
+    }
+  };
   const auto compare_row = [&](const std::byte* from, std::size_t count, const float* row) {
     if (floats) {
       sum += float_error(reinterpret_cast<const float*>(from), row, count);
       return;
     }
     for (std::size_t start = 0; start < count; start += kPiece) {
-      const std::size_t length = std::min(kPiece, count - start);
-      load_elements(chunk.dtype, from + static_cast<std::int64_t>(start) * stride, stride, length,
-                    original.data());
-      store_elements(chunk.dtype, row + start, stored.data(), element_bytes, length);
-      load_elements(chunk.dtype, stored.data(), element_bytes, length, copy.data());
-      for (std::size_t i = 0; i < length; ++i) sum += square_at_least(original[i] - copy[i]);
+      compare_piece(from + static_cast<std::int64_t>(start) * stride,
+                    std::min(kPiece, count - start), row + start);
     }
   };
   if (geometry.linear()) {

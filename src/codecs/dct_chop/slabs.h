@@ -40,9 +40,10 @@ class SlabWalk {
 };
 
 /// The rows of a slab as floats, edges replicated into the padding.
-void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, float* rows);
+void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, Isa isa,
+               float* rows);
 /// The reverse: rounded, clamped, cropped.
-void store_slab(const float* rows, const Geometry& geometry, const Slab& slab,
+void store_slab(const float* rows, const Geometry& geometry, const Slab& slab, Isa isa,
                 const MutableTensorView& chunk);
 /// Sum of squared differences between the chunk and what store_slab would put in its place; not
 /// finite when an element of either is not.

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/elements/elements.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/half/half_ref.h"
 #include "kernels/squared_error/squared_error.h"
@@ -43,6 +44,49 @@ TEST(HalfKernels, EveryIsaNarrowsLikeTheReference) {
     bf16_conversion(isa).narrow(values.data(), actual.data(), values.size());
     for (std::size_t i = 0; i < values.size(); ++i)
       ASSERT_EQ(expected[i], actual[i]) << values[i] << name_of(isa);
+  }
+}
+
+constexpr DType kAllTypes[] = {DType::f32,  DType::f64, DType::f16,
+                               DType::bf16, DType::u8,  DType::i16};
+
+TEST(ElementKernels, EveryIsaStoresLikeTheReference) {
+  auto values = telling_floats();
+  for (int whole = -40000; whole < 40000; whole += 7) {
+    for (const float at : {0.0f, 0.25f, 0.49999997f, 0.5f, 0.50000006f, 0.75f}) {
+      values.push_back(static_cast<float>(whole % 300) + at);
+      values.push_back(static_cast<float>(whole) - at);
+    }
+  }
+  for (const DType dtype : kAllTypes) {
+    const std::size_t bytes = values.size() * size_of(dtype);
+    std::vector<std::byte> expected(bytes), actual(bytes);
+    element_conversion_reference(dtype).store(values.data(), values.size(), expected.data());
+    for (const Isa isa : usable_isas()) {
+      element_conversion(dtype, isa).store(values.data(), values.size(), actual.data());
+      for (std::size_t i = 0; i < bytes; ++i) {
+        ASSERT_EQ(expected[i], actual[i]) << values[i / size_of(dtype)] << name_of(isa);
+      }
+    }
+  }
+}
+
+// At odd addresses too.
+TEST(ElementKernels, EveryIsaLoadsLikeTheReference) {
+  std::vector<std::byte> bytes(2 * 65536 + 1);
+  for (std::size_t i = 0; i < 65536; ++i) {
+    const auto pattern = static_cast<std::uint16_t>(i);
+    std::memcpy(bytes.data() + 1 + 2 * i, &pattern, sizeof pattern);
+  }
+  for (const DType dtype : kAllTypes) {
+    const std::size_t count = (bytes.size() - 1) / size_of(dtype);
+    std::vector<float> expected(count), actual(count);
+    element_conversion_reference(dtype).load(bytes.data() + 1, count, expected.data());
+    for (const Isa isa : usable_isas()) {
+      element_conversion(dtype, isa).load(bytes.data() + 1, count, actual.data());
+      EXPECT_EQ(0, std::memcmp(expected.data(), actual.data(), count * sizeof(float)))
+          << name_of(isa);
+    }
   }
 }
 
