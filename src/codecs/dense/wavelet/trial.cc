@@ -19,7 +19,7 @@ struct Sizes {
   std::size_t trial_side;
 };
 constexpr Sizes kPlanes = {257, 1 << 17, 129, 257};
-constexpr Sizes kCubes = {65, 1 << 21, 33, 65};
+constexpr Sizes kCubes = {65, 1 << 21, 33, 49};
 // 129 cubed and a little more. What is left of a tensor gets no longer chunks than this asks for.
 constexpr std::uint64_t kMostChunk = 2'400'000;
 constexpr std::size_t kLeastChunk = 1 << 16;
