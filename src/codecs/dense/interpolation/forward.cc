@@ -61,6 +61,8 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   StencilMemory<T> grids;
   if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
   FittedWeights<T> fitted(stencils_, fitting_.samples, stencil_kernels);
+  if (weights_ != nullptr) stencils_ = *weights_;
+  const StoredWeights<T> stored(stencils_);
   for (int level = lattice.levels; level >= 1; --level) {
     T* const fine = level > 1 ? passes.level[level - 1] : finest;
     const T* const end = fine == nullptr ? nullptr : fine + lattice.count(level - 1) + 64;
@@ -68,10 +70,14 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                                              : values.data() + values.size();
     encoder.set_originals(originals[level - 1], originals_end);
     if (mode.stencils) {
+      const auto run_with = [&]<class Source>(Source& source) {
+        StencilPasses<T, RowEncoder<T>, Source> stencil_passes(
+            lattice, level, mode, stencils_.reach, passes, grids, stencil_kernels, encoder, source);
+        return stencil_passes.run(coarse, fine);
+      };
       fitted.set_originals(originals[level - 1], models.of(level, 0).step);
-      StencilPasses<T, RowEncoder<T>, FittedWeights<T>> stencil_passes(
-          lattice, level, mode, stencils_.reach, passes, grids, stencil_kernels, encoder, fitted);
-      if (!stencil_passes.run(coarse, fine)) return false;
+      const bool done = weights_ == nullptr ? run_with(fitted) : run_with(stored);
+      if (!done) return false;
       coarse = fine;
       continue;
     }

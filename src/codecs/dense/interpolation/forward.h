@@ -51,6 +51,8 @@ class Forward {
            double bound, std::size_t most_outliers);
 
   void set_fitting(const StencilFitting& fitting) { fitting_ = fitting; }
+  /// Later runs take these weights instead of fitting their own; nullptr: no longer.
+  void set_weights(const StencilSet* weights) { weights_ = weights; }
   /// Shows the rows of later runs, all with stencils, to `fit`; nullptr: no longer.
   void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
 
@@ -71,6 +73,7 @@ class Forward {
   std::vector<std::byte> anchors_;
   StencilSet stencils_;
   StencilFitting fitting_;
+  const StencilSet* weights_ = nullptr;
   ScaleFit* scale_fit_ = nullptr;
 };
 

@@ -52,13 +52,16 @@ Blocks<T> take_blocks(std::span<const T> values, const Extents& chunk) {
   return blocks;
 }
 
+// `weights` are those of each block: fitted in the first run with stencils, taken in later ones.
 template <class T>
 double bits_of(const Blocks<T>& blocks, const InterpolationMode& mode, double bound,
-               Forward<T>& forward) {
+               Forward<T>& forward, std::vector<StencilSet>& weights) {
   ResidualHistogram histogram;
   std::size_t bytes = 0, outliers = 0;
-  for (const auto& block : blocks.values) {
-    forward.run(block, blocks.extents, mode, bound, ~std::size_t{0});
+  for (std::size_t i = 0; i < blocks.values.size(); ++i) {
+    forward.set_weights(i < weights.size() ? &weights[i] : nullptr);
+    forward.run(blocks.values[i], blocks.extents, mode, bound, ~std::size_t{0});
+    if (mode.stencils && i == weights.size()) weights.push_back(forward.stencils());
     for (const RowSpan& span : forward.spans()) {
       histogram.add(span.group, forward.classes().data() + span.start,
                     forward.residuals().data() + span.start, span.count);
@@ -89,24 +92,26 @@ std::optional<StencilTrial> try_stencils(std::span<const T> values, const Extent
 
   const Blocks<T> blocks = take_blocks(values, extents);
   Forward<T> forward(workspace);
-  const double others_bits = bits_of(blocks, other, bound, forward);
+  std::vector<StencilSet> fitted;
+  const double others_bits = bits_of(blocks, other, bound, forward, fitted);
   forward.set_fitting({.samples = 2048, .reach = StencilReach::nine});
   ScaleFit fit;
   forward.set_scale_fit(&fit);
-  double bits = bits_of(blocks, trial.mode, bound, forward);
+  double bits = bits_of(blocks, trial.mode, bound, forward, fitted);
   std::vector<std::byte> weights;
   append_stencils(forward.stencils(), Lattice(blocks.extents, trial.mode.along, other.level_limit),
                   weights);
   forward.set_scale_fit(nullptr);
   if (!(bits < kHopeless * others_bits)) return std::nullopt;
   fit.fit(trial.mode.scales);
-  bits = bits_of(blocks, trial.mode, bound, forward);
+  bits = bits_of(blocks, trial.mode, bound, forward, fitted);
   std::size_t count = 0;
   for (const auto& block : blocks.values) count += block.size();
   if (bits < kTightenBelow * static_cast<double>(count)) {
     InterpolationMode tighter = trial.mode;
     tighter.tighten = true;
-    const double tightened = bits_of(blocks, tighter, bound, forward);
+    std::vector<StencilSet> refitted;  // to finer values
+    const double tightened = bits_of(blocks, tighter, bound, forward, refitted);
     if (tightened < bits) {
       bits = tightened;
       trial.mode = tighter;
