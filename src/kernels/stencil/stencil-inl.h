@@ -1,11 +1,13 @@
-// stencil.h once for every vector width: a load and an addition a point and vector, which is what
-// bounds it; four vectors at a time, so that sums do not wait for each other.
+// stencil.h once for every vector width. What bounds it are loads, above all those across two cache
+// lines, and additions, one a point and vector. Four rows at a time share loads, and sums do not
+// wait for each other.
 #include "kernels/highway_targets.h"
 #include "kernels/stencil/stencil.h"
 // (keep the order)
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <type_traits>
 
 #if defined(TENSORPRESS_STENCIL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #  ifdef TENSORPRESS_STENCIL_INL_H
@@ -82,80 +84,261 @@ HWY_INLINE hn::Vec<D> SumSizes(D d, const std::uint8_t* at, const std::ptrdiff_t
   }
 }
 
-template <bool kZeros, std::size_t kVectors, class T>
-HWY_INLINE void PredictBlock(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
-                             const InterpolationModel<T>& model, std::size_t i,
-                             T* HWY_RESTRICT predictions, std::uint8_t* HWY_RESTRICT classes) {
+// Elements i + shift of a row whose element i is at the start of a cache line. A load across two
+// lines takes almost as long as three from one; lines are loaded once for several shifts.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> Shifted(D d, const T* at, std::ptrdiff_t shift) {
+  return hn::LoadU(d, at + shift);
+}
+#    if HWY_TARGET <= HWY_AVX3
+template <class D, std::ptrdiff_t kShift, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> Shifted(D d, const T* at,
+                              std::integral_constant<std::ptrdiff_t, kShift> /*shift*/) {
+  if constexpr (kShift == 0) {
+    return hn::LoadU(d, at);
+  } else {
+    constexpr auto kLanes = static_cast<std::ptrdiff_t>(hn::MaxLanes(D()));
+    constexpr int kFirst = static_cast<int>((kShift + kLanes) % kLanes);
+    const T* const line = kShift < 0 ? at - kLanes : at;
+    const hn::RebindToUnsigned<D> du;
+    const auto low = hn::BitCast(du, hn::LoadU(d, line)),
+               high = hn::BitCast(du, hn::LoadU(d, line + kLanes));
+    hn::Vec<decltype(du)> both;
+    if constexpr (sizeof(T) == 4) {
+      both.raw = _mm512_alignr_epi32(high.raw, low.raw, kFirst);
+    } else {
+      both.raw = _mm512_alignr_epi64(high.raw, low.raw, kFirst);
+    }
+    return hn::BitCast(d, both);
+  }
+}
+#    endif
+
+template <std::ptrdiff_t kShift>
+using Shift = std::integral_constant<std::ptrdiff_t, kShift>;
+
+// The sums of one group for kRows rows, `pitch` apart. Where points are mirrored along y, kApart
+// rows lie between a point and its image: rows share what is loaded. Left and right are the shifts
+// of points before and behind the value along x.
+template <std::size_t kPoints, std::size_t kApart, std::size_t kRows, class Left, class Right,
+          class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumRows(D d, const T* at, const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                        Left left, Right right, hn::Vec<D> (&sum)[kRows]) {
+  constexpr auto kBack = static_cast<std::ptrdiff_t>(kApart);
+  // The rows of lower points: in the plane before, or the only one, and in the plane behind.
+  const T* before = at + points[0] - left;
+  const T* behind = at + points[1] - right - kBack * pitch;
+  constexpr bool kAlongX = !std::is_same_v<Left, Right>;
+  if constexpr (kAlongX && (kPoints == 2 || (kPoints == 4 && kApart != 0))) behind = before;
+  hn::Vec<D> before_left[kRows + kApart], behind_right[kRows + kApart];
+  hn::Vec<D> before_right[kRows + kApart], behind_left[kRows + kApart];
+  TENSORPRESS_UNROLL
+  for (std::size_t i = 0; i < kRows + kApart; ++i, before += pitch, behind += pitch) {
+    before_left[i] = Shifted(d, before, left);
+    if constexpr (kPoints > 2 || kApart == 0) behind_right[i] = Shifted(d, behind, right);
+    if constexpr (kPoints == 8 || (kPoints == 4 && kApart == 0)) {
+      before_right[i] = Shifted(d, before, right);
+      behind_left[i] = Shifted(d, behind, left);
+    }
+    if (i < kApart) continue;
+    const std::size_t r = i - kApart;
+    if constexpr (kPoints == 2) {
+      sum[r] = hn::Add(before_left[r], kApart == 0 ? behind_right[i] : before_left[i]);
+      continue;
+    }
+    sum[r] = hn::Add(before_left[r], behind_right[i]);
+    if constexpr (kPoints == 8 || kApart == 0) {
+      sum[r] = hn::Add(sum[r], hn::Add(before_right[r], behind_left[i]));
+    }
+    if constexpr (kApart != 0) {
+      sum[r] = hn::Add(sum[r], hn::Add(before_left[i], behind_right[r]));
+    }
+    if constexpr (kPoints == 8) {
+      sum[r] = hn::Add(sum[r], hn::Add(before_right[i], behind_left[r]));
+    }
+  }
+}
+
+// Points anywhere.
+template <std::size_t kRows, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumAnyRows(D d, const T* at, const std::ptrdiff_t* points, std::uint32_t count,
+                           std::ptrdiff_t pitch, hn::Vec<D> (&sum)[kRows]) {
+  for (std::uint32_t k = 0; k < count; k += 2) {
+    const T *first = at + points[k], *second = at + points[k + 1];
+    TENSORPRESS_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r, first += pitch, second += pitch) {
+      const auto pair = hn::Add(hn::LoadU(d, first), hn::LoadU(d, second));
+      sum[r] = k == 0 ? pair : hn::Add(sum[r], pair);
+    }
+  }
+}
+
+template <std::size_t kRows, class Left, class Right, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumRowsOf(D d, const T* at, const StencilGroup<T>& group,
+                          const std::ptrdiff_t* points, std::ptrdiff_t pitch, Left left,
+                          Right right, hn::Vec<D> (&sum)[kRows]) {
+  switch (group.points * 4 + group.rows_apart) {
+    case 2 * 4:
+      return SumRows<2, 0>(d, at, points, pitch, left, right, sum);
+    case 2 * 4 + 1:
+      return SumRows<2, 1>(d, at, points, pitch, left, right, sum);
+    case 2 * 4 + 2:
+      return SumRows<2, 2>(d, at, points, pitch, left, right, sum);
+    case 2 * 4 + 3:
+      return SumRows<2, 3>(d, at, points, pitch, left, right, sum);
+    case 4 * 4:
+      return SumRows<4, 0>(d, at, points, pitch, left, right, sum);
+    case 4 * 4 + 1:
+      return SumRows<4, 1>(d, at, points, pitch, left, right, sum);
+    case 4 * 4 + 2:
+      return SumRows<4, 2>(d, at, points, pitch, left, right, sum);
+    case 4 * 4 + 3:
+      return SumRows<4, 3>(d, at, points, pitch, left, right, sum);
+    case 8 * 4 + 1:
+      return SumRows<8, 1>(d, at, points, pitch, left, right, sum);
+    case 8 * 4 + 2:
+      return SumRows<8, 2>(d, at, points, pitch, left, right, sum);
+    default:
+      return SumRows<8, 3>(d, at, points, pitch, left, right, sum);
+  }
+}
+
+template <std::size_t kRows, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumGroupOfRows(D d, const T* at, const StencilGroup<T>& group,
+                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                               hn::Vec<D> (&sum)[kRows]) {
+  if (kRows == 1 || !group.mirrored) {
+    return SumAnyRows(d, at, points, group.points, pitch, sum);
+  }
+#    if HWY_TARGET <= HWY_AVX3
+  switch (group.left * 8 + group.right) {
+    case 0:
+      return SumRowsOf(d, at, group, points, pitch, Shift<0>(), Shift<0>(), sum);
+    case 0 * 8 + 1:
+      return SumRowsOf(d, at, group, points, pitch, Shift<0>(), Shift<1>(), sum);
+    case -1 * 8 + 0:
+      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<0>(), sum);
+    case -1 * 8 + 1:
+      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<1>(), sum);
+    case -1 * 8 + 2:
+      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<2>(), sum);
+    case -2 * 8 + 1:
+      return SumRowsOf(d, at, group, points, pitch, Shift<-2>(), Shift<1>(), sum);
+    default:
+      return SumAnyRows(d, at, points, group.points, pitch, sum);
+  }
+#    else
+  SumRowsOf(d, at, group, points, pitch, std::ptrdiff_t{group.left}, std::ptrdiff_t{group.right},
+            sum);
+#    endif
+}
+
+template <std::size_t kRows, class T>
+HWY_INLINE void PredictTile(const StencilRow<T>& stencil, const StencilRows<T>& rows,
+                            std::size_t first_row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t N = hn::Lanes(d);
-  V p[kVectors], near[kVectors], sum[kVectors];
-  const std::ptrdiff_t* points = stencil.points;
-  const StencilGroup<T>* group = stencil.groups;
-  const StencilGroup<T>* const end = group + stencil.group_count;
-  const StencilGroup<T>* const end_of_near = group + stencil.axes;
-  SumGroup<kVectors>(d, stencil.at + i, points, group->points, sum);
-  TENSORPRESS_UNROLL
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    p[v] = hn::Mul(hn::Set(d, group->weight), sum[v]);
-    near[v] = sum[v];
-  }
-  points += group->points;
-  for (++group; group != end; ++group) {
-    SumGroup<kVectors>(d, stencil.at + i, points, group->points, sum);
-    const auto weight = hn::Set(d, group->weight);
-    TENSORPRESS_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) p[v] = hn::Add(p[v], hn::Mul(weight, sum[v]));
-    if (group < end_of_near) {
-      TENSORPRESS_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) near[v] = hn::Add(near[v], sum[v]);
-    }
-    points += group->points;
-  }
   const auto share = hn::Set(d, stencil.near_share);
+  const StencilGroup<T>* const end_of_near = stencil.groups + stencil.axes;
+  const StencilGroup<T>* const end = stencil.groups + stencil.group_count;
+  const T* const tile = stencil.at + static_cast<std::ptrdiff_t>(first_row) * rows.pitch;
+  for (std::size_t i = 0; i < rows.count; i += N) {
+    T* const sums = rows.sums + first_row * rows.result_pitch + i;
+    T* const bends = rows.bends + first_row * rows.result_pitch + i;
+    V p[kRows], near[kRows], sum[kRows];
+    const std::ptrdiff_t* points = stencil.points;
+    const StencilGroup<T>* group = stencil.groups;
+    SumGroupOfRows(d, tile + i, *group, points, rows.pitch, near);
+    TENSORPRESS_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) p[r] = hn::Mul(hn::Set(d, group->weight), near[r]);
+    points += group->points;
+    for (++group; group != end_of_near; ++group) {
+      SumGroupOfRows(d, tile + i, *group, points, rows.pitch, sum);
+      TENSORPRESS_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
+        near[r] = hn::Add(near[r], sum[r]);
+      }
+      points += group->points;
+    }
+    TENSORPRESS_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      hn::StoreU(hn::Mul(near[r], share), d, bends + r * rows.result_pitch);
+    }
+    for (; group != end; ++group) {
+      SumGroupOfRows(d, tile + i, *group, points, rows.pitch, sum);
+      TENSORPRESS_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
+      }
+      points += group->points;
+    }
+    TENSORPRESS_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      hn::StoreU(p[r], d, sums + r * rows.result_pitch);
+      T* const bend = bends + r * rows.result_pitch;
+      hn::StoreU(hn::Abs(hn::Sub(p[r], hn::LoadU(d, bend))), d, bend);
+    }
+  }
+}
+
+template <class T>
+void PredictStencil(const StencilRow<T>& stencil, const StencilRows<T>& rows) {
+  constexpr std::size_t kHeight = 4;
+  if (rows.rows < kHeight) {
+    for (std::size_t row = 0; row < rows.rows; ++row) PredictTile<1>(stencil, rows, row);
+    return;
+  }
+  // The last tile may lie over the one before.
+  for (std::size_t row = 0; row + kHeight < rows.rows; row += kHeight) {
+    PredictTile<kHeight>(stencil, rows, row);
+  }
+  PredictTile<kHeight>(stencil, rows, rows.rows - kHeight);
+}
+
+template <bool kZeros, class T>
+HWY_INLINE void ClassifyVectors(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
+                                const InterpolationModel<T>& model, const T* HWY_RESTRICT sums,
+                                const T* HWY_RESTRICT bends, T* HWY_RESTRICT predictions,
+                                std::uint8_t* HWY_RESTRICT classes) {
+  const hn::ScalableTag<T> d;
+  const std::size_t N = hn::Lanes(d);
   const auto step = hn::Set(d, model.step);
   const auto rounder = hn::Set(d, InterpolationNumbers<T>::kRounder);
-  TENSORPRESS_UNROLL
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    const std::size_t at = i + v * N;
-    auto scale = hn::Add(
-        hn::Mul(hn::Abs(hn::Sub(p[v], hn::Mul(near[v], share))), hn::Set(d, model.curvature)),
-        hn::Set(d, model.floor));
-    scale = hn::Add(scale, hn::Mul(HistoryOfThree(d, row.above + at), hn::Set(d, model.above)));
+  for (std::size_t i = 0; i < row.count; i += N) {
+    auto scale = hn::Add(hn::Mul(hn::LoadU(d, bends + i), hn::Set(d, model.curvature)),
+                         hn::Set(d, model.floor));
+    scale = hn::Add(scale, hn::Mul(HistoryOfThree(d, row.above + i), hn::Set(d, model.above)));
     if (row.behind != nullptr) {
-      scale = hn::Add(scale, hn::Mul(HistoryOfThree(d, row.behind + at), hn::Set(d, model.behind)));
+      scale = hn::Add(scale, hn::Mul(HistoryOfThree(d, row.behind + i), hn::Set(d, model.behind)));
     }
     if (stencil.beside_count > 0) {
       scale = hn::Add(scale,
-                      hn::Mul(SumSizes(d, stencil.sizes + at, stencil.beside, stencil.beside_count),
+                      hn::Mul(SumSizes(d, stencil.sizes + i, stencil.beside, stencil.beside_count),
                               hn::Set(d, stencil.beside_weight)));
     }
-    auto prediction = p[v];
+    auto prediction = hn::LoadU(d, sums + i);
     if constexpr (kZeros) {
       const auto near_zero = hn::Lt(hn::Abs(prediction), hn::Add(step, step));
       const auto steps = hn::Mul(prediction, hn::Set(d, model.inverse_step));
       const auto snapped = hn::Mul(hn::Sub(hn::Add(steps, rounder), rounder), step);
       prediction = hn::IfThenElse(near_zero, snapped, prediction);
     }
-    hn::StoreU(prediction, d, predictions + at);
-    StoreScaleClasses(d, scale, model.first_class, classes + at);
+    hn::StoreU(prediction, d, predictions + i);
+    StoreScaleClasses(d, scale, model.first_class, classes + i);
   }
 }
 
 template <class T>
-void PredictStencil(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
-                    const InterpolationModel<T>& model, T* predictions, std::uint8_t* classes) {
-  const std::size_t N = hn::Lanes(hn::ScalableTag<T>());
-  const auto run = [&]<bool kZeros>() HWY_ATTR {
-    std::size_t i = 0;
-    for (; i + 4 * N <= row.count; i += 4 * N) {
-      PredictBlock<kZeros, 4>(stencil, row, model, i, predictions, classes);
-    }
-    for (; i < row.count; i += N) {
-      PredictBlock<kZeros, 1>(stencil, row, model, i, predictions, classes);
-    }
-  };
-  model.keep_zeros ? run.template operator()<true>() : run.template operator()<false>();
+void ClassifyStencil(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
+                     const InterpolationModel<T>& model, const T* sums, const T* bends,
+                     T* predictions, std::uint8_t* classes) {
+  if (model.keep_zeros) {
+    ClassifyVectors<true>(stencil, row, model, sums, bends, predictions, classes);
+  } else {
+    ClassifyVectors<false>(stencil, row, model, sums, bends, predictions, classes);
+  }
 }
 
 template <class T>
@@ -241,8 +424,8 @@ inline void AddProducts(const float* HWY_RESTRICT values, std::size_t features, 
 
 template <class T>
 const StencilKernels<T>& GetStencilKernels() {
-  static constexpr StencilKernels<T> kKernels = {PredictStencil<T>, StencilSums<T>, KeepSizes,
-                                                 Interleave<T>, AddProducts};
+  static constexpr StencilKernels<T> kKernels = {
+      PredictStencil<T>, ClassifyStencil<T>, StencilSums<T>, KeepSizes, Interleave<T>, AddProducts};
   return kKernels;
 }
 
