@@ -31,7 +31,6 @@ class WaveletDecoder {
         kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     const std::size_t row = padded_count(pyramid_.level(0).padded[2]) + 64;
     row_ = buffers_.row.reserve_as<std::int32_t>(row);
-    ids_ = buffers_.row_classes.reserve_as<std::uint8_t>(row);
     moves_ = buffers_.moves.reserve_as<T>(row);
     decode_ = kernels::rans_kernels(workspace.isa).decode_values;
     translate_ = kernels::interpolation_kernels<T>(workspace.isa).translate;
@@ -120,8 +119,7 @@ class WaveletDecoder {
                   const std::array<std::uint8_t, kernels::kScaleClasses>& map, const BandRow& row) {
     constexpr std::size_t kGroup = kernels::kRansGroup;
     const std::size_t padded = padded_count(row.count);
-    std::uint8_t* const ids = ids_.data();
-    std::memcpy(ids, row.classes, row.count);
+    std::uint8_t* const ids = contexts_.class_row();  // classes are not needed again
     translate_(map.data(), ids, padded);
     std::memset(ids + row.count, 0, padded - row.count);
     const auto is_silent = [&](std::size_t at) {
@@ -158,7 +156,6 @@ class WaveletDecoder {
   BandRows rows_;
   std::span<T> memory_;
   std::span<std::int32_t> row_;
-  std::span<std::uint8_t> ids_;
   std::span<T> moves_;   // of the values of a row, by corrections
   bool silent_ = false;  // all of the row decoded last
   alignas(16) std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> maps_{};
