@@ -233,68 +233,72 @@ HWY_INLINE void SumGroupOfRows(D d, const T* at, const StencilGroup<T>& group,
 #    endif
 }
 
+// kRows rows, a vector wide.
 template <std::size_t kRows, class T>
 HWY_INLINE void PredictTile(const StencilRow<T>& stencil, const StencilRows<T>& rows,
-                            std::size_t first_row) {
+                            std::size_t row, std::size_t column) {
   const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const std::size_t N = hn::Lanes(d);
-  const auto share = hn::Set(d, stencil.near_share);
   const StencilGroup<T>* const end_of_near = stencil.groups + stencil.axes;
   const StencilGroup<T>* const end = stencil.groups + stencil.group_count;
-  const T* const tile = stencil.at + static_cast<std::ptrdiff_t>(first_row) * rows.pitch;
-  for (std::size_t i = 0; i < rows.count; i += N) {
-    T* const sums = rows.sums + first_row * rows.result_pitch + i;
-    T* const bends = rows.bends + first_row * rows.result_pitch + i;
-    V p[kRows], near[kRows], sum[kRows];
-    const std::ptrdiff_t* points = stencil.points;
-    const StencilGroup<T>* group = stencil.groups;
-    SumGroupOfRows(d, tile + i, *group, points, rows.pitch, near);
+  const T* const at = stencil.at + static_cast<std::ptrdiff_t>(row) * rows.pitch + column;
+  T* const sums = rows.sums + row * rows.result_pitch + column;
+  T* const bends = rows.bends + row * rows.result_pitch + column;
+  hn::Vec<decltype(d)> p[kRows], near[kRows], sum[kRows];
+  const std::ptrdiff_t* points = stencil.points;
+  const StencilGroup<T>* group = stencil.groups;
+  SumGroupOfRows(d, at, *group, points, rows.pitch, near);
+  TENSORPRESS_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) p[r] = hn::Mul(hn::Set(d, group->weight), near[r]);
+  points += group->points;
+  for (++group; group != end_of_near; ++group) {
+    SumGroupOfRows(d, at, *group, points, rows.pitch, sum);
     TENSORPRESS_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) p[r] = hn::Mul(hn::Set(d, group->weight), near[r]);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
+      near[r] = hn::Add(near[r], sum[r]);
+    }
     points += group->points;
-    for (++group; group != end_of_near; ++group) {
-      SumGroupOfRows(d, tile + i, *group, points, rows.pitch, sum);
-      TENSORPRESS_UNROLL
-      for (std::size_t r = 0; r < kRows; ++r) {
-        p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
-        near[r] = hn::Add(near[r], sum[r]);
-      }
-      points += group->points;
-    }
+  }
+  // Vectors are few; these wait in memory.
+  TENSORPRESS_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    hn::StoreU(hn::Mul(near[r], hn::Set(d, stencil.near_share)), d, bends + r * rows.result_pitch);
+  }
+  for (; group != end; ++group) {
+    SumGroupOfRows(d, at, *group, points, rows.pitch, sum);
     TENSORPRESS_UNROLL
     for (std::size_t r = 0; r < kRows; ++r) {
-      hn::StoreU(hn::Mul(near[r], share), d, bends + r * rows.result_pitch);
+      p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
     }
-    for (; group != end; ++group) {
-      SumGroupOfRows(d, tile + i, *group, points, rows.pitch, sum);
-      TENSORPRESS_UNROLL
-      for (std::size_t r = 0; r < kRows; ++r) {
-        p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
-      }
-      points += group->points;
-    }
-    TENSORPRESS_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) {
-      hn::StoreU(p[r], d, sums + r * rows.result_pitch);
-      T* const bend = bends + r * rows.result_pitch;
-      hn::StoreU(hn::Abs(hn::Sub(p[r], hn::LoadU(d, bend))), d, bend);
-    }
+    points += group->points;
+  }
+  TENSORPRESS_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    hn::StoreU(p[r], d, sums + r * rows.result_pitch);
+    T* const bend = bends + r * rows.result_pitch;
+    hn::StoreU(hn::Abs(hn::Sub(p[r], hn::LoadU(d, bend))), d, bend);
   }
 }
 
 template <class T>
 void PredictStencil(const StencilRow<T>& stencil, const StencilRows<T>& rows) {
+  const std::size_t N = hn::Lanes(hn::ScalableTag<T>());
   constexpr std::size_t kHeight = 4;
-  if (rows.rows < kHeight) {
-    for (std::size_t row = 0; row < rows.rows; ++row) PredictTile<1>(stencil, rows, row);
-    return;
+  // Tiles below each other share most of their rows.
+  for (std::size_t column = 0; column < rows.count; column += N) {
+    if (rows.rows < kHeight) {
+      for (std::size_t row = 0; row < rows.rows; ++row) {
+        PredictTile<1>(stencil, rows, row, column);
+      }
+      continue;
+    }
+    // The last tile may lie over the one before.
+    for (std::size_t row = 0;; row += kHeight) {
+      const bool last = row + kHeight >= rows.rows;
+      PredictTile<kHeight>(stencil, rows, last ? rows.rows - kHeight : row, column);
+      if (last) break;
+    }
   }
-  // The last tile may lie over the one before.
-  for (std::size_t row = 0; row + kHeight < rows.rows; row += kHeight) {
-    PredictTile<kHeight>(stencil, rows, row);
-  }
-  PredictTile<kHeight>(stencil, rows, rows.rows - kHeight);
 }
 
 template <bool kZeros, class T>
