@@ -117,44 +117,73 @@ HWY_INLINE hn::Vec<D> Shifted(D d, const T* at,
 template <std::ptrdiff_t kShift>
 using Shift = std::integral_constant<std::ptrdiff_t, kShift>;
 
-// The sums of one group for kRows rows, `pitch` apart. Where points are mirrored along y, kApart
-// rows lie between a point and its image: rows share what is loaded. Left and right are the shifts
-// of points before and behind the value along x.
-template <std::size_t kPoints, std::size_t kApart, std::size_t kRows, class Left, class Right,
-          class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumRows(D d, const T* at, const std::ptrdiff_t* points, std::ptrdiff_t pitch,
-                        Left left, Right right, hn::Vec<D> (&sum)[kRows]) {
-  constexpr auto kBack = static_cast<std::ptrdiff_t>(kApart);
-  // The rows of lower points: in the plane before, or the only one, and in the plane behind.
-  const T* before = at + points[0] - left;
-  const T* behind = at + points[1] - right - kBack * pitch;
-  constexpr bool kAlongX = !std::is_same_v<Left, Right>;
-  if constexpr (kAlongX && (kPoints == 2 || (kPoints == 4 && kApart != 0))) behind = before;
-  hn::Vec<D> before_left[kRows + kApart], behind_right[kRows + kApart];
-  hn::Vec<D> before_right[kRows + kApart], behind_left[kRows + kApart];
-  TENSORPRESS_UNROLL
-  for (std::size_t i = 0; i < kRows + kApart; ++i, before += pitch, behind += pitch) {
-    before_left[i] = Shifted(d, before, left);
-    if constexpr (kPoints > 2 || kApart == 0) behind_right[i] = Shifted(d, behind, right);
-    if constexpr (kPoints == 8 || (kPoints == 4 && kApart == 0)) {
-      before_right[i] = Shifted(d, before, right);
-      behind_left[i] = Shifted(d, behind, left);
-    }
-    if (i < kApart) continue;
-    const std::size_t r = i - kApart;
-    if constexpr (kPoints == 2) {
-      sum[r] = hn::Add(before_left[r], kApart == 0 ? behind_right[i] : before_left[i]);
-      continue;
-    }
-    sum[r] = hn::Add(before_left[r], behind_right[i]);
+// What the points of a mirrored group need: rows in the plane before the value (or the only plane)
+// and in the one behind it, both shifted to the left and to the right.
+template <std::size_t kAll, class D>
+struct MirroredRows {
+  hn::Vec<D> before_left[kAll], before_right[kAll], behind_left[kAll], behind_right[kAll];
+};
+
+// The sum of one value, whose lower and upper points are in these rows.
+template <std::size_t kPoints, std::size_t kApart, std::size_t kAll, class D>
+HWY_INLINE hn::Vec<D> SumMirrored(D /*d*/, const MirroredRows<kAll, D>& rows, std::size_t low) {
+  const std::size_t high = low + kApart;
+  if constexpr (kPoints == 2) {
+    return hn::Add(rows.before_left[low],
+                   kApart == 0 ? rows.behind_right[low] : rows.before_left[high]);
+  } else {
+    auto sum = hn::Add(rows.before_left[low], rows.behind_right[high]);
     if constexpr (kPoints == 8 || kApart == 0) {
-      sum[r] = hn::Add(sum[r], hn::Add(before_right[r], behind_left[i]));
+      sum = hn::Add(sum, hn::Add(rows.before_right[low], rows.behind_left[high]));
     }
     if constexpr (kApart != 0) {
-      sum[r] = hn::Add(sum[r], hn::Add(before_left[i], behind_right[r]));
+      sum = hn::Add(sum, hn::Add(rows.before_left[high], rows.behind_right[low]));
     }
     if constexpr (kPoints == 8) {
-      sum[r] = hn::Add(sum[r], hn::Add(before_right[i], behind_left[r]));
+      sum = hn::Add(sum, hn::Add(rows.before_right[high], rows.behind_left[low]));
+    }
+    return sum;
+  }
+}
+
+// The sums of one group for kRows rows, `pitch` apart. Where points are mirrored along y, kApart
+// rows lie between a point and its image: rows share what is loaded. Left and right are the shifts
+// of points before and behind the value along x. With kWider, also the sums of the group whose
+// points are one row further below and above.
+template <std::size_t kPoints, std::size_t kApart, bool kWider, std::size_t kRows, class Left,
+          class Right, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumRows(D d, const T* at, const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                        Left left, Right right, hn::Vec<D> (&sum)[kRows], T* wider) {
+  constexpr std::size_t kBelow = kWider ? 1 : 0, kMostApart = kApart + 2 * kBelow;
+  constexpr std::size_t kAll = kRows + kMostApart;
+  constexpr std::size_t kWiderPoints = kApart == 0 ? 2 * kPoints : kPoints;
+  constexpr std::size_t kMostPoints = kWider ? kWiderPoints : kPoints;
+  constexpr auto kBack = static_cast<std::ptrdiff_t>(kApart), kDown = std::ptrdiff_t{kBelow};
+  const T* before = at + points[0] - left - kDown * pitch;
+  const T* behind = at + points[1] - right - (kBack + kDown) * pitch;
+  constexpr bool kAlongX = !std::is_same_v<Left, Right>;
+  if constexpr (kAlongX && (kMostPoints == 2 || (kMostPoints == 4 && kMostApart != 0))) {
+    behind = before;
+  }
+  MirroredRows<kAll, D> rows;
+  TENSORPRESS_UNROLL
+  for (std::size_t i = 0; i < kAll; ++i, before += pitch, behind += pitch) {
+    rows.before_left[i] = Shifted(d, before, left);
+    if constexpr (kMostPoints > 2 || kMostApart == 0) {
+      rows.behind_right[i] = Shifted(d, behind, right);
+    }
+    if constexpr (kMostPoints == 8 || (kMostPoints == 4 && kMostApart == 0)) {
+      rows.before_right[i] = Shifted(d, before, right);
+      rows.behind_left[i] = Shifted(d, behind, left);
+    }
+    if (i >= kApart + kBelow && i - kApart - kBelow < kRows) {
+      const std::size_t r = i - kApart - kBelow;
+      sum[r] = SumMirrored<kPoints, kApart>(d, rows, r + kBelow);
+    }
+    if constexpr (kWider) {
+      if (i < kMostApart) continue;
+      const std::size_t r = i - kMostApart;
+      hn::StoreU(SumMirrored<kWiderPoints, kMostApart>(d, rows, r), d, wider + r * hn::MaxLanes(d));
     }
   }
 }
@@ -173,64 +202,99 @@ HWY_INLINE void SumAnyRows(D d, const T* at, const std::ptrdiff_t* points, std::
   }
 }
 
-template <std::size_t kRows, class Left, class Right, class D, class T = hn::TFromD<D>>
+template <bool kWider, std::size_t kRows, class Left, class Right, class D, class T = hn::TFromD<D>>
 HWY_INLINE void SumRowsOf(D d, const T* at, const StencilGroup<T>& group,
                           const std::ptrdiff_t* points, std::ptrdiff_t pitch, Left left,
-                          Right right, hn::Vec<D> (&sum)[kRows]) {
+                          Right right, hn::Vec<D> (&sum)[kRows], T* wider) {
   switch (group.points * 4 + group.rows_apart) {
     case 2 * 4:
-      return SumRows<2, 0>(d, at, points, pitch, left, right, sum);
+      return SumRows<2, 0, kWider>(d, at, points, pitch, left, right, sum, wider);
     case 2 * 4 + 1:
-      return SumRows<2, 1>(d, at, points, pitch, left, right, sum);
-    case 2 * 4 + 2:
-      return SumRows<2, 2>(d, at, points, pitch, left, right, sum);
-    case 2 * 4 + 3:
-      return SumRows<2, 3>(d, at, points, pitch, left, right, sum);
+      return SumRows<2, 1, kWider>(d, at, points, pitch, left, right, sum, wider);
     case 4 * 4:
-      return SumRows<4, 0>(d, at, points, pitch, left, right, sum);
+      return SumRows<4, 0, kWider>(d, at, points, pitch, left, right, sum, wider);
     case 4 * 4 + 1:
-      return SumRows<4, 1>(d, at, points, pitch, left, right, sum);
-    case 4 * 4 + 2:
-      return SumRows<4, 2>(d, at, points, pitch, left, right, sum);
-    case 4 * 4 + 3:
-      return SumRows<4, 3>(d, at, points, pitch, left, right, sum);
+      return SumRows<4, 1, kWider>(d, at, points, pitch, left, right, sum, wider);
     case 8 * 4 + 1:
-      return SumRows<8, 1>(d, at, points, pitch, left, right, sum);
-    case 8 * 4 + 2:
-      return SumRows<8, 2>(d, at, points, pitch, left, right, sum);
+      return SumRows<8, 1, kWider>(d, at, points, pitch, left, right, sum, wider);
     default:
-      return SumRows<8, 3>(d, at, points, pitch, left, right, sum);
+      break;
+  }
+  if constexpr (!kWider) {
+    switch (group.points * 4 + group.rows_apart) {
+      case 2 * 4 + 2:
+        return SumRows<2, 2, false>(d, at, points, pitch, left, right, sum, wider);
+      case 2 * 4 + 3:
+        return SumRows<2, 3, false>(d, at, points, pitch, left, right, sum, wider);
+      case 4 * 4 + 2:
+        return SumRows<4, 2, false>(d, at, points, pitch, left, right, sum, wider);
+      case 4 * 4 + 3:
+        return SumRows<4, 3, false>(d, at, points, pitch, left, right, sum, wider);
+      case 8 * 4 + 2:
+        return SumRows<8, 2, false>(d, at, points, pitch, left, right, sum, wider);
+      default:
+        return SumRows<8, 3, false>(d, at, points, pitch, left, right, sum, wider);
+    }
   }
 }
 
+#    if HWY_TARGET <= HWY_AVX3
+inline constexpr bool kManyVectors = true;  // enough to sum up two groups at once
+
+template <bool kWider, std::size_t kRows, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
+                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                               hn::Vec<D> (&sum)[kRows], T* wider) {
+  switch (group.left * 8 + group.right) {
+    case 0:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<0>(), Shift<0>(), sum, wider);
+    case 0 * 8 + 1:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<0>(), Shift<1>(), sum, wider);
+    case -1 * 8 + 0:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<-1>(), Shift<0>(), sum, wider);
+    case -1 * 8 + 1:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<-1>(), Shift<1>(), sum, wider);
+    case -1 * 8 + 2:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<-1>(), Shift<2>(), sum, wider);
+    default:
+      return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<-2>(), Shift<1>(), sum, wider);
+  }
+}
+#    else
+inline constexpr bool kManyVectors = false;
+
+template <bool kWider, std::size_t kRows, class D, class T = hn::TFromD<D>>
+HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
+                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                               hn::Vec<D> (&sum)[kRows], T* wider) {
+  SumRowsOf<kWider>(d, at, group, points, pitch, std::ptrdiff_t{group.left},
+                    std::ptrdiff_t{group.right}, sum, wider);
+}
+#    endif
+
+// `kept` has sums of groups that are yet to come.
 template <std::size_t kRows, class D, class T = hn::TFromD<D>>
 HWY_INLINE void SumGroupOfRows(D d, const T* at, const StencilGroup<T>& group,
                                const std::ptrdiff_t* points, std::ptrdiff_t pitch,
-                               hn::Vec<D> (&sum)[kRows]) {
+                               hn::Vec<D> (&sum)[kRows], T* kept) {
   if (kRows == 1 || !group.mirrored) {
     return SumAnyRows(d, at, points, group.points, pitch, sum);
   }
-#    if HWY_TARGET <= HWY_AVX3
-  switch (group.left * 8 + group.right) {
-    case 0:
-      return SumRowsOf(d, at, group, points, pitch, Shift<0>(), Shift<0>(), sum);
-    case 0 * 8 + 1:
-      return SumRowsOf(d, at, group, points, pitch, Shift<0>(), Shift<1>(), sum);
-    case -1 * 8 + 0:
-      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<0>(), sum);
-    case -1 * 8 + 1:
-      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<1>(), sum);
-    case -1 * 8 + 2:
-      return SumRowsOf(d, at, group, points, pitch, Shift<-1>(), Shift<2>(), sum);
-    case -2 * 8 + 1:
-      return SumRowsOf(d, at, group, points, pitch, Shift<-2>(), Shift<1>(), sum);
-    default:
-      return SumAnyRows(d, at, points, group.points, pitch, sum);
+  if constexpr (kManyVectors) {
+    constexpr std::size_t kSlot = kRows * hn::MaxLanes(D());
+    if (group.wider != 0) {
+      return SumShiftedRows<true>(d, at, group, points, pitch, sum,
+                                  kept + (group.wider - 1) * kSlot);
+    }
+    if (group.narrower != 0) {
+      TENSORPRESS_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        sum[r] = hn::Load(d, kept + (group.narrower - 1) * kSlot + r * hn::MaxLanes(d));
+      }
+      return;
+    }
   }
-#    else
-  SumRowsOf(d, at, group, points, pitch, std::ptrdiff_t{group.left}, std::ptrdiff_t{group.right},
-            sum);
-#    endif
+  SumShiftedRows<false>(d, at, group, points, pitch, sum, kept);
 }
 
 // kRows rows, a vector wide.
@@ -243,15 +307,16 @@ HWY_INLINE void PredictTile(const StencilRow<T>& stencil, const StencilRows<T>& 
   const T* const at = stencil.at + static_cast<std::ptrdiff_t>(row) * rows.pitch + column;
   T* const sums = rows.sums + row * rows.result_pitch + column;
   T* const bends = rows.bends + row * rows.result_pitch + column;
+  HWY_ALIGN T kept[kManyVectors ? kMostWiderGroups * kRows * hn::MaxLanes(d) : 1];
   hn::Vec<decltype(d)> p[kRows], near[kRows], sum[kRows];
   const std::ptrdiff_t* points = stencil.points;
   const StencilGroup<T>* group = stencil.groups;
-  SumGroupOfRows(d, at, *group, points, rows.pitch, near);
+  SumGroupOfRows(d, at, *group, points, rows.pitch, near, kept);
   TENSORPRESS_UNROLL
   for (std::size_t r = 0; r < kRows; ++r) p[r] = hn::Mul(hn::Set(d, group->weight), near[r]);
   points += group->points;
   for (++group; group != end_of_near; ++group) {
-    SumGroupOfRows(d, at, *group, points, rows.pitch, sum);
+    SumGroupOfRows(d, at, *group, points, rows.pitch, sum, kept);
     TENSORPRESS_UNROLL
     for (std::size_t r = 0; r < kRows; ++r) {
       p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));
@@ -265,7 +330,7 @@ HWY_INLINE void PredictTile(const StencilRow<T>& stencil, const StencilRows<T>& 
     hn::StoreU(hn::Mul(near[r], hn::Set(d, stencil.near_share)), d, bends + r * rows.result_pitch);
   }
   for (; group != end; ++group) {
-    SumGroupOfRows(d, at, *group, points, rows.pitch, sum);
+    SumGroupOfRows(d, at, *group, points, rows.pitch, sum, kept);
     TENSORPRESS_UNROLL
     for (std::size_t r = 0; r < kRows; ++r) {
       p[r] = hn::Add(p[r], hn::Mul(hn::Set(d, group->weight), sum[r]));

@@ -32,9 +32,13 @@ struct StencilGroup {
   /// a distance there: - - -, + + +, - - +, + + -, - + -, + - +, - + +, + - -.
   bool mirrored = false;
   std::uint32_t rows_apart = 0;      // of points below and above, at most kMostRowsApart
-  std::int32_t left = 0, right = 0;  // where points lie along x, in elements
+  std::int32_t left = 0, right = 0;  // where points lie along x, in elements: -2 to 2
+  /// Not 0: a group further on has the same points but one row further below and above; that group
+  /// has the same number as `narrower`. Kernels may sum up both at once.
+  std::uint32_t wider = 0, narrower = 0;
 };
 inline constexpr std::uint32_t kMostRowsApart = 3;
+inline constexpr std::uint32_t kMostWiderGroups = 24;
 
 template <class T>
 struct StencilRow {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -26,16 +27,17 @@ struct StencilCase {
 
   // Points as they are mirrored along z, if `planes`, along y, if rows are apart, and along x.
   void add_mirrored(T weight, std::ptrdiff_t planes, std::uint32_t apart, std::int32_t left,
-                    std::int32_t right) {
-    StencilGroup<T> group{weight, 0, true, apart, left, right};
+                    std::int32_t right, std::ptrdiff_t lowest = -1) {
+    StencilGroup<T> group{weight, 0, true, apart, left, right, 0, 0};
     for (int signs = 0; signs < 8; ++signs) {
       const bool z = (signs >> 2 & 1) != 0, y = (signs >> 1 & 1) != 0, x = (signs & 1) != 0;
       const bool known[] = {planes != 0, apart != 0, left != right};
       if ((z && !known[0]) || (y && !known[1]) || (x && !known[2])) continue;
       if (known[0] ? z : known[1] ? y : x) continue;  // leads to the same pair
       const auto place = [&](bool up_z, bool up_y, bool up_x) {
-        return (up_z ? planes : -planes) + (up_y ? std::ptrdiff_t{apart} : 0) * rows.pitch -
-               rows.pitch + (up_x ? right : left);
+        const std::ptrdiff_t in_row = up_x ? right : left;
+        return (up_z ? planes : -planes) + in_row +
+               (lowest + (up_y ? std::ptrdiff_t{apart} : 0)) * rows.pitch;
       };
       points.push_back(place(z, y, x));
       points.push_back(place(known[0] && !z, known[1] && !y, known[2] && !x));
@@ -68,18 +70,27 @@ struct StencilCase {
       groups.push_back({static_cast<T>(normal(random) / 4), in_group});
       for (std::uint32_t k = 0; k < in_group; ++k) points.push_back(anywhere());
     }
-    constexpr std::pair<std::int32_t, std::int32_t> kColumns[] = {
-        {0, 0}, {0, 1}, {-1, 0}, {-1, 1}, {-1, 2}, {-2, 1}, {-3, 2}};
+    constexpr std::pair<std::int32_t, std::int32_t> kColumns[] = {{0, 0},  {0, 1},  {-1, 0},
+                                                                  {-1, 1}, {-1, 2}, {-2, 1}};
+    std::vector<std::function<void()>> wider;
     for (const auto& [left, right] : kColumns) {
       for (std::uint32_t apart = 0; apart <= kMostRowsApart; ++apart) {
         for (const bool planes_too : {false, true}) {
           if (left == right && apart == 0 && !planes_too) continue;
-          const std::size_t distance = planes_too ? 2 * pitch : 0;
-          add_mirrored(static_cast<T>(normal(random) / 8), static_cast<std::ptrdiff_t>(distance),
-                       apart, left, right);
+          const auto distance = static_cast<std::ptrdiff_t>(planes_too ? 2 * pitch : 0);
+          const auto weight = [&] { return static_cast<T>(normal(random) / 8); };
+          add_mirrored(weight(), distance, apart, left, right);
+          const auto number = static_cast<std::uint32_t>(1 + wider.size());
+          if (apart > 1 || number > kMostWiderGroups) continue;
+          groups.back().wider = number;
+          wider.push_back([=, this, w = weight()] {
+            add_mirrored(w, distance, apart + 2, left, right, -2);
+            groups.back().narrower = number;
+          });
         }
       }
     }
+    for (const auto& add : wider) add();
     for (std::size_t k = 0; k < beside_count; ++k) beside.push_back(anywhere());
     predicted.resize(rows.rows * pitch + kRoom);
     bends.resize(predicted.size());

@@ -34,6 +34,7 @@ struct StencilClass {
       }
       groups.push_back(described(group));
     }
+    find_wider();
     for (const StencilPoint& point : shape->beside) beside.push_back(layout.distance(odd, point));
     row.groups = groups.data();
     row.group_count = groups.size();
@@ -64,12 +65,31 @@ struct StencilClass {
     const auto &first = group.points[0].offset, &opposite = group.points[1].offset;
     const auto apart = static_cast<std::uint32_t>(std::abs(first[1]));
     // Stencils of one side have points twice.
-    if (first == opposite || apart > kernels::kMostRowsApart) return result;
+    if (first == opposite || apart > kernels::kMostRowsApart || std::abs(first[2]) > 3) {
+      return result;
+    }
     result.mirrored = true;
     result.rows_apart = apart;
     result.left = GridLayout::columns(odd, first[2]);
     result.right = GridLayout::columns(odd, opposite[2]);
     return result;
+  }
+
+  void find_wider() {
+    std::uint32_t number = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto distance = [&](std::size_t group, std::size_t axis) {
+        return std::abs(shape->groups[group].points[0].offset[axis]);
+      };
+      for (std::size_t other = g + 1; other < groups.size(); ++other) {
+        if (!groups[g].mirrored || !groups[other].mirrored ||
+            distance(g, 0) != distance(other, 0) || distance(g, 1) + 2 != distance(other, 1) ||
+            distance(g, 2) != distance(other, 2) || number == kernels::kMostWiderGroups) {
+          continue;
+        }
+        groups[g].wider = groups[other].narrower = ++number;
+      }
+    }
   }
 };
 
