@@ -28,7 +28,17 @@ template <class T>
 struct StencilGroup {
   T weight = 0;
   std::uint32_t points = 0;
+  /// Points are mirrored on all axes, in this order of signs along z, y and x, as far as they have
+  /// a distance there: - - -, + + +, - - +, + + -, - + -, + - +, - + +, + - -.
+  bool mirrored = false;
+  std::uint32_t rows_apart = 0;      // of points below and above, at most kMostRowsApart
+  std::int32_t left = 0, right = 0;  // where points lie along x, in elements: -2 to 2
+  /// Not 0: a group further on has the same points but one row further below and above; that group
+  /// has the same number as `narrower`. Kernels may sum up both at once.
+  std::uint32_t wider = 0, narrower = 0;
 };
+inline constexpr std::uint32_t kMostRowsApart = 3;
+inline constexpr std::uint32_t kMostWiderGroups = 24;
 
 template <class T>
 struct StencilRow {
@@ -45,14 +55,29 @@ struct StencilRow {
   T beside_weight = 0;
 };
 
+/// Rows of the same class and plane, one below the other, that are predicted together.
+template <class T>
+struct StencilRows {
+  std::size_t rows = 1;
+  std::size_t count = 0;     // of each
+  std::ptrdiff_t pitch = 0;  // of the grid
+  T* sums = nullptr;         // p
+  T* bends = nullptr;        // |p - near_share * near|
+  std::size_t result_pitch = 0;
+};
+
 /// Products are summed up in so many lanes, whatever the width of a vector.
 inline constexpr std::size_t kProductLanes = 16;
 
 template <class T>
 struct StencilKernels {
-  /// Fills predictions and classes. `row` gives count and histories; there is no feedback.
-  void (*predict)(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
-                  const InterpolationModel<T>& model, T* predictions, std::uint8_t* classes);
+  /// p and bends of rows, the first of which is `stencil`'s.
+  void (*predict)(const StencilRow<T>& stencil, const StencilRows<T>& rows);
+  /// Fills predictions and classes of one of these rows. `row` gives count and histories; there is
+  /// no feedback.
+  void (*classify)(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
+                   const InterpolationModel<T>& model, const T* sums, const T* bends,
+                   T* predictions, std::uint8_t* classes);
   /// s of every group for `count` values: sums[g * pitch + i]. For fitting weights.
   void (*sums)(const StencilRow<T>& stencil, std::size_t count, std::size_t pitch, T* sums);
   /// sizes[i] = |residual|, at most 255. Writes nothing behind `count`.

@@ -37,19 +37,31 @@ std::uint8_t class_of(float scale, std::int32_t first_class) {
 }
 
 template <class T>
-void predict(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
-             const InterpolationModel<T>& model, T* predictions, std::uint8_t* classes) {
-  for (std::size_t i = 0; i < row.count; ++i) {
-    T p = 0, near = 0;
-    const std::ptrdiff_t* points = stencil.points;
-    for (std::size_t g = 0; g < stencil.group_count; ++g) {
-      const auto& group = stencil.groups[g];
-      const T sum = sum_of_group(stencil.at + i, points, group.points);
-      points += group.points;
-      p = g == 0 ? group.weight * sum : p + group.weight * sum;
-      if (g < stencil.axes) near = g == 0 ? sum : near + sum;
+void predict(const StencilRow<T>& stencil, const StencilRows<T>& rows) {
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    const T* const at = stencil.at + static_cast<std::ptrdiff_t>(r) * rows.pitch;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      T p = 0, near = 0;
+      const std::ptrdiff_t* points = stencil.points;
+      for (std::size_t g = 0; g < stencil.group_count; ++g) {
+        const auto& group = stencil.groups[g];
+        const T sum = sum_of_group(at + i, points, group.points);
+        points += group.points;
+        p = g == 0 ? group.weight * sum : p + group.weight * sum;
+        if (g < stencil.axes) near = g == 0 ? sum : near + sum;
+      }
+      rows.sums[r * rows.result_pitch + i] = p;
+      rows.bends[r * rows.result_pitch + i] = absolute(p - near * stencil.near_share);
     }
-    T scale = absolute(p - near * stencil.near_share) * model.curvature + model.floor;
+  }
+}
+
+template <class T>
+void classify(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
+              const InterpolationModel<T>& model, const T* sums, const T* bends, T* predictions,
+              std::uint8_t* classes) {
+  for (std::size_t i = 0; i < row.count; ++i) {
+    T scale = bends[i] * model.curvature + model.floor;
     scale = scale + mean_of_three(row.above, i) * model.above;
     if (row.behind != nullptr) scale = scale + mean_of_three(row.behind, i) * model.behind;
     if (stencil.beside_count > 0) {
@@ -59,7 +71,7 @@ void predict(const StencilRow<T>& stencil, const InterpolationRow<T>& row,
       }
       scale = scale + static_cast<T>(sizes) * stencil.beside_weight;
     }
-    predictions[i] = snapped(p, model);
+    predictions[i] = snapped(sums[i], model);
     classes[i] = class_of(static_cast<float>(scale), model.first_class);
   }
 }
@@ -114,8 +126,8 @@ void add_products(const float* values, std::size_t features, std::size_t pitch, 
 
 template <class T>
 const StencilKernels<T>& stencil_kernels_reference() {
-  static constexpr StencilKernels<T> kKernels = {predict<T>, sums<T>, keep_sizes, interleave<T>,
-                                                 add_products};
+  static constexpr StencilKernels<T> kKernels = {predict<T>, classify<T>,   sums<T>,
+                                                 keep_sizes, interleave<T>, add_products};
   return kKernels;
 }
 template const StencilKernels<float>& stencil_kernels_reference();

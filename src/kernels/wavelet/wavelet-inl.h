@@ -106,8 +106,19 @@ using ColumnTag = hn::CappedTag<T, kWaveletBlock>;
 template <class Work>
 HWY_INLINE void ForBlocks(std::size_t width, const Work& work) {
   std::size_t x = 0;
-  for (; x + 2 * kWaveletBlock <= width; x += 2 * kWaveletBlock) work(x, 2 * kWaveletBlock);
-  if (x < width) work(x, kWaveletBlock);
+  for (; x + 2 * kWaveletBlock <= width; x += 2 * kWaveletBlock) {
+    work.template operator()<2 * kWaveletBlock>(x);
+  }
+  if (x < width) work.template operator()<kWaveletBlock>(x);
+}
+
+// A block of columns is short: a call would cost more than the copy.
+template <std::size_t kBlock, class D, class T = hn::TFromD<D>>
+HWY_INLINE void CopyBlock(D d, const T* HWY_RESTRICT from, T* HWY_RESTRICT to) {
+  TENSORPRESS_UNROLL
+  for (std::size_t v = 0; v < kBlock; v += hn::MaxLanes(d)) {
+    hn::StoreU(hn::LoadU(d, from + v), d, to + v);
+  }
 }
 
 template <WaveletFilter kFilter, class T>
@@ -116,17 +127,17 @@ void AnalyzeColumns(const WaveletStep& step, T* values, std::size_t stride, std:
   const ColumnTag<T> d;
   const std::size_t N = hn::Lanes(d), count = step.count, half = (count + 1) / 2;
   constexpr std::size_t kReach = kWaveletTaps<kFilter>.kReach;
-  ForBlocks(width, [&](std::size_t x, std::size_t block) HWY_ATTR {
-    T* const line = scratch + kReach * block;
+  ForBlocks(width, [&]<std::size_t kBlock>(std::size_t x) HWY_ATTR {
+    T* const line = scratch + kReach * kBlock;
     for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(line + i * block, values + i * stride + x, block * sizeof(T));
+      CopyBlock<kBlock>(d, values + i * stride + x, line + i * kBlock);
     }
-    ExtendLine(d, line, count, kReach, block, step.ends, false);
-    const auto pitch = static_cast<std::ptrdiff_t>(block);
+    ExtendLine(d, line, count, kReach, kBlock, step.ends, false);
+    const auto pitch = static_cast<std::ptrdiff_t>(kBlock);
     for (std::size_t i = 0; i < count; ++i) {
       T* const to = values + (i % 2 == 0 ? i / 2 : half + i / 2) * stride + x;
-      for (std::size_t v = 0; v < block; v += N) {
-        const T* const at = line + i * block + v;
+      for (std::size_t v = 0; v < kBlock; v += N) {
+        const T* const at = line + i * kBlock + v;
         const auto value =
             i % 2 == 0 ? LowOfLine<kFilter>(d, at, pitch) : HighOfLine<kFilter>(d, at, pitch);
         hn::StoreU(value, d, to + v);
@@ -141,18 +152,18 @@ void SynthesizeColumns(const WaveletStep& step, T* values, std::size_t stride, s
   const ColumnTag<T> d;
   const std::size_t N = hn::Lanes(d), count = step.count, half = (count + 1) / 2;
   constexpr std::size_t kReach = kWaveletTaps<kFilter>.kReach;
-  ForBlocks(width, [&](std::size_t x, std::size_t block) HWY_ATTR {
-    T* const line = scratch + kReach * block;
+  ForBlocks(width, [&]<std::size_t kBlock>(std::size_t x) HWY_ATTR {
+    T* const line = scratch + kReach * kBlock;
     for (std::size_t i = 0; i < count; ++i) {
       const T* const from = values + (i % 2 == 0 ? i / 2 : half + i / 2) * stride + x;
-      std::memcpy(line + i * block, from, block * sizeof(T));
+      CopyBlock<kBlock>(d, from, line + i * kBlock);
     }
-    ExtendLine(d, line, count, kReach, block, step.ends, true);
-    const auto pitch = static_cast<std::ptrdiff_t>(block);
+    ExtendLine(d, line, count, kReach, kBlock, step.ends, true);
+    const auto pitch = static_cast<std::ptrdiff_t>(kBlock);
     for (std::size_t i = 0; i < count; ++i) {
       T* const to = values + i * stride + x;
-      for (std::size_t v = 0; v < block; v += N) {
-        const T* const at = line + i * block + v;
+      for (std::size_t v = 0; v < kBlock; v += N) {
+        const T* const at = line + i * kBlock + v;
         const auto value = i % 2 == 0 ? ValueOfLine<kFilter, false>(d, at, pitch)
                                       : ValueOfLine<kFilter, true>(d, at, pitch);
         hn::StoreU(value, d, to + v);
@@ -280,13 +291,22 @@ HWY_INLINE hn::Vec<D> ValueOfSplit(D d, const SplitRow<T>& row, std::size_t i) {
   return sum;
 }
 
+// Reads nothing behind `count`.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void CopyRow(D d, const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
+  const std::size_t N = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + N <= count; i += N) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
 template <WaveletFilter kFilter, class T>
 void SynthesizeRow(const WaveletStep& step, T* values, T* scratch) {
   const hn::ScalableTag<T> d;
   const std::size_t N = hn::Lanes(d), count = step.count, half = (count + 1) / 2;
   const SplitRow<T> row = SplitInto(scratch, count);
-  std::memcpy(row.even, values, half * sizeof(T));
-  std::memcpy(row.odd, values + half, (count - half) * sizeof(T));
+  CopyRow(d, values, half, row.even);
+  CopyRow(d, values + half, count - half, row.odd);
   ExtendSplit(row, count, kWaveletTaps<kFilter>.kReach, step.ends, true);
   std::size_t i = 0;
   for (; 2 * (i + N) <= count; i += N) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -16,17 +17,40 @@ constexpr std::size_t kRoom = 4 * kRowSlack;
 template <class T>
 struct StencilCase {
   std::size_t count;
-  std::vector<T> values, above, behind, predictions, sums;
+  std::vector<T> values, above, behind, predictions, sums, predicted, bends;
   std::vector<std::uint8_t> sizes, classes;
   std::vector<StencilGroup<T>> groups;
   std::vector<std::ptrdiff_t> points, beside;
   StencilRow<T> stencil;
+  StencilRows<T> rows;
   InterpolationRow<T> row;
+
+  // Points as they are mirrored along z, if `planes`, along y, if rows are apart, and along x.
+  void add_mirrored(T weight, std::ptrdiff_t planes, std::uint32_t apart, std::int32_t left,
+                    std::int32_t right, std::ptrdiff_t lowest = -1) {
+    StencilGroup<T> group{weight, 0, true, apart, left, right, 0, 0};
+    for (int signs = 0; signs < 8; ++signs) {
+      const bool z = (signs >> 2 & 1) != 0, y = (signs >> 1 & 1) != 0, x = (signs & 1) != 0;
+      const bool known[] = {planes != 0, apart != 0, left != right};
+      if ((z && !known[0]) || (y && !known[1]) || (x && !known[2])) continue;
+      if (known[0] ? z : known[1] ? y : x) continue;  // leads to the same pair
+      const auto place = [&](bool up_z, bool up_y, bool up_x) {
+        const std::ptrdiff_t in_row = up_x ? right : left;
+        return (up_z ? planes : -planes) + in_row +
+               (lowest + (up_y ? std::ptrdiff_t{apart} : 0)) * rows.pitch;
+      };
+      points.push_back(place(z, y, x));
+      points.push_back(place(known[0] && !z, known[1] && !y, known[2] && !x));
+      group.points += 2;
+    }
+    groups.push_back(group);
+  }
 
   StencilCase(std::size_t n, bool planes, std::size_t beside_count, unsigned seed) : count(n) {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;
-    const std::size_t size = 8 * (n + kRoom);
+    const std::size_t pitch = (n + kRoom) / 16 * 16, size = 24 * pitch;
+    rows = {1 + seed % 11, n, static_cast<std::ptrdiff_t>(pitch), nullptr, nullptr, pitch};
     values.resize(size);
     for (T& value : values) value = static_cast<T>(10 + normal(random));
     for (std::size_t i = 0; i < size; i += 5) values[i] = static_cast<T>(normal(random) * 0.01);
@@ -46,17 +70,42 @@ struct StencilCase {
       groups.push_back({static_cast<T>(normal(random) / 4), in_group});
       for (std::uint32_t k = 0; k < in_group; ++k) points.push_back(anywhere());
     }
+    constexpr std::pair<std::int32_t, std::int32_t> kColumns[] = {{0, 0},  {0, 1},  {-1, 0},
+                                                                  {-1, 1}, {-1, 2}, {-2, 1}};
+    std::vector<std::function<void()>> wider;
+    for (const auto& [left, right] : kColumns) {
+      for (std::uint32_t apart = 0; apart <= kMostRowsApart; ++apart) {
+        for (const bool planes_too : {false, true}) {
+          if (left == right && apart == 0 && !planes_too) continue;
+          const auto distance = static_cast<std::ptrdiff_t>(planes_too ? 2 * pitch : 0);
+          const auto weight = [&] { return static_cast<T>(normal(random) / 8); };
+          add_mirrored(weight(), distance, apart, left, right);
+          const auto number = static_cast<std::uint32_t>(1 + wider.size());
+          if (apart > 1 || number > kMostWiderGroups) continue;
+          groups.back().wider = number;
+          wider.push_back([=, this, w = weight()] {
+            add_mirrored(w, distance, apart + 2, left, right, -2);
+            groups.back().narrower = number;
+          });
+        }
+      }
+    }
+    for (const auto& add : wider) add();
     for (std::size_t k = 0; k < beside_count; ++k) beside.push_back(anywhere());
+    predicted.resize(rows.rows * pitch + kRoom);
+    bends.resize(predicted.size());
+    rows.sums = predicted.data();
+    rows.bends = bends.data();
     predictions.resize(n + kRoom);
     classes.resize(n + kRoom);
     sums.resize(groups.size() * (n + kRoom));
-    stencil.at = values.data() + 3 * (n + kRoom);
+    stencil.at = values.data() + 6 * pitch;
     stencil.groups = groups.data();
     stencil.group_count = groups.size();
     stencil.points = points.data();
     stencil.axes = 1 + seed % 3;
     stencil.near_share = static_cast<T>(1) / static_cast<T>(2 * stencil.axes);
-    stencil.sizes = sizes.data() + 3 * (n + kRoom);
+    stencil.sizes = sizes.data() + 6 * pitch;
     stencil.beside = beside.data();
     stencil.beside_count = beside_count;
     stencil.beside_weight = static_cast<T>(0.01);
@@ -94,14 +143,25 @@ void every_isa_predicts_the_same() {
     const auto model = model_with<T>(count % 3 == 0);
     const auto& reference = stencil_kernels_reference<T>();
     const std::size_t pitch = count + kRoom;
-    reference.predict(truth.stencil, truth.row, model, truth.predictions.data(),
-                      truth.classes.data());
+    const auto classify = [&](const StencilKernels<T>& with, StencilCase<T>& rows) {
+      const std::size_t last = (rows.rows.rows - 1) * rows.rows.result_pitch;
+      with.predict(rows.stencil, rows.rows);
+      with.classify(rows.stencil, rows.row, model, rows.predicted.data() + last,
+                    rows.bends.data() + last, rows.predictions.data(), rows.classes.data());
+    };
+    classify(reference, truth);
     reference.sums(truth.stencil, count, pitch, truth.sums.data());
     for (const Isa isa : usable_isas()) {
       StencilCase<T> found(count, count % 2 == 0, count % 5, seed);
       const auto& kernels = stencil_kernels<T>(isa);
-      kernels.predict(found.stencil, found.row, model, found.predictions.data(),
-                      found.classes.data());
+      classify(kernels, found);
+      for (std::size_t r = 0; r < truth.rows.rows; ++r) {
+        const std::size_t at = r * truth.rows.result_pitch;
+        EXPECT_EQ(0, std::memcmp(truth.predicted.data() + at, found.predicted.data() + at,
+                                 count * sizeof(T)));
+        EXPECT_EQ(0,
+                  std::memcmp(truth.bends.data() + at, found.bends.data() + at, count * sizeof(T)));
+      }
       kernels.sums(found.stencil, count, pitch, found.sums.data());
       expect_same(truth.predictions, found.predictions, count, isa);
       expect_same(truth.classes, found.classes, count, isa);

@@ -27,12 +27,14 @@ struct InterpolationBuffers {
   AlignedBuffer sample;
   AlignedBuffer grids;  // of stencils
   AlignedBuffer sizes;
+  AlignedBuffer predicted;  // rows of stencils
 };
 
 template <class T>
 StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& buffers) {
   const std::size_t elements = grid_elements(lattice);
-  return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements)};
+  return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements),
+          buffers.predicted.reserve_as<T>(StencilMemory<T>::predicted_elements(lattice))};
 }
 
 /// How stencils are fitted.

@@ -37,7 +37,9 @@ struct RowJob {
   int level = 1;             // being left
   std::size_t z = 0, y = 0;  // of the finer level
   std::size_t first_x = 0, step_x = 1;
-  /// Predicts the row in place of its directions.
+  /// Has predicted the row in place of its directions.
+  const T* sums = nullptr;
+  const T* bends = nullptr;
   const kernels::StencilRow<T>* stencil = nullptr;
   const kernels::StencilRow<T>* stencil_at_end = nullptr;  // of the last value, if it differs
   const kernels::StencilKernels<T>* stencil_kernels = nullptr;

@@ -44,18 +44,19 @@ void predict_row(const RowJob<T>& job, const kernels::InterpolationKernels<T>& k
                  const kernels::InterpolationModel<T>& model, T* predictions,
                  std::uint8_t* classes) {
   if (job.stencil != nullptr) {
-    job.stencil_kernels->predict(*job.stencil, job.row, model, predictions, classes);
+    job.stencil_kernels->classify(*job.stencil, job.row, model, job.sums, job.bends, predictions,
+                                  classes);
     if (job.stencil_at_end == nullptr) return;
     // As a row of its own.
     const std::size_t last = job.row.count - 1;
     kernels::StencilRow<T> stencil = *job.stencil_at_end;
-    stencil.at += last;
     stencil.sizes += last;
     kernels::InterpolationRow<T> row = job.row;
     row.count = 1;
     row.above += last;
     if (row.behind != nullptr) row.behind += last;
-    job.stencil_kernels->predict(stencil, row, model, predictions + last, classes + last);
+    job.stencil_kernels->classify(stencil, row, model, job.sums + last, job.bends + last,
+                                  predictions + last, classes + last);
   } else {
     kernels.predict(job.row, model, predictions, classes);
   }

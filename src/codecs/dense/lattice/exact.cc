@@ -223,13 +223,35 @@ void set_zeros(const ZeroList& zeros, std::span<T> values) {
     }
     return;
   }
-  std::vector<std::uint8_t> is_zero(values.size());
-  for (const ZeroList::Run& run : zeros.runs) {
-    std::fill_n(is_zero.data() + run.start, run.length, std::uint8_t{1});
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i >= zeros.period) is_zero[i] ^= is_zero[i - zeros.period];
-    if (is_zero[i] != 0) values[i] = 0;
+  // Runs say what changes from one period to the next.
+  std::vector<std::uint8_t> is_zero(zeros.period);
+  std::vector<ZeroList::Run> now;
+  auto run = zeros.runs.begin();
+  for (std::size_t start = 0; start < values.size(); start += zeros.period) {
+    const std::size_t end = std::min(start + zeros.period, values.size());
+    bool changed = false;
+    for (; run != zeros.runs.end() && run->start < end; ++run) {
+      const std::size_t from = std::max<std::size_t>(run->start, start),
+                        run_end = run->start + run->length;
+      for (std::size_t i = from; i < std::min(run_end, end); ++i) is_zero[i - start] ^= 1;
+      changed = true;
+      if (run_end > end) break;
+    }
+    if (changed) {
+      now.clear();
+      for (auto at = is_zero.begin(); (at = std::find(at, is_zero.end(), 1)) != is_zero.end();) {
+        const auto behind = std::find(at, is_zero.end(), 0);
+        now.push_back({static_cast<std::uint64_t>(at - is_zero.begin()),
+                       static_cast<std::uint64_t>(behind - at)});
+        at = behind;
+      }
+    }
+    for (const ZeroList::Run& zero : now) {
+      const std::size_t from = start + zero.start;
+      if (from >= end) break;
+      std::fill_n(values.data() + from, std::min<std::size_t>(zero.length, end - from),
+                  static_cast<T>(0));
+    }
   }
 }
 template void set_zeros(const ZeroList&, std::span<float>);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/folding.h"
@@ -7,6 +8,7 @@
 #include "codecs/dense/wavelet/header.h"
 #include "codecs/dense/wavelet/wavelet.h"
 #include "kernels/coefficients/coefficients.h"
+#include "kernels/interpolation/interpolation.h"
 #include "kernels/rans/rans.h"
 
 namespace tensorpress::dense {
@@ -28,10 +30,10 @@ class WaveletDecoder {
         memory_(buffers_.pyramid.reserve_as<T>(pyramid_.elements())),
         kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     const std::size_t row = padded_count(pyramid_.level(0).padded[2]) + 64;
-    row_ = buffers_.row.reserve_as<std::int32_t>(2 * row);
-    ids_ = buffers_.row_classes.reserve_as<std::uint8_t>(2 * row);
+    row_ = buffers_.row.reserve_as<std::int32_t>(row);
     moves_ = buffers_.moves.reserve_as<T>(row);
     decode_ = kernels::rans_kernels(workspace.isa).decode_values;
+    translate_ = kernels::interpolation_kernels<T>(workspace.isa).translate;
   }
 
   bool coefficients(kernels::RansDecoder& rans, const TableMap& map) {
@@ -52,7 +54,12 @@ class WaveletDecoder {
           const WaveletLevel& level = pyramid_.level(band.level);
           T* const to = memory_.data() +
                         level.place(band.from[0] + row.z, band.from[1] + row.y, band.from[2]);
-          kernels_.restore(row_.data(), row.count, steps_.coefficient, shift, to, row.magnitudes);
+          if (silent_) {
+            std::fill_n(to, row.count, static_cast<T>(0));
+            std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
+          } else {
+            kernels_.restore(row_.data(), row.count, steps_.coefficient, shift, to, row.magnitudes);
+          }
           if (band.which == 0) restore_coarse(row, coarse, to);
           return true;
         });
@@ -96,6 +103,10 @@ class WaveletDecoder {
     return rows_.for_corrections([&](const BandRow& row) {
       if (!decode_row(rans, maps_[kCorrections], row)) return false;
       T* const values = plain_row(row.z, row.y);
+      if (silent_ && !header_.snap) {
+        std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
+        return true;
+      }
       kernels_.restore(row_.data(), row.count, steps_.correction, 0, moves_.data(), row.magnitudes);
       for (std::size_t x = 0; x < row.count; ++x) values[x] = values[x] + moves_[x];
       return true;
@@ -108,46 +119,31 @@ class WaveletDecoder {
                   const std::array<std::uint8_t, kernels::kScaleClasses>& map, const BandRow& row) {
     constexpr std::size_t kGroup = kernels::kRansGroup;
     const std::size_t padded = padded_count(row.count);
-    std::size_t coded = 0;
-    std::uint8_t* const ids = ids_.data();
-    std::int32_t* const packed = row_.data() + row_.size() / 2;
-    std::uint64_t active = 0;
-    std::size_t first = 0;  // of the 64 groups of `active`
-    const auto flush = [&](std::size_t groups) {
-      if (coded > 0 && !decode_(rans, residual_tables().rans(), ids, coded / kGroup, packed)) {
+    std::uint8_t* const ids = contexts_.class_row();  // classes are not needed again
+    translate_(map.data(), ids, padded);
+    std::memset(ids + row.count, 0, padded - row.count);
+    const auto is_silent = [&](std::size_t at) {
+      std::uint64_t words[2];
+      std::memcpy(words, ids + at, sizeof(words));
+      return (words[0] | words[1]) == 0;
+    };
+    silent_ = true;
+    for (std::size_t at = 0; at < padded;) {
+      const std::size_t start = at;
+      const bool silent = is_silent(at);
+      do at += kGroup;
+      while (at < padded && is_silent(at) == silent);
+      if (silent) {
+        std::fill(row_.data() + start, row_.data() + at, 0);
+        continue;
+      }
+      silent_ = false;
+      if (!decode_(rans, residual_tables().rans(), ids + start, (at - start) / kGroup,
+                   row_.data() + start)) {
         return false;
       }
-      const std::int32_t* from = packed;
-      for (std::size_t g = 0; g < groups; ++g) {
-        std::int32_t* const to = row_.data() + (first + g) * kGroup;
-        if ((active >> g) & 1) {
-          std::copy_n(from, kGroup, to);
-          from += kGroup;
-        } else {
-          std::fill_n(to, kGroup, 0);
-        }
-      }
-      first += groups;
-      active = 0;
-      coded = 0;
-      return true;
-    };
-    std::size_t pending = 0;
-    for (std::size_t start = 0; start < padded; start += kGroup) {
-      std::uint8_t any = 0;
-      const std::size_t real = std::min(kGroup, row.count - start);
-      for (std::size_t i = 0; i < real; ++i) any |= ids[coded + i] = map[row.classes[start + i]];
-      for (std::size_t i = real; i < kGroup; ++i) ids[coded + i] = 0;
-      if (any != 0) {
-        active |= std::uint64_t{1} << pending;
-        coded += kGroup;
-      }
-      if (++pending == 64) {
-        if (!flush(64)) return false;
-        pending = 0;
-      }
     }
-    return flush(pending);
+    return true;
   }
 
   const WaveletHeader& header_;
@@ -160,10 +156,11 @@ class WaveletDecoder {
   BandRows rows_;
   std::span<T> memory_;
   std::span<std::int32_t> row_;
-  std::span<std::uint8_t> ids_;
-  std::span<T> moves_;  // of the values of a row, by corrections
-  std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> maps_{};
+  std::span<T> moves_;   // of the values of a row, by corrections
+  bool silent_ = false;  // all of the row decoded last
+  alignas(16) std::array<std::array<std::uint8_t, kernels::kScaleClasses>, kContextGroups> maps_{};
   kernels::RansKernels::Decode decode_;
+  decltype(kernels::InterpolationKernels<T>::translate) translate_;
   const kernels::CoefficientKernels<T>& kernels_;
 };
 

@@ -11,6 +11,8 @@ namespace {
 
 // Whole vectors may be read from the last elements on.
 constexpr std::size_t kRoom = 2 * kernels::kRowSlack;
+// Elements of a cache line, or of two.
+constexpr std::size_t kLine = 16;
 
 template <class T>
 T sound(T value) {
@@ -26,14 +28,15 @@ GridLayout::GridLayout(const Lattice& lattice, int level)
     return m[axis] + (along(axis) ? kBefore + kBehind : 0);
   };
   const auto before = [&](std::size_t axis) { return along(axis) ? kBefore : 0; };
-  pitch_ = with_margin(2);
+  // Rows start at cache lines; the margin before one is behind the one before.
+  pitch_ = (with_margin(2) + kLine - 1) / kLine * kLine;
   plane_ = with_margin(1) * pitch_;
   grid_ = with_margin(0) * plane_;
-  origin_ = before(0) * plane_ + before(1) * pitch_ + before(2);
+  origin_ = before(0) * plane_ + before(1) * pitch_ + kLine;
 }
 
 std::size_t GridLayout::elements() const {
-  return (axes_ + 1) * grid_ + kRoom;
+  return (axes_ + 1) * grid_ + kLine + kRoom;
 }
 
 Extents GridLayout::extents(AxisBits odd) const {
@@ -50,6 +53,11 @@ AxisBits GridLayout::cut(AxisBits odd) const {
     if (n_[axis] % 2 == 0) result |= odd & (4u >> axis);
   }
   return result;
+}
+
+int GridLayout::columns(AxisBits odd, int steps) {
+  const int from = (odd & 1) != 0 ? 1 : 0, to = from + steps;
+  return (to - (to & 1)) / 2;
 }
 
 std::ptrdiff_t GridLayout::distance(AxisBits odd, const StencilPoint& point) const {

@@ -37,6 +37,10 @@ class GridLayout {
   /// From an element of class `odd` to that neighbour.
   std::ptrdiff_t distance(AxisBits odd, const StencilPoint& point) const;
 
+  /// The part of this distance that is along x: from an element of class `odd`, so many steps of
+  /// the finer level on.
+  static int columns(AxisBits odd, int steps);
+
   /// Between neighbours of a class along an axis.
   std::size_t pitch(std::size_t axis) const { return axis == 0 ? plane_ : axis == 1 ? pitch_ : 1; }
   /// From a class that is odd on an axis back to the one that is even there.

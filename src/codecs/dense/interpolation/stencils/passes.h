@@ -32,8 +32,9 @@ struct StencilClass {
       for (const StencilPoint& point : group.points) {
         points.push_back(layout.distance(odd, point));
       }
-      groups.push_back({0, static_cast<std::uint32_t>(group.points.size())});
+      groups.push_back(described(group));
     }
+    find_wider();
     for (const StencilPoint& point : shape->beside) beside.push_back(layout.distance(odd, point));
     row.groups = groups.data();
     row.group_count = groups.size();
@@ -56,6 +57,40 @@ struct StencilClass {
     }
     if (!beside.empty()) row.beside_weight = beside_weight / static_cast<T>(beside.size());
   }
+
+ private:
+  kernels::StencilGroup<T> described(const PointGroup& group) const {
+    kernels::StencilGroup<T> result;
+    result.points = static_cast<std::uint32_t>(group.points.size());
+    const auto &first = group.points[0].offset, &opposite = group.points[1].offset;
+    const auto apart = static_cast<std::uint32_t>(std::abs(first[1]));
+    // Stencils of one side have points twice.
+    if (first == opposite || apart > kernels::kMostRowsApart || std::abs(first[2]) > 3) {
+      return result;
+    }
+    result.mirrored = true;
+    result.rows_apart = apart;
+    result.left = GridLayout::columns(odd, first[2]);
+    result.right = GridLayout::columns(odd, opposite[2]);
+    return result;
+  }
+
+  void find_wider() {
+    std::uint32_t number = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto distance = [&](std::size_t group, std::size_t axis) {
+        return std::abs(shape->groups[group].points[0].offset[axis]);
+      };
+      for (std::size_t other = g + 1; other < groups.size(); ++other) {
+        if (!groups[g].mirrored || !groups[other].mirrored ||
+            distance(g, 0) != distance(other, 0) || distance(g, 1) + 2 != distance(other, 1) ||
+            distance(g, 2) != distance(other, 2) || number == kernels::kMostWiderGroups) {
+          continue;
+        }
+        groups[g].wider = groups[other].narrower = ++number;
+      }
+    }
+  }
 };
 
 /// Memory for the grids of one chunk.
@@ -63,6 +98,14 @@ template <class T>
 struct StencilMemory {
   std::span<T> values;            // grid_elements
   std::span<std::uint8_t> sizes;  // as many
+  std::span<T> rows;              // predicted_elements
+
+  /// Rows that are predicted at once.
+  static constexpr std::size_t kRows = 8;
+  static std::size_t row_pitch(std::size_t width) { return PassBuffers<T>::pitch_of(width); }
+  static std::size_t predicted_elements(const Lattice& lattice) {
+    return 2 * kRows * row_pitch(lattice.extent[0][2]);
+  }
 };
 
 /// Runs all classes from `level` to level - 1. `fine` receives the finer level unless it is null.
@@ -124,27 +167,70 @@ class StencilPasses {
     const auto finer = [&](std::size_t axis, std::size_t at) {
       return layout_.along(axis) ? 2 * at + (odd >> (2 - axis) & 1) : at;
     };
+    kernels::StencilRows<T> rows;
+    rows.count = n[2];
+    rows.pitch = static_cast<std::ptrdiff_t>(layout_.pitch(1));
+    rows.result_pitch = StencilMemory<T>::row_pitch(n[2]);
+    rows.sums = memory_.rows.data();
+    rows.bends = rows.sums + StencilMemory<T>::kRows * rows.result_pitch;
+    const AxisBits cut_axes = layout_.cut(odd);
+    const bool end_differs = (cut_axes & 1) != 0;
     for (std::size_t z = 0; z < n[0]; ++z) {
       std::fill_n(buffers_.above, pitch, static_cast<T>(0));
-      for (std::size_t y = 0; y < n[1]; ++y) {
-        if (planes_) job.row.behind = buffers_.behind + PassBuffers<T>::kLead + y * pitch;
-        job.z = finer(0, z);
-        job.y = finer(1, y);
-        job.output.values = grids_.row(odd, z, y);
-        const AxisBits at_end =
-            layout_.cut(odd) & ((z + 1 == n[0] ? 4u : 0u) | (y + 1 == n[1] ? 2u : 0u));
-        const auto place = [&](AxisBits ends) {
-          kernels::StencilRow<T>& row = ends == 0 ? stencil.row : cut[ends]->row;
-          row.at = job.output.values;
-          row.sizes = memory_.sizes.data() + layout_.row(odd, z, y);
-          return &row;
-        };
-        job.stencil = place(at_end);
-        job.stencil_at_end = (layout_.cut(odd) & 1) != 0 ? place(at_end | 1) : nullptr;
-        if (!coder_.row(job)) return false;
+      job.z = finer(0, z);
+      const AxisBits end_of_z = z + 1 == n[0] ? cut_axes & 4 : 0;
+      // The last row may have a stencil of its own.
+      for (std::size_t y = 0, end = n[1] - (cut_axes >> 1 & 1); y < n[1]; y = end, end = n[1]) {
+        const AxisBits ends = end_of_z | (y + 1 == n[1] ? cut_axes & 2 : 0);
+        const auto of = [&](AxisBits at) { return at == 0 ? &stencil.row : &cut[at]->row; };
+        kernels::StencilRow<T>* const here = of(ends);
+        kernels::StencilRow<T>* const at_end = end_differs ? of(ends | 1) : nullptr;
+        job.stencil = here;
+        job.stencil_at_end = at_end;
+        std::size_t left = 0;  // of the rows that are predicted
+        for (; y < end; ++y, --left) {
+          job.output.values = grids_.row(odd, z, y);
+          std::uint8_t* const sizes = memory_.sizes.data() + layout_.row(odd, z, y);
+          for (kernels::StencilRow<T>* const row : {here, at_end}) {
+            if (row == nullptr) continue;
+            row->at = job.output.values;
+            row->sizes = sizes;
+          }
+          if (left == 0) {
+            left = rows.rows = rows_at_once(end - y);
+            predict(*here, at_end, rows);
+            job.sums = rows.sums;
+            job.bends = rows.bends;
+          }
+          if (planes_) job.row.behind = buffers_.behind + PassBuffers<T>::kLead + y * pitch;
+          job.y = finer(1, y);
+          if (!coder_.row(job)) return false;
+          job.sums += rows.result_pitch;
+          job.bends += rows.result_pitch;
+        }
       }
     }
     return true;
+  }
+
+  // Of so many that follow, in parts of nearly the same size.
+  static std::size_t rows_at_once(std::size_t rows) {
+    const std::size_t parts = (rows + StencilMemory<T>::kRows - 1) / StencilMemory<T>::kRows;
+    return (rows + parts - 1) / parts;
+  }
+
+  void predict(const kernels::StencilRow<T>& stencil, const kernels::StencilRow<T>* at_end,
+               const kernels::StencilRows<T>& rows) {
+    kernels_.predict(stencil, rows);
+    if (at_end == nullptr) return;
+    const std::size_t last = rows.count - 1;
+    kernels::StencilRow<T> column = *at_end;
+    column.at += last;
+    kernels::StencilRows<T> ends = rows;
+    ends.count = 1;
+    ends.sums += last;
+    ends.bends += last;
+    kernels_.predict(column, ends);
   }
 
   // For values at the far end of axes on which they have no right neighbour: stencils within the
