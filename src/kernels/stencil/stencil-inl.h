@@ -508,10 +508,57 @@ inline void AddProducts(const float* HWY_RESTRICT values, std::size_t features, 
   }
 }
 
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> AsFloats(D /*d*/, hn::Vec<D> values) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return hn::DemoteTo(hn::Rebind<float, D>(), values);
+  } else {
+    return values;
+  }
+}
+
+template <class T>
+void Samples(const StencilSamples<T>& from, std::size_t pitch, float* HWY_RESTRICT features) {
+  const hn::ScalableTag<T> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const std::size_t N = hn::Lanes(d);
+  HWY_ALIGN T originals[kSamplePiece] = {};
+  for (std::size_t i = 0; i < from.count; ++i) originals[i] = from.originals[i * from.step];
+  // Of 2, 4 or 8 points.
+  const auto share_of = [](std::uint32_t points) HWY_ATTR {
+    return static_cast<T>(points == 2 ? 0.5 : points == 4 ? 0.25 : 0.125);
+  };
+  const auto inverse = hn::Set(d, from.inverse_step);
+  const auto most = hn::Set(df, kMostFeature);
+  for (std::size_t i = 0; i < kSamplePiece; i += N) {
+    const auto first = hn::Mul(hn::LoadU(d, from.sums + i), hn::Set(d, static_cast<T>(0.5)));
+    auto activity = hn::Zero(df);
+    for (std::size_t g = 1; g < from.group_count; ++g) {
+      const auto mean = hn::Mul(hn::LoadU(d, from.sums + g * from.pitch + i),
+                                hn::Set(d, share_of(from.groups[g].points)));
+      const auto feature = AsFloats(d, hn::Mul(hn::Sub(mean, first), inverse));
+      activity = hn::Add(activity, hn::Abs(feature));
+      hn::StoreU(feature, df, features + (g - 1) * pitch + i);
+    }
+    const auto target = AsFloats(d, hn::Mul(hn::Sub(hn::LoadU(d, originals + i), first), inverse));
+    hn::StoreU(target, df, features + (from.group_count - 1) * pitch + i);
+    const auto mean = hn::Div(activity, hn::Set(df, static_cast<float>(from.group_count)));
+    const auto trust =
+        hn::Div(hn::Set(df, 1.0f), hn::Sqrt(hn::Add(hn::Mul(mean, mean), hn::Set(df, 1.0f))));
+    const auto real = hn::FirstN(df, from.count > i ? from.count - i : 0);
+    const auto usable = hn::And(real, hn::And(hn::Lt(mean, most), hn::Lt(hn::Abs(target), most)));
+    for (std::size_t g = 0; g < from.group_count; ++g) {
+      float* const at = features + g * pitch + i;
+      hn::StoreU(hn::IfThenElseZero(usable, hn::Mul(hn::LoadU(df, at), trust)), df, at);
+    }
+  }
+}
+
 template <class T>
 const StencilKernels<T>& GetStencilKernels() {
   static constexpr StencilKernels<T> kKernels = {
-      PredictStencil<T>, ClassifyStencil<T>, StencilSums<T>, KeepSizes, Interleave<T>, AddProducts};
+      PredictStencil<T>, ClassifyStencil<T>, StencilSums<T>, KeepSizes,
+      Interleave<T>,     Samples<T>,         AddProducts};
   return kKernels;
 }
 

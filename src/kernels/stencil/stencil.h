@@ -69,6 +69,22 @@ struct StencilRows {
 /// Products are summed up in so many lanes, whatever the width of a vector.
 inline constexpr std::size_t kProductLanes = 16;
 
+inline constexpr std::size_t kSamplePiece = 64;
+/// In steps. Outliers and the like say nothing about the rest.
+inline constexpr float kMostFeature = 0x1p20f;
+
+template <class T>
+struct StencilSamples {
+  const T* sums = nullptr;  // as `StencilKernels::sums` gives them, kSamplePiece of each group
+  std::size_t pitch = 0;    // of sums
+  const StencilGroup<T>* groups = nullptr;
+  std::size_t group_count = 0;
+  const T* originals = nullptr;
+  std::size_t step = 1;  // from one original to the next
+  std::size_t count = 0;
+  T inverse_step = 1;  // of quantization
+};
+
 template <class T>
 struct StencilKernels {
   /// p and bends of rows, the first of which is `stencil`'s.
@@ -84,6 +100,12 @@ struct StencilKernels {
   void (*keep_sizes)(const std::int32_t* residuals, std::size_t count, std::uint8_t* sizes);
   /// to[2 i] = even[i], to[2 i + 1] = odd[i], for `count` pairs. Writes nothing behind.
   void (*interleave)(const T* even, const T* odd, std::size_t count, T* to);
+  /// Samples for a fit, kSamplePiece of them: features are means of groups less the mean of the
+  /// first one, in steps, so that weights need not care about constants; the last one is what they
+  /// are to give. Samples count less where the field is lively, and not at all behind `count` and
+  /// where something is large or no number. features[(g - 1) * pitch + i] and, for what they are to
+  /// give, g = group_count.
+  void (*samples)(const StencilSamples<T>& from, std::size_t pitch, float* features);
   /// products[i * features + j] += sum over the values of feature i times feature j, j <= i.
   /// `count` is a multiple of kProductLanes, and so is `pitch`.
   void (*add_products)(const float* values, std::size_t features, std::size_t pitch,

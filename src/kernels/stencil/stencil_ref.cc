@@ -2,6 +2,7 @@
 #include "kernels/stencil/stencil.h"
 
 #include <bit>
+#include <cmath>
 
 namespace tensorpress::kernels {
 namespace {
@@ -125,9 +126,37 @@ void add_products(const float* values, std::size_t features, std::size_t pitch, 
 }  // namespace
 
 template <class T>
+void samples(const StencilSamples<T>& from, std::size_t pitch, float* features) {
+  const std::size_t groups = from.group_count;
+  for (std::size_t i = 0; i < kSamplePiece; ++i) {
+    const T first = from.sums[i] * static_cast<T>(0.5);
+    float activity = 0;
+    for (std::size_t g = 1; g < groups; ++g) {
+      const T share = static_cast<T>(1) / static_cast<T>(from.groups[g].points);
+      const T mean = from.sums[g * from.pitch + i] * share;
+      const float feature = static_cast<float>((mean - first) * from.inverse_step);
+      activity = activity + std::abs(feature);
+      features[(g - 1) * pitch + i] = feature;
+    }
+    const bool real = i < from.count;
+    const T original = real ? from.originals[i * from.step] : static_cast<T>(0);
+    const float target = static_cast<float>((original - first) * from.inverse_step);
+    features[(groups - 1) * pitch + i] = target;
+    const float mean = activity / static_cast<float>(groups);
+    // False for NaN too.
+    const bool usable = real && mean < kMostFeature && std::abs(target) < kMostFeature;
+    const float trust = 1 / std::sqrt(mean * mean + 1);
+    for (std::size_t g = 0; g < groups; ++g) {
+      float& feature = features[g * pitch + i];
+      feature = usable ? feature * trust : 0.0f;
+    }
+  }
+}
+
+template <class T>
 const StencilKernels<T>& stencil_kernels_reference() {
-  static constexpr StencilKernels<T> kKernels = {predict<T>, classify<T>,   sums<T>,
-                                                 keep_sizes, interleave<T>, add_products};
+  static constexpr StencilKernels<T> kKernels = {
+      predict<T>, classify<T>, sums<T>, keep_sizes, interleave<T>, samples<T>, add_products};
   return kKernels;
 }
 template const StencilKernels<float>& stencil_kernels_reference();

@@ -212,6 +212,51 @@ TEST(StencilKernels, EvenAndOddComeTogether) {
   }
 }
 
+template <class T>
+void expect_same_samples() {
+  std::mt19937 random(6);
+  std::normal_distribution<T> normal;
+  const std::vector<StencilGroup<T>> groups = {{0, 2}, {0, 2}, {0, 4}, {0, 8}, {0, 4}};
+  constexpr std::size_t kPitch = kSamplePiece + 32, kFeaturePitch = 128;
+  std::vector<T> sums(groups.size() * kPitch), originals(2 * kSamplePiece);
+  for (T& sum : sums) sum = normal(random) * 10;
+  for (T& original : originals) original = normal(random) * 5;
+  originals[6] = std::numeric_limits<T>::quiet_NaN();
+  originals[8] = static_cast<T>(1e30);
+  sums[kPitch + 5] = std::numeric_limits<T>::infinity();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{37}, kSamplePiece}) {
+    const StencilSamples<T> from = {.sums = sums.data(),
+                                    .pitch = kPitch,
+                                    .groups = groups.data(),
+                                    .group_count = groups.size(),
+                                    .originals = originals.data(),
+                                    .step = 2,
+                                    .count = count,
+                                    .inverse_step = static_cast<T>(3.7)};
+    std::vector<float> truth(groups.size() * kFeaturePitch, -1.0f);
+    stencil_kernels_reference<T>().samples(from, kFeaturePitch, truth.data());
+    EXPECT_NE(0.0f, truth[0]);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const std::size_t unusable : {3u, 4u, 5u}) {
+        EXPECT_EQ(0.0f, truth[g * kFeaturePitch + unusable]);
+      }
+      if (count < kSamplePiece) {
+        EXPECT_EQ(0.0f, truth[g * kFeaturePitch + count]);
+      }
+    }
+    for (const Isa isa : usable_isas()) {
+      std::vector<float> found(truth.size(), -1.0f);
+      stencil_kernels<T>(isa).samples(from, kFeaturePitch, found.data());
+      EXPECT_EQ(truth, found) << name_of(isa);
+    }
+  }
+}
+
+TEST(StencilKernels, SamplesAreTheSameBitsOnEveryIsa) {
+  expect_same_samples<float>();
+  expect_same_samples<double>();
+}
+
 TEST(StencilKernels, ProductsAreTheSameBitsOnEveryIsa) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;

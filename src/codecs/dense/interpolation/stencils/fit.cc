@@ -6,14 +6,12 @@
 namespace tensorpress::dense {
 namespace {
 
-constexpr std::size_t kPiece = 64;    // of a row; whole lanes of products
+constexpr std::size_t kPiece = kernels::kSamplePiece;  // of a row; whole lanes of products
 constexpr std::size_t kBatch = 1024;  // samples whose products are summed up in floats
 // With fewer samples a weight the fit would follow noise.
 constexpr std::size_t kSamplesAWeight = 40;
 // Neighbours are nearly copies of each other; this keeps the weights small where it costs nothing.
 constexpr double kRidge = 1e-6;
-// In steps. Outliers and the like say nothing about the rest.
-constexpr float kMostFeature = 0x1p20f;
 
 // Solves a x = b for symmetric positive a (lower half given), n x n inside rows of n + 1 whose last
 // one is b. Variables that are combinations of others become 0.
@@ -77,8 +75,6 @@ auto FittedWeights<T>::pieces(const StencilClass<T>& stencil, const GridLayout& 
   return result;
 }
 
-// Features are means of groups less the mean of the first one, in steps, so that weights need not
-// care about constants. Samples count less where the field is lively.
 template <class T>
 void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayout& layout,
                                  ClassGrids<T>& grids, const Piece& piece) {
@@ -92,42 +88,17 @@ void FittedWeights<T>::add_piece(const StencilClass<T>& stencil, const GridLayou
     return layout.along(axis) ? 2 * at + (stencil.odd >> (2 - axis) & 1) : at;
   };
   const Extents& n = layout.finer();
-  const std::size_t step_x = layout.along(2) ? 2 : 1;
   const T* const originals =
       originals_ + (finer(0, piece.z) * n[1] + finer(1, piece.y)) * n[2] + finer(2, piece.x);
-  const T inverse = static_cast<T>(1) / step_;
-  float* const features = features_.data() + filled_;
-  // Arrays of this function, which compilers know to be apart from all other memory.
-  T first[kPiece];
-  float feature[kPiece], activity[kPiece] = {}, target[kPiece] = {}, trust[kPiece] = {};
-  for (std::size_t i = 0; i < kPiece; ++i) first[i] = sums_[i] * static_cast<T>(0.5);
-  for (std::size_t g = 1; g < groups; ++g) {
-    const T* const sums = sums_.data() + g * kPitch;
-    const T share = static_cast<T>(1) / static_cast<T>(stencil.groups[g].points);
-    for (std::size_t i = 0; i < kPiece; ++i) {
-      feature[i] = static_cast<float>((sums[i] * share - first[i]) * inverse);
-      activity[i] = activity[i] + std::abs(feature[i]);
-    }
-    std::copy_n(feature, kPiece, features + (g - 1) * kBatch);
-  }
-  for (std::size_t i = 0; i < piece.count; ++i) {
-    target[i] = static_cast<float>((originals[i * step_x] - first[i]) * inverse);
-  }
-  for (std::size_t i = 0; i < piece.count; ++i) {
-    const float mean = activity[i] / static_cast<float>(groups);
-    // False for NaN too.
-    if (mean < kMostFeature && std::abs(target[i]) < kMostFeature) {
-      trust[i] = 1 / std::sqrt(mean * mean + 1);
-    }
-  }
-  std::copy_n(target, kPiece, features + (groups - 1) * kBatch);
-  for (std::size_t g = 0; g < groups; ++g) {
-    float* const to = features + g * kBatch;
-    for (std::size_t i = 0; i < kPiece; ++i) {
-      const float weighted = to[i] * trust[i];  // NaN where the feature is
-      to[i] = trust[i] > 0 ? weighted : 0.0f;
-    }
-  }
+  kernels_.samples({.sums = sums_.data(),
+                    .pitch = kPitch,
+                    .groups = stencil.groups.data(),
+                    .group_count = groups,
+                    .originals = originals,
+                    .step = layout.along(2) ? std::size_t{2} : std::size_t{1},
+                    .count = piece.count,
+                    .inverse_step = static_cast<T>(1) / step_},
+                   kBatch, features_.data() + filled_);
   filled_ += kPiece;
 }
 
