@@ -93,22 +93,28 @@ HWY_INLINE VU MakeRoom(VU x, VU most, std::byte*& next) {
   return hn::IfThenElse(emit, hn::ShiftRight<16>(x), x);
 }
 
+#    if HWY_TARGET <= HWY_AVX2
+HWY_INLINE __m128i LookUpFour(const std::uint32_t* HWY_RESTRICT table, __m128i index) {
+  const auto first = static_cast<std::uint64_t>(_mm_cvtsi128_si64(index));
+  const auto second = static_cast<std::uint64_t>(_mm_extract_epi64(index, 1));
+  const auto entry = [table](std::uint64_t i) { return static_cast<int>(table[i]); };
+  __m128i entries = _mm_cvtsi32_si128(entry(first & 0xFFFFFFFF));
+  entries = _mm_insert_epi32(entries, entry(first >> 32), 1);
+  entries = _mm_insert_epi32(entries, entry(second & 0xFFFFFFFF), 2);
+  return _mm_insert_epi32(entries, entry(second >> 32), 3);
+}
+HWY_INLINE __m256i LookUpEight(const std::uint32_t* HWY_RESTRICT table, __m256i index) {
+  const auto low = LookUpFour(table, _mm256_castsi256_si128(index));
+  const auto high = LookUpFour(table, _mm256_extracti128_si256(index, 1));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+#    endif
+
 // table[index] in every lane. On Zen 3 a gather keeps the core busy for as long as decoding takes
 // without it; eight loads cost half of that.
 HWY_INLINE VU LookUp(const std::uint32_t* HWY_RESTRICT table, VU index) {
-#    if HWY_TARGET == HWY_AVX2
-  const auto low = _mm256_castsi256_si128(index.raw);
-  const auto high = _mm256_extracti128_si256(index.raw, 1);
-  const auto four = [table](__m128i at) {
-    const auto first = static_cast<std::uint64_t>(_mm_cvtsi128_si64(at));
-    const auto second = static_cast<std::uint64_t>(_mm_extract_epi64(at, 1));
-    const auto entry = [table](std::uint64_t i) { return static_cast<int>(table[i]); };
-    __m128i entries = _mm_cvtsi32_si128(entry(first & 0xFFFFFFFF));
-    entries = _mm_insert_epi32(entries, entry(first >> 32), 1);
-    entries = _mm_insert_epi32(entries, entry(second & 0xFFFFFFFF), 2);
-    return _mm_insert_epi32(entries, entry(second >> 32), 3);
-  };
-  return VU{_mm256_inserti128_si256(_mm256_castsi128_si256(four(low)), four(high), 1)};
+#    if HWY_TARGET <= HWY_AVX2
+  return VU{LookUpEight(table, index.raw)};
 #    else
   return hn::GatherIndex(DU(), table, hn::BitCast(DI(), index));
 #    endif
@@ -129,6 +135,13 @@ HWY_INLINE bool AnyLowBits(const std::uint8_t* ids, std::uint32_t first) {
 // Sixteen lanes in one vector: words are spread over it by one instruction.
 using DU16 = hn::FixedTag<std::uint32_t, kRansGroup>;
 using DI16 = hn::RebindToSigned<DU16>;
+
+// As LookUp; on Zen 5 a group takes 6.1 ns this way and 6.9 with a gather.
+HWY_INLINE hn::Vec<DU16> LookUpGroup(const std::uint32_t* HWY_RESTRICT table, hn::Vec<DU16> index) {
+  const auto low = LookUpEight(table, _mm512_castsi512_si256(index.raw));
+  const auto high = LookUpEight(table, _mm512_extracti64x4_epi64(index.raw, 1));
+  return hn::Vec<DU16>{_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)};
+}
 
 HWY_INLINE hn::Vec<DU16> RenormalizeGroup(hn::Vec<DU16> x, const std::byte*& next) {
   const DU16 du;
@@ -163,8 +176,7 @@ HWY_INLINE void DecodeGroup(std::uint32_t* HWY_RESTRICT lanes, const std::byte*&
     if constexpr (kLowBits) split = hn::Set(du, tables.low_bit_split()[ids[0]]);
   }
   const auto index = hn::Or(hn::And(x, hn::Set(du, rans::kSlotMask)), first);
-  // Sixteen loads and insertions take 14 cycles on Zen 5, a gather 23; but decoding is not faster.
-  const auto entry = hn::GatherIndex(du, tables.decode_entries(), hn::BitCast(di, index));
+  const auto entry = LookUpGroup(tables.decode_entries(), index);
   const auto quotient = hn::ShiftRight<kRansBits>(x);
   x = hn::Add(hn::Add(hn::Mul(quotient, hn::And(entry, twelve)), quotient),
               hn::And(hn::ShiftRight<12>(entry), twelve));
