@@ -174,12 +174,12 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
       if (trial.wins) transformed = by_wavelet(chunk, trial.mode, output.size());
     }
     // What samples foretell is a few percent off, and more for planes that have zeros.
-    const bool certain =
-        !transformed.empty() &&
-        (field.mean_counts ||
-         (effort_ != Effort::best && !(field.has_zeros && field.shape.rank() == 2) &&
-          !nearly_empty(transformed.size(), field) &&
-          bits_of(transformed.size(), field) < kWaveletAdvantage * chunk.others_bits()));
+    const bool certain = !transformed.empty() &&
+                         (field.mean_counts || (effort_ != Effort::best && !trial.says_little &&
+                                                !(field.has_zeros && field.shape.rank() == 2) &&
+                                                !nearly_empty(transformed.size(), field) &&
+                                                bits_of(transformed.size(), field) <
+                                                    kWaveletAdvantage * chunk.others_bits()));
     if (!certain) {
       const auto others = by_others(chunk, output);
       if (others && suits_wavelets && !trial.wins && !all_steps && !field.mean_counts &&

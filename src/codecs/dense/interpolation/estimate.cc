@@ -150,7 +150,8 @@ class Chooser {
     const double share =
         static_cast<double>(whole.count(whole.levels)) /
         static_cast<double>(sample_.chunk[0] * sample_.chunk[1] * sample_.chunk[2]);
-    result.bits = static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / 256;
+    result.bits =
+        static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / kCostUnit;
     result.bits += 8.0 * static_cast<double>(anchor_bytes) *
                    std::min(1.0, share * static_cast<double>(sample_.values.size()) /
                                      static_cast<double>(anchors));

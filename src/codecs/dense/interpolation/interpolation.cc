@@ -110,7 +110,7 @@ ChosenMap choose_map_for(const Forward<T>& forward, std::vector<std::byte>& byte
                       residual_tables(), &bytes);
   };
   const ChosenMap chosen = choose();
-  return chosen.cost / 2048 < kFewBytes ? choose(kAllResiduals) : chosen;
+  return chosen.cost / kCostUnit / 8 < kFewBytes ? choose(kAllResiduals) : chosen;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace tensorpress::dense {
 
 std::size_t vectors_for(std::size_t groups, std::uint64_t cost) {
-  const std::uint64_t bytes = cost / 256 / 8;
+  const std::uint64_t bytes = cost / kCostUnit / 8;
   if (groups < 512 || bytes < 1500) return 1;
   return groups < 4096 || bytes < 4000 ? 2 : 4;
 }

@@ -152,7 +152,7 @@ ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& t
       const Occurring residuals(histogram.counts[g][c]);
       const auto cost_of = [&](int table) {
         const std::uint64_t side = group.used ? bits_of_step(previous, table) : 17;
-        return residuals.cost(tables, table) * histogram.sampled[g] + side * 256;
+        return residuals.cost(tables, table) * histogram.sampled[g] + side * kCostUnit;
       };
       // Up and down from the table expected: all tables for the map that is written, else only as
       // long as it gets cheaper or nearly so.

@@ -45,7 +45,7 @@ struct ResidualHistogram {
 
 struct ChosenMap {
   TableMap map;
-  std::uint64_t cost = 0;  // 1/256 bits of the counted residuals and of the map
+  std::uint64_t cost = 0;  // of the counted residuals and of the map, kCostUnit a bit
 };
 /// Appends the map to `bytes`, if given; read_map is the inverse.
 ChosenMap choose_map(const ResidualHistogram& histogram, const ResidualTables& tables,

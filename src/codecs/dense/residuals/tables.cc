@@ -64,13 +64,13 @@ const Shapes& kShapes = *new const Shapes{{
     // END
 }};
 
-// 256 log2(4096 / frequency), by repeated squaring.
+// kCostUnit log2(4096 / frequency), by repeated squaring.
 std::uint32_t cost_of(std::uint32_t frequency) {
   std::uint32_t whole = 0;
   while ((2u << whole) <= frequency) ++whole;
   std::uint64_t mantissa = (std::uint64_t{frequency} << 31) >> whole;  // [2^31, 2^32)
   std::uint32_t logarithm = whole;
-  for (int bit = 0; bit < 8; ++bit) {
+  for (int bit = 0; bit < kCostBits; ++bit) {
     mantissa = (mantissa * mantissa) >> 31;
     logarithm <<= 1;
     if (mantissa >= std::uint64_t{1} << 32) {
@@ -78,7 +78,7 @@ std::uint32_t cost_of(std::uint32_t frequency) {
       ++logarithm;
     }
   }
-  return (static_cast<std::uint32_t>(kernels::kRansBits) << 8) - logarithm;
+  return (static_cast<std::uint32_t>(kernels::kRansBits) << kCostBits) - logarithm;
 }
 
 kernels::RansTable rans_table(const ResidualShape& shape, int low_bits) {
@@ -109,7 +109,7 @@ std::vector<kernels::RansTable> rans_tables(std::span<const ResidualShape> shape
 
 std::uint32_t cost_of(const kernels::RansTable& table, std::int32_t value) {
   const std::int32_t high = value >> table.low_bits;
-  const auto raw = static_cast<std::uint32_t>(table.low_bits) << 8;
+  const auto raw = static_cast<std::uint32_t>(table.low_bits) << kCostBits;
   if (high >= kernels::kRansFirstSymbol + kernels::kRansEscapes && high <= 127) {
     const auto frequency =
         table.frequencies[static_cast<std::size_t>(high - kernels::kRansFirstSymbol)];
@@ -119,15 +119,15 @@ std::uint32_t cost_of(const kernels::RansTable& table, std::int32_t value) {
        escape < kernels::kRansEscapes; ++escape) {
     if (table.frequencies[escape] == 0) continue;
     return raw + cost_of(table.frequencies[escape]) +
-           (static_cast<std::uint32_t>(kernels::kRansEscapeBits[escape]) << 8);
+           (static_cast<std::uint32_t>(kernels::kRansEscapeBits[escape]) << kCostBits);
   }
-  return 64u << 8;
+  return 64u << kCostBits;
 }
 
 }  // namespace
 
 ResidualTables::ResidualTables(std::span<const ResidualShape> shapes)
-    : rans_(rans_tables(shapes)), costs_(kCostSizes * kPitch, 64u << 8) {
+    : rans_(rans_tables(shapes)), costs_(kCostSizes * kPitch, 64u << kCostBits) {
   const auto tables = rans_tables(shapes);
   for (std::size_t bin = 0; bin < kCostSizes; ++bin) {
     const auto value = static_cast<std::int32_t>(size_of_bin(bin));

@@ -24,6 +24,9 @@ inline constexpr std::size_t kPlainTables = 31;  // by rising mean
 inline constexpr std::size_t kHalvedShapes = 2;
 inline constexpr std::size_t kMostLowBits = 16;
 inline constexpr std::size_t kResidualTables = kPlainTables + kHalvedShapes * kMostLowBits;
+/// What a bit costs: fine enough to add up zeros that take a few thousandths of one.
+inline constexpr int kCostBits = 16;
+inline constexpr std::uint32_t kCostUnit = std::uint32_t{1} << kCostBits;
 /// Sizes of residuals that the cost tables tell apart: 0 to 31, then half octaves.
 inline constexpr std::size_t kCostSizes = 84;
 constexpr std::size_t cost_bin(std::uint32_t size) {
@@ -43,8 +46,8 @@ class ResidualTables {
   explicit ResidualTables(std::span<const ResidualShape> shapes);
 
   const kernels::RansTables& rans() const { return rans_; }
-  /// costs(bin)[table]: 1/256 bits of a residual of that size, mean of both signs. Table t is rANS
-  /// table t + 1.
+  /// costs(bin)[table], in kCostUnit, of a residual of that size, mean of both signs. Table t is
+  /// rANS table t + 1.
   const std::uint32_t* costs(std::size_t bin) const { return costs_.data() + bin * kPitch; }
   static constexpr std::size_t kPitch = (kResidualTables + 7) / 8 * 8;
 

@@ -40,8 +40,11 @@ constexpr std::uint32_t kTrialStencilSamples = 2048, kTrialWaveletSamples = 4000
 // What another step may gain: this share, and so many bits a value where there are few.
 constexpr double kMostGain = 1.06;
 constexpr double kMostBitsGained = 0.03;
-// Blocks that take fewer bits say nothing about the rest.
+// Blocks that take fewer bits say nothing about corrections.
 constexpr double kLeastTrialBits = 4000;
+// Wavelets gain on other predictors in larger blocks; that they lose in one with fewer bits says
+// little about the chunk.
+constexpr double kTellingBits = 16000;
 
 // Quanta to choose from where the mean error counts: with small ones hardly a value needs a
 // correction, large ones leave more values as they are.
@@ -204,8 +207,8 @@ WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
   if (!transformed) return {};
   const WaveletMode mode = mode_after(*transformed, values.size(), interpolated);
   if (!interpolated || transformed->bytes < *interpolated) return {mode, true};
-  if (8.0 * static_cast<double>(*interpolated) < kLeastTrialBits) return {mode, true};
-  if (mode.step == WaveletMode().step) return {mode, false};
+  const bool says_little = 8.0 * static_cast<double>(*interpolated) < kTellingBits;
+  if (says_little || mode.step == WaveletMode().step) return {mode, says_little, says_little};
   const auto again = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
   return {mode, again && again->bytes < *interpolated};
 }

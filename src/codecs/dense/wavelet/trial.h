@@ -32,8 +32,9 @@ WaveletMode mode_after(const WaveletCoded& coded, std::size_t values,
 
 /// Codes a block both ways.
 struct WaveletTrial {
-  WaveletMode mode;   // that suits the chunk
-  bool wins = false;  // over the other predictor
+  WaveletMode mode;          // that suits the chunk
+  bool wins = false;         // over the other predictor
+  bool says_little = false;  // wins without being better, for the block takes next to nothing
 };
 template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,

@@ -69,7 +69,7 @@ double bits_of(const Blocks<T>& blocks, const InterpolationMode& mode, double bo
     bytes += forward.anchors().size();
     outliers += forward.outliers().size();
   }
-  return static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / 256 +
+  return static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / kCostUnit +
          8.0 * static_cast<double>(bytes) + static_cast<double>(outliers) * (8.0 * sizeof(T) + 10);
 }
 
