@@ -62,6 +62,7 @@ SHAPE_ONLY = frozenset(
     """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
     avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
 )
+ROWS_PADDED_TO = 32  # by attention on GPUs
 POOL_2D = ("max_pool2d", "max_pool2d_with_indices")
 POOL_1D = ("max_pool1d", "max_pool1d_with_indices")
 
@@ -127,12 +128,27 @@ def is_singular(call: Call) -> bool:
 def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
     """What fused attention keeps of each row of pairs: the logarithm that probabilities are made
     with in backward, so that an error of it is a factor of all of them."""
+    shape = _shape_of_rows(call)
+    if shape is None:
+        return False
+    found = tensor.shape[:-1] if tensor.dim() == len(shape) + 1 else tensor.shape
+    if len(found) != len(shape) or found[:-1] != shape[:-1]:
+        return False
+    same_rows = shape[-1] <= found[-1] < shape[-1] + ROWS_PADDED_TO
+    return same_rows and found.numel() == tensor.numel()
+
+
+def _shape_of_rows(call: Call) -> torch.Size | None:
+    """Batch, heads and queries of an attention that is at work."""
+    query = call.argument(0, "query", None)
+    if not isinstance(query, torch.Tensor):
+        return None
     if call.name == "scaled_dot_product_attention":
-        query = call.argument(0, "query", None)
-        return query is not None and tensor.dim() == query.dim() - 1
-    if call.name == "multi_head_attention_forward":
-        return tensor.dim() == 3 and tensor.shape[1] == call.argument(4, "num_heads", None)
-    return False
+        return query.shape[:-1]
+    if call.name == "multi_head_attention_forward":  # queries first, and perhaps no batch
+        batch = query.shape[1] if query.dim() == 3 else 1
+        return torch.Size((batch, call.argument(4, "num_heads", 0), query.shape[0]))
+    return None
 
 
 def origins(tensor: torch.Tensor) -> Iterator[Any]:
