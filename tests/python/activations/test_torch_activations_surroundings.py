@@ -9,6 +9,13 @@ torch = pytest.importorskip("torch")
 
 from test_torch_activations_pitfalls import convolutions, gradients, near, plain_gradients
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
+from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils.checkpoint import checkpoint
 
 from tensorpress.eval.networks import alexnet_small, resnet18
@@ -128,6 +135,51 @@ def test_a_model_in_distributed_data_parallel_is_found_inside_it(tmp_path):
         assert codecs["1:relu"] == "sign + cast to=bf16"
     finally:
         torch.distributed.destroy_process_group()
+
+
+def test_distributed_tensors_pass_as_they_are(tmp_path):
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
+    )
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        model = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64))
+        x = torch.randn(8, 32, 64)
+        plain = plain_gradients(model, x)
+        parts = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+        model = parallelize_module(model, mesh, parts)
+        for level, limit in (("off", 0), ("balanced", 0.05)):
+            model.zero_grad()
+            with compress_activations(model, level) as run:
+                model(x).square().mean().backward()
+            found = [parameter.grad.full_tensor() for parameter in model.parameters()]
+            assert near(plain, found, limit)
+            assert "tensors of type DTensor are kept and not counted" in str(run.report())
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("level", ["off", "balanced"])
+def test_subclasses_that_compute_in_their_own_way_pass_as_they_are(level):
+    x = TwoTensor(torch.randn(8, 1024), torch.randn(8, 1024)).requires_grad_()
+    (x * 2).tanh().sum().backward()
+    expected = x.grad
+    x.grad = None
+    with compress_activations(nn.Identity(), level):
+        (x * 2).tanh().sum().backward()
+    assert torch.equal(x.grad.a, expected.a) and torch.equal(x.grad.b, expected.b)
+
+
+def test_subclasses_with_plain_memory_are_compressed():
+    class Picture(torch.Tensor):
+        pass
+
+    model, x = convolutions(), torch.randn(8, 3, 32, 32)
+    with compress_activations(model, "balanced") as plain:
+        model(x).square().mean().backward()
+    with compress_activations(model, "balanced") as run:
+        model(x.as_subclass(Picture)).square().mean().backward()
+    assert run.report().stored_bytes == plain.report().stored_bytes
 
 
 def test_a_compiled_model_gives_its_own_gradients():

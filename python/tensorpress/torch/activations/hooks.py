@@ -12,7 +12,7 @@ from ..policy.saved_by import Need
 from .budget import Budget
 from .ledger import Ledger
 from .requirements import EXACTLY, Requirement, Requirements
-from .stored_value import StoredValue, VersionCounter
+from .stored_value import StoredValue, VersionCounter, has_plain_memory
 from .value_coder import ValueCoder
 
 
@@ -88,7 +88,10 @@ class SavedTensorHooks:
     def pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
         if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
             return tensor
-        if _is_unusual(tensor) or self._is_weight(tensor):
+        plain = has_plain_memory(tensor)
+        if not plain and not _is_parameter(tensor):
+            self._requirements.note_type(tensor, self._modules.running.name)
+        if not plain or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
         call, running = self.functions.call, self._modules.running
         name = self._modules.name_for(call.name or "value")
@@ -130,19 +133,15 @@ class SavedTensorHooks:
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
         """A parameter or buffer, or one in another shape or type."""
-        if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
-            return True
-        if tensor.untyped_storage()._cdata in self._weights:
-            return True
-        return any(
-            node.name() == "torch::autograd::AccumulateGrad"
-            and isinstance(node.variable, torch.nn.Parameter)
-            for node in saved_by.origins(tensor)
-        )
+        return tensor.untyped_storage()._cdata in self._weights or _is_parameter(tensor)
 
 
-def _is_unusual(tensor: torch.Tensor) -> bool:
-    """Whether memory alone does not say the values: sparse and nested tensors, those without any,
-    and those that are to be read as conjugates or with the other sign."""
-    strided = tensor.layout is torch.strided and not tensor.is_nested
-    return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    """A parameter, or one in another shape or type."""
+    if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
+        return True
+    return any(
+        node.name() == "torch::autograd::AccumulateGrad"
+        and isinstance(node.variable, torch.nn.Parameter)
+        for node in saved_by.origins(tensor)
+    )

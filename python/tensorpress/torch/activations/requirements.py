@@ -46,6 +46,12 @@ class Requirements:
         leaves = torch.utils._pytree.tree_leaves((args, kwargs))
         self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
+    def note_type(self, tensor: torch.Tensor, module: str) -> None:
+        """Remarks on a subclass of tensors that is kept because its memory is not its values."""
+        if type(tensor) is not torch.Tensor:
+            kind = type(tensor).__name__
+            self.notes.setdefault(f"tensors of type {kind} are kept and not counted", module)
+
     def requirement_of(
         self, tensor: torch.Tensor, size: int, call: Call, name: str, rule: TensorCodec | None
     ) -> Requirement:

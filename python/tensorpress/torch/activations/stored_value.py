@@ -21,6 +21,18 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ..packing.codecs import Stored
 
 
+def has_plain_memory(tensor: torch.Tensor) -> bool:
+    """Whether a storage, an offset and strides say all values. They do not for sparse and nested
+    tensors, for those without memory, for those that are to be read as conjugates or with the
+    other sign, and for subclasses that compute in their own way, such as DTensor."""
+    if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return False
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_meta:
+        return False
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return not (wrapped or tensor.is_conj() or tensor.is_neg())
+
+
 class Span(NamedTuple):
     """The elements of a storage that a tensor reaches, from the first to the last."""
 
@@ -44,8 +56,8 @@ class VersionCounter:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._alias = tensor.detach()
-        # Sparse and nested tensors have no empty alias; they are held anyway.
-        if tensor.layout is torch.strided and not tensor.is_nested:
+        # Other tensors have no empty alias; they are held anyway.
+        if has_plain_memory(tensor):
             self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         self.saved = self._alias._version
 
