@@ -3,10 +3,10 @@ the tensor."""
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, NamedTuple
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..packing.codecs import DctChop, Mask, TensorCodec
 from ..packing.pool_indices import Windows
@@ -14,7 +14,7 @@ from ..policy import saved_by
 from ..policy.levels import KEEP, SMALL_PLANES
 from ..policy.policy import Policy
 from ..policy.saved_by import Call, Need
-from .stored_value import Span
+from .stored_value import Span, has_plain_memory
 
 MASK = Mask()
 
@@ -39,12 +39,17 @@ class Requirements:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.notes: dict[str, str] = {}
-        self._inputs: list[weakref.ref[torch.Tensor]] = []
+        self._inputs: list[StorageWeakRef] = []
 
     def inputs_are(self, args: Any, kwargs: Any) -> None:
         """What the model is called with, which the loop holds anyway."""
         leaves = torch.utils._pytree.tree_leaves((args, kwargs))
-        self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        tensors = (leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+        self._inputs = [
+            StorageWeakRef(tensor.untyped_storage())
+            for tensor in tensors
+            if has_plain_memory(tensor)
+        ]
 
     def note_type(self, tensor: torch.Tensor, module: str) -> None:
         """Remarks on a subclass of tensors that is kept because its memory is not its values."""
@@ -80,10 +85,14 @@ class Requirements:
             return KEEP
         if saved_by.is_weight(call, tensor):
             return KEEP
-        # A copy of the batch would be on top of it.
-        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
+        if self._is_input(tensor):
             return KEEP
         return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
+
+    def _is_input(self, tensor: torch.Tensor) -> bool:
+        """The batch or a view of it: a copy would be on top of it."""
+        storage = tensor.untyped_storage()._cdata
+        return tensor.grad_fn is None and any(each.cdata == storage for each in self._inputs)
 
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
