@@ -218,6 +218,23 @@ def test_nothing_is_held_without_gradients():
     assert run.report().saved_bytes == 0
 
 
+def test_a_validation_leaves_the_report_of_the_last_step():
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        model(x).square().mean().backward()
+        trained = run.report()
+        with torch.no_grad():
+            model(x)
+        model.eval()
+        with torch.inference_mode():
+            model(x)
+        assert run.report().as_dict() == trained.as_dict()
+        assert trained.saved_bytes > 0 and trained.steps == 1
+        model(x).square().mean().backward()
+    again = run.report()
+    assert (again.steps, again.saved_bytes) == (2, trained.saved_bytes)
+
+
 def test_an_exception_in_forward_leaves_no_hook_behind():
     class Broken(nn.Module):
         def forward(self, x):

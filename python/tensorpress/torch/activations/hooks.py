@@ -93,6 +93,8 @@ class SavedTensorHooks:
             self._requirements.note_type(tensor, self._modules.running.name)
         if not plain or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
+        if self._ledger.step_begins():
+            self._begin_step()
         call, running = self.functions.call, self._modules.running
         name = self._modules.name_for(call.name or "value")
         value = self._ledger.value_of(tensor, name)
@@ -130,6 +132,12 @@ class SavedTensorHooks:
         if record is not None:
             record.decode_seconds += time.perf_counter() - began
         return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
+
+    def _begin_step(self) -> None:
+        if self._budget is not None:
+            self._budget.end_step(self._ledger)
+        self._ledger.begin_step()
+        self._coder.scratch = 0
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
         """A parameter or buffer, or one in another shape or type."""

@@ -11,22 +11,30 @@ from .stored_value import StoredValue, ValueTable
 class Ledger:
     """The accounts of a run, which a step opens anew except for what is still held.
 
-    records    of the step's values, by name
-    saved      bytes that plain autograd would hold, storages once
-    held       bytes that are held now
-    most_held  the most that were held in this step
-    steps      that are over
+    records         of the step's values, by name
+    saved           bytes that plain autograd would hold, storages once
+    held            bytes that are held now
+    most_held       the most that were held in this step
+    steps           that are over
+    step_may_begin  with the next value, because a forward pass has begun
     """
 
     def __init__(self) -> None:
         self.held = 0
         self.steps = 0
+        self.step_may_begin = False
         self.records: dict[str, Activation] = {}
         self.saved = self.most_held = 0
         self._values = ValueTable()
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
 
+    def step_begins(self) -> bool:
+        """Whether the value that is saved now is the first of a step. A forward pass that saves
+        nothing, such as one without gradients, is none."""
+        return self.step_may_begin and self.held == 0
+
     def begin_step(self) -> None:
+        self.step_may_begin = False
         if self.records:
             self.steps += 1
         self.records = {}
