@@ -119,44 +119,44 @@ def test_checkpointing_inside_works(reentrant):
     assert near(plain, gradients(model), 0.05)
 
 
-def test_a_model_in_distributed_data_parallel_is_found_inside_it(tmp_path):
+@pytest.fixture
+def process_group(tmp_path):
+    """One process alone. DistributedDataParallel must be gone before it ends: its destructor waits
+    for a thread that may wait for Python."""
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
     )
-    try:
-        model, x = convolutions(), torch.randn(4, 3, 32, 32)
-        plain = plain_gradients(model, x)
-        parallel = nn.parallel.DistributedDataParallel(model)
-        plan = {"level": "safe", "by_name": {"2": {"codec": "cast", "to": "bf16"}}}
-        with compress_activations(parallel, plan) as run:
-            parallel(x).square().mean().backward()
-        assert near(plain, gradients(model), 0.05)
-        codecs = {record.name: record.codec for record in run.report().activations}
-        assert codecs["1:relu"] == "sign + cast to=bf16"
-    finally:
-        torch.distributed.destroy_process_group()
+    yield
+    torch.distributed.destroy_process_group()
 
 
-def test_distributed_tensors_pass_as_they_are(tmp_path):
-    torch.distributed.init_process_group(
-        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
-    )
-    try:
-        mesh = init_device_mesh("cpu", (1,))
-        model = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64))
-        x = torch.randn(8, 32, 64)
-        plain = plain_gradients(model, x)
-        parts = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-        model = parallelize_module(model, mesh, parts)
-        for level, limit in (("off", 0), ("balanced", 0.05)):
-            model.zero_grad()
-            with compress_activations(model, level) as run:
-                model(x).square().mean().backward()
-            found = [parameter.grad.full_tensor() for parameter in model.parameters()]
-            assert near(plain, found, limit)
-            assert "tensors of type DTensor are kept and not counted" in str(run.report())
-    finally:
-        torch.distributed.destroy_process_group()
+@pytest.mark.usefixtures("process_group")
+def test_a_model_in_distributed_data_parallel_is_found_inside_it():
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    plain = plain_gradients(model, x)
+    parallel = nn.parallel.DistributedDataParallel(model)
+    plan = {"level": "safe", "by_name": {"2": {"codec": "cast", "to": "bf16"}}}
+    with compress_activations(parallel, plan) as run:
+        parallel(x).square().mean().backward()
+    assert near(plain, gradients(model), 0.05)
+    codecs = {record.name: record.codec for record in run.report().activations}
+    assert codecs["1:relu"] == "sign + cast to=bf16"
+
+
+@pytest.mark.usefixtures("process_group")
+def test_distributed_tensors_pass_as_they_are():
+    mesh = init_device_mesh("cpu", (1,))
+    model = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64))
+    x = torch.randn(8, 32, 64)
+    plain = plain_gradients(model, x)
+    model = parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    for level, limit in (("off", 0), ("balanced", 0.05)):
+        model.zero_grad()
+        with compress_activations(model, level) as run:
+            model(x).square().mean().backward()
+        found = [parameter.grad.full_tensor() for parameter in model.parameters()]
+        assert near(plain, found, limit)
+        assert "tensors of type DTensor are kept and not counted" in str(run.report())
 
 
 @pytest.mark.parametrize("level", ["off", "balanced"])
