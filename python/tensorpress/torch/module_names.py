@@ -54,7 +54,9 @@ class ModuleNames:
 
     def __init__(self, model: torch.nn.Module, on_forward: Any) -> None:
         self.model = without_wrapper(model)
-        self._on_forward = on_forward  # called with the model's positional and keyword inputs
+        # Called with the positional and keyword inputs of the model, or of a part of it that is
+        # called by itself, as in a training step that does not call the whole.
+        self._on_forward = on_forward
         self._calls: list[Running] = []
         self._hooks: list[RemovableHandle] = []
 
@@ -72,6 +74,7 @@ class ModuleNames:
     def enter(self, module: torch.nn.Module, name: str, args: Any, kwargs: Any) -> None:
         if module is self.model:
             self._calls.clear()  # also what an interrupted forward has left
+        if not self._calls:
             self._on_forward(args, kwargs)
         self._calls.append(Running(name, type(module).__name__, {}))
 

@@ -235,6 +235,50 @@ def test_a_validation_leaves_the_report_of_the_last_step():
     assert (again.steps, again.saved_bytes) == (2, trained.saved_bytes)
 
 
+class Trained(nn.Module):
+    """As Lightning calls modules: by another name than forward, and part by part."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 16, 3), nn.Conv2d(16, 16, 3)
+        self.scale = nn.Parameter(torch.ones(4, 16, 28, 28))
+
+    def training_step(self, x):
+        return (self.second(self.first(x).tanh()) * self.scale).square().mean()
+
+    def own_step(self, x):
+        return (x * self.scale).tanh().square().mean()
+
+
+@pytest.mark.parametrize(
+    "step, shape", [("training_step", (4, 3, 32, 32)), ("own_step", (4, 16, 28, 28))]
+)
+def test_steps_are_counted_however_the_model_is_called(step, shape):
+    model, x = Trained(), torch.randn(shape)
+    reports = []
+    with compress_activations(model, "balanced") as run:
+        for _ in range(3):
+            getattr(model, step)(x).backward()
+            reports.append(run.report())
+    assert [each.steps for each in reports] == [1, 2, 3]
+    assert len({(each.saved_bytes, each.stored_bytes) for each in reports}) == 1
+
+
+def test_a_budget_is_used_however_the_model_is_called():
+    model, x = Trained(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, budget="2GiB") as run:
+        for _ in range(2):
+            model.training_step(x).backward()
+    assert run.report().ratio == 1  # all fits as it is
+
+
+def test_a_batch_for_a_part_of_the_model_is_kept():
+    model, x = Trained(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        model.training_step(x).backward()
+    assert {r.name: r.codec for r in run.report().activations}["first:conv2d"] == "keep"
+
+
 def test_an_exception_in_forward_leaves_no_hook_behind():
     class Broken(nn.Module):
         def forward(self, x):

@@ -117,6 +117,7 @@ class SavedTensorHooks:
         if isinstance(handle, torch.Tensor):
             return handle
         handle.check_version()
+        self._ledger.step_may_begin = True
         if handle.weight is not None:
             return handle.weight
         value = handle.value

@@ -16,7 +16,7 @@ class Ledger:
     held            bytes that are held now
     most_held       the most that were held in this step
     steps           that are over
-    step_may_begin  with the next value, because a forward pass has begun
+    step_may_begin  with the next value: a forward pass has begun, or a backward pass has run
     """
 
     def __init__(self) -> None:
@@ -30,8 +30,10 @@ class Ledger:
 
     def step_begins(self) -> bool:
         """Whether the value that is saved now is the first of a step. A forward pass that saves
-        nothing, such as one without gradients, is none."""
-        return self.step_may_begin and self.held == 0
+        nothing, such as one without gradients, is no step, and neither is one that backward
+        runs again."""
+        in_backward = torch._C._current_graph_task_id() != -1
+        return self.step_may_begin and self.held == 0 and not in_backward
 
     def begin_step(self) -> None:
         self.step_may_begin = False
