@@ -31,18 +31,19 @@ def without_wrapper(model: torch.nn.Module) -> torch.nn.Module:
 
 class Watch:
     """The hooks of one module. Hooks are copied and pickled with their module, and `detach` does
-    not reach the copy (an average of the weights, say): hooks of a copy do nothing."""
+    not reach the copy (an average of the weights, say): hooks of a copy do nothing. Neither do
+    hooks that torch.compile traces, which would break its graph."""
 
     def __init__(self, names: ModuleNames | None = None, name: str = "") -> None:
         self._names = names
         self._name = name
 
     def enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        if self._names is not None:
+        if self._names is not None and not torch.compiler.is_compiling():
             self._names.enter(module, self._name, args, kwargs)
 
     def leave(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if self._names is not None:
+        if self._names is not None and not torch.compiler.is_compiling():
             self._names.leave()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -192,6 +192,29 @@ def test_a_compiled_model_gives_its_own_gradients():
     assert near(plain, gradients(model), 1e-6)
 
 
+@pytest.mark.parametrize("when", ["before", "inside"])
+def test_a_compiled_model_stays_one_graph(when):
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    plain = plain_gradients(model, x)
+    torch._dynamo.reset()
+    if when == "before":
+        compiled = torch.compile(model, backend=backend, fullgraph=True)
+    with compress_activations(model if when == "inside" else compiled, "balanced"):
+        if when == "inside":
+            compiled = torch.compile(model, backend=backend, fullgraph=True)
+        for _ in range(2):
+            model.zero_grad()
+            compiled(x).square().mean().backward()
+    assert len(graphs) == 1
+    assert near(plain, gradients(model), 0.5)
+
+
 def test_expanded_tensors_count_what_they_hold():
     model, x = nn.Conv2d(3, 4, 3), torch.randn(8, 3, 32, 32)
     with compress_activations(model, "balanced") as run:

@@ -202,6 +202,8 @@ class WatchedFunctions(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        if torch.compiler.is_compiling():  # and traced into, which would break the graph
+            return function(*args, **(kwargs or {}))
         outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
         try:
             return function(*args, **(kwargs or {}))
