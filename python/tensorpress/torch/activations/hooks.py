@@ -100,7 +100,7 @@ class SavedTensorHooks:
         value = self._ledger.value_of(tensor, name)
         record = self._ledger.record_of(value, name)
         record.saves += 1
-        rule = self._requirements.policy.rule_for(name, running)
+        rule = self._requirements.policy.rule_for(name, value.name, running)
         requirement = self._requirements.requirement_of(tensor, value.plain_bytes, call, name, rule)
         if self._budget is not None and rule is None:
             requirement = self._budget.requirement_within(value, requirement)

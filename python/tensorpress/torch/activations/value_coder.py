@@ -53,6 +53,7 @@ class ValueCoder:
             if value.kept is None:
                 self._store_exact(value, tensor, dense, requirement)
         record.codec = describe(value)
+        record.lossy = value.stored is not None and not value.stored.codec.exact
         return requirement if value.kept is None else EXACTLY
 
     def _store_exact(

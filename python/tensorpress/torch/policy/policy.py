@@ -127,10 +127,12 @@ class Policy:
         for rule in self.by_type:
             _known(rule, types, "the plan names a type of modules that the model does not have:")
 
-    def rule_for(self, name: str, running: Running) -> TensorCodec | None:
-        """The codec that a rule says, or None if the level decides."""
-        if name in self.by_name:
-            return self.by_name[name]
+    def rule_for(self, name: str, value: str, running: Running) -> TensorCodec | None:
+        """The codec that a rule says, or None if the level decides. `name` is what a function
+        saves; `value` is what reports call it, after the function that saved it first."""
+        for own in (name, value):
+            if own in self.by_name:
+                return self.by_name[own]
         module = running.name
         while module:
             if module in self.by_name:
