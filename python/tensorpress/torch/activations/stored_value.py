@@ -19,6 +19,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..packing.codecs import Stored
+from ..packing.pool_indices import is_channels_last
 
 
 def has_plain_memory(tensor: torch.Tensor) -> bool:
@@ -82,6 +83,7 @@ class StoredValue:
         self.device = tensor.device
         self.strides = tensor.stride()
         self.shape = tuple(tensor.shape)
+        self.channels_last = is_channels_last(tensor)
         self.dense_shape = self._dense_shape(tensor)
         self.kept: torch.Tensor | None = None
         self.stored: Stored | None = None

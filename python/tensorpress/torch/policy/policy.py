@@ -23,6 +23,9 @@ from ..packing.codecs import CODECS, ErrorBounded, TensorCodec
 from . import saved_by
 from .levels import EXACT_2D_BYTES, KEEP, LEVELS, MIN_BYTES, Level
 
+SMOOTH_ANYHOW = (
+    saved_by.SMOOTH | saved_by.SMOOTH_BESIDE_ZERO | saved_by.SMOOTH_BETWEEN | saved_by.RECURRENT
+)
 # What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
 FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
 
@@ -146,7 +149,7 @@ class Policy:
             return self.level.linear
         if function in saved_by.EXPONENTIAL:
             return self.level.exponential
-        if function in saved_by.SMOOTH or function in saved_by.SMOOTH_BESIDE_ZERO:
+        if function in SMOOTH_ANYHOW:
             return self.level.smooth
         return KEEP
 

@@ -32,23 +32,30 @@ class Need(enum.Enum):
 # Backward is linear in the saved values (or, for batch_norm, nearly): an unbiased error stays one.
 LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
-    matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
+    matmul __matmul__ __rmatmul__ linalg_matmul mm bmm addmm addbmm baddbmm mv addmv dot vdot inner
+    outer tensordot einsum _grouped_mm batch_norm""".split()
 )
-# Where these take what they multiply with, which may be computed from parameters.
+# Where these take what they multiply with, which may be computed from parameters, and its name.
 WEIGHT_AT = {
-    **dict.fromkeys("conv1d conv2d conv3d linear".split(), 1),
-    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), 1),
-    "bilinear": 2,
+    **dict.fromkeys("conv1d conv2d conv3d linear".split(), (1, "weight")),
+    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), (1, "weight")),
+    "bilinear": (2, "weight"),
+    "_grouped_mm": (1, "mat2"),
 }
 # What only gives a tensor another shape or type, such as autocast does to parameters.
 RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
 # Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
 SMOOTH = frozenset(
     """layer_norm group_norm instance_norm rms_norm local_response_norm
-    gelu silu mish sigmoid logsigmoid tanh softplus glu
-    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square pow pow_ __pow__ addcmul lerp
+    gelu silu mish sigmoid sigmoid_ special_expit logsigmoid tanh tanh_ softplus glu erf
+    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square square_ pow pow_ __pow__ addcmul lerp
     mse_loss binary_cross_entropy_with_logits""".split()
 )
+# Many steps in one call, smooth in all that they save; the weights come after input and state.
+RECURRENT = frozenset("lstm gru rnn_tanh lstm_cell gru_cell rnn_tanh_cell".split())
+RECURRENT_WEIGHTS_FROM = 2
+# Whose matrices have a row for each token or step, not features for the last layers.
+BY_ROWS = RECURRENT | {"_grouped_mm"}
 POWERS = frozenset("pow pow_ __pow__".split())
 # Backward takes the exponential of the saved values, or they are exponentials.
 EXPONENTIAL = frozenset(
@@ -57,10 +64,15 @@ EXPONENTIAL = frozenset(
 )
 # Smooth on either side of zero: the sign is kept beside the values.
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
+# Smooth between limits and beyond them: what is inside is kept beside the values.
+SMOOTH_BETWEEN = frozenset("hardswish hardswish_".split())
 SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
 SHAPE_ONLY = frozenset(
-    """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
-    avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
+    """max_pool1d max_pool2d max_pool3d
+    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
+    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool1d_with_indices
+    adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices""".split()
 )
 ROWS_PADDED_TO = 32  # by attention on GPUs
 POOL_2D = ("max_pool2d", "max_pool2d_with_indices")
@@ -84,9 +96,12 @@ NO_CALL = Call("", (), {})
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
-    """Between what the gradient passes hardtanh and relu6, whose backward asks only that."""
+    """Where hardtanh and its relatives have another slope than outside. The backward of all but
+    those of SMOOTH_BETWEEN asks only that."""
     if call.name == "relu6":
         return 0.0, 6.0
+    if call.name in SMOOTH_BETWEEN or call.name in ("hardsigmoid", "hardsigmoid_"):
+        return -3.0, 3.0
     if call.name in ("hardtanh", "hardtanh_"):
         low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
         return (float(low), float(high)) if low < high else None
@@ -164,11 +179,22 @@ def origins(tensor: torch.Tensor) -> Iterator[Any]:
 def is_weight(call: Call, tensor: torch.Tensor) -> bool:
     """The weight of a layer, also where it is no parameter itself: normalized, or with an adapter.
     Its error would be the same for all of a batch, so it would not average out."""
-    if call.name not in WEIGHT_AT:
-        return False
-    weight = call.argument(WEIGHT_AT[call.name], "weight", None)
-    if not isinstance(weight, torch.Tensor):
-        return False
+    if call.name in RECURRENT and tensor.dim() == 1:  # all weights of a GPU's recurrent network
+        return True
+    return any(_is_made_of(tensor, weight) for weight in _weights_of(call))
+
+
+def _weights_of(call: Call) -> list[torch.Tensor]:
+    if call.name in RECURRENT:
+        found = torch.utils._pytree.tree_leaves(call.args[RECURRENT_WEIGHTS_FROM:])
+    elif call.name in WEIGHT_AT:
+        found = [call.argument(*WEIGHT_AT[call.name], None)]
+    else:
+        found = []
+    return [each for each in found if isinstance(each, torch.Tensor)]
+
+
+def _is_made_of(tensor: torch.Tensor, weight: torch.Tensor) -> bool:
     made_by = weight.grad_fn
     same = weight.untyped_storage()._cdata == tensor.untyped_storage()._cdata
     return same or (made_by is not None and any(node is made_by for node in origins(tensor)))
@@ -183,7 +209,7 @@ def need_of(call: Call, tensor: torch.Tensor) -> Need:
         return Need.SIGN if slope >= 0 else Need.VALUES
     if call.name in SHAPE_ONLY:
         return Need.SHAPE
-    if limits_of(call) is not None:
+    if limits_of(call) is not None and call.name not in SMOOTH_BETWEEN:
         return Need.INSIDE
     return Need.VALUES
 
