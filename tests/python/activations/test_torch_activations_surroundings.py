@@ -16,7 +16,6 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 from torch.testing._internal.two_tensor import TwoTensor
-from torch.utils.checkpoint import checkpoint
 
 from tensorpress.eval.networks import alexnet_small, resnet18
 from tensorpress.torch import compress_activations
@@ -93,30 +92,6 @@ def test_autocast_to_bfloat16_works_and_weights_stay_exact(level, limit):
     assert all(record.shape != (64, 16 * 28 * 28) for record in run.report().activations)
     if level == "safe":
         assert any(r.dtype == "bfloat16" and "bits=8" in r.codec for r in run.report().activations)
-
-
-@pytest.mark.parametrize("reentrant", [False, True])
-def test_checkpointing_inside_works(reentrant):
-    blocks = nn.ModuleList(
-        nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()) for _ in range(3)
-    )
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.stem, self.blocks = nn.Conv2d(3, 8, 3), blocks
-
-        def forward(self, x):
-            x = self.stem(x)
-            for block in self.blocks:
-                x = checkpoint(block, x, use_reentrant=reentrant)
-            return x
-
-    model, x = Net(), torch.randn(4, 3, 32, 32)
-    plain = plain_gradients(model, x)
-    with compress_activations(model, "safe"):
-        model(x).square().mean().backward()
-    assert near(plain, gradients(model), 0.05)
 
 
 @pytest.fixture

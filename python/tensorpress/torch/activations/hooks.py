@@ -8,9 +8,12 @@ import torch
 
 from ..module_names import ModuleNames
 from ..policy import saved_by
+from ..policy.levels import KEEP
 from ..policy.saved_by import Need
 from .budget import Budget
+from .checkpoint_inputs import CheckpointInputs
 from .ledger import Ledger
+from .report import Activation
 from .requirements import EXACTLY, Requirement, Requirements
 from .stored_value import StoredValue, VersionCounter, has_plain_memory
 from .value_coder import ValueCoder
@@ -77,6 +80,7 @@ class SavedTensorHooks:
         self._ledger = ledger
         self._budget = budget
         self._weights: set[int] = set()
+        self._checkpoint_inputs = CheckpointInputs(self.functions, self._store, requirements.notes)
 
     def note_weights(self) -> None:
         model = self._modules.model
@@ -88,14 +92,19 @@ class SavedTensorHooks:
     def pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
         if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
             return tensor
+        with torch._C.DisableTorchFunction():  # what runs here is not the model's
+            return self._pack(tensor)
+
+    def _pack(self, tensor: torch.Tensor) -> Handle:
         plain = has_plain_memory(tensor)
         if not plain and not _is_parameter(tensor):
             self._requirements.note_type(tensor, self._modules.running.name)
         if not plain or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
+        self._checkpoint_inputs.settle()
         if self._ledger.step_begins():
             self._begin_step()
-        call, running = self.functions.call, self._modules.running
+        call, running = self.functions.saving, self._modules.running
         name = self._modules.name_for(call.name or "value")
         value = self._ledger.value_of(tensor, name)
         record = self._ledger.record_of(value, name)
@@ -104,6 +113,17 @@ class SavedTensorHooks:
         requirement = self._requirements.requirement_of(tensor, value.plain_bytes, call, name, rule)
         if self._budget is not None and rule is None:
             requirement = self._budget.requirement_within(value, requirement)
+        if call is saved_by.CHECKPOINT and rule is None and requirement.codec != KEEP:
+            if value.is_empty:
+                self._checkpoint_inputs.wait(value, requirement, record)
+            self._store(value, tensor, EXACTLY, record)
+        else:
+            requirement = self._store(value, tensor, requirement, record)
+        return Handle(tensor, requirement, value)
+
+    def _store(
+        self, value: StoredValue, tensor: torch.Tensor, requirement: Requirement, record: Activation
+    ) -> Requirement:
         began = time.perf_counter()
         requirement = self._coder.store(value, tensor, requirement, record)
         record.encode_seconds += time.perf_counter() - began
@@ -111,13 +131,14 @@ class SavedTensorHooks:
         if value.stored is not None and (record.error is None or self.measuring):
             self._coder.measure(value, tensor, record, self.measuring)
             self._ledger.remember_quality(record)
-        return Handle(tensor, requirement, value)
+        return requirement
 
     def unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
         if isinstance(handle, torch.Tensor):
             return handle
         handle.check_version()
         self._ledger.step_may_begin = True
+        self._checkpoint_inputs.settle()
         if handle.weight is not None:
             return handle.weight
         value = handle.value

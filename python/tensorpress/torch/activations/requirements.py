@@ -85,7 +85,7 @@ class Requirements:
             return KEEP
         if saved_by.is_weight(call, tensor):
             return KEEP
-        if self._is_input(tensor):
+        if self._is_input(tensor) or _is_constant_of_checkpoint(tensor, call):
             return KEEP
         return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
 
@@ -121,6 +121,11 @@ def _is_flat(tensor: torch.Tensor, call: Call) -> bool:
     base = tensor._base if tensor._is_view() else tensor
     tokens = base is not None and base.dim() == 3
     return tensor.dim() <= 2 and not tokens and call.name not in saved_by.BY_ROWS
+
+
+def _is_constant_of_checkpoint(tensor: torch.Tensor, call: Call) -> bool:
+    """Positions, masks and the like, which all parts of a network share."""
+    return call is saved_by.CHECKPOINT and tensor.grad_fn is None
 
 
 def _requirement_of_whole_numbers(tensor: torch.Tensor, call: Call) -> Requirement:

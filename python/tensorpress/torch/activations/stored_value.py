@@ -71,10 +71,10 @@ class StoredValue:
     """What is held of one value: itself (`kept`), or packed (`stored`), or only what is exact, or
     nothing.
 
-    `held` are the bytes of that. `freed` is called with them when the last handle is gone.
+    `held` are the bytes of that. `freed` is called when the last handle is gone.
     """
 
-    def __init__(self, tensor: torch.Tensor, freed: Callable[[int], None]) -> None:
+    def __init__(self, tensor: torch.Tensor, freed: Callable[[StoredValue], None]) -> None:
         self.storage = StorageWeakRef(tensor.untyped_storage())
         self.version = tensor._version
         self.span = Span.of(tensor)
@@ -93,7 +93,7 @@ class StoredValue:
         self._freed = freed
 
     def __del__(self) -> None:
-        self._freed(self.held)
+        self._freed(self)
 
     def _dense_shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
         """In the order of memory, which for channels_last is (N, H, W, C)."""
@@ -104,6 +104,11 @@ class StoredValue:
         axes = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride(axis))
         ordered = tensor.permute(axes)
         return tuple(ordered.shape) if ordered.is_contiguous() else (self.elements,)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no function has needed anything of it yet but its shape."""
+        return self.kept is None and self.stored is None and not self.exact
 
     @property
     def elements(self) -> int:

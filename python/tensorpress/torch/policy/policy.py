@@ -147,7 +147,7 @@ class Policy:
         """What the level says for values that this function saves."""
         if function in saved_by.LINEAR:
             return self.level.linear
-        if function in saved_by.EXPONENTIAL:
+        if function in saved_by.EXPONENTIAL or function == saved_by.CHECKPOINT.name:
             return self.level.exponential
         if function in SMOOTH_ANYHOW:
             return self.level.smooth

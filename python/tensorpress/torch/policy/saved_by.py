@@ -11,10 +11,14 @@ give a wrong gradient, not one that is nearly right.
 from __future__ import annotations
 
 import enum
+import pathlib
+import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
+import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
 from ..packing.pool_indices import Pair, Windows
@@ -66,6 +70,11 @@ EXPONENTIAL = frozenset(
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
 # Smooth between limits and beyond them: what is inside is kept beside the values.
 SMOOTH_BETWEEN = frozenset("hardswish hardswish_".split())
+# What they make of values that are nearly the same may be something else, even of another size.
+CHOOSING = frozenset(
+    """topk sort argsort argmax argmin max min kthvalue nonzero masked_select unique
+    unique_consecutive multinomial""".split()
+)
 SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
 SHAPE_ONLY = frozenset(
     """max_pool1d max_pool2d max_pool3d
@@ -93,6 +102,17 @@ class Call(NamedTuple):
 
 
 NO_CALL = Call("", (), {})
+# torch.utils.checkpoint, which computes a part of the network again from what it saves, whatever is
+# in that part.
+CHECKPOINT = Call("checkpoint", (), {})
+_CHECKPOINT_FILE = torch.utils.checkpoint.__file__
+_CHECKPOINT_SAVES_IN = (
+    "save_inputs",
+    "<listcomp>",  # in save_inputs, until Python 3.11
+    "_checkpoint_without_reentrant_generator",
+    "checkpoint",
+)
+_OURS = str(pathlib.Path(__file__).parents[1])  # with the hooks that autograd calls
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
@@ -166,6 +186,13 @@ def _shape_of_rows(call: Call) -> torch.Size | None:
     return None
 
 
+def chooses(call: Call) -> bool:
+    if call.name == "__getitem__":
+        places = torch.utils._pytree.tree_leaves(call.args[1:])
+        return any(isinstance(each, torch.Tensor) and each.dtype == torch.bool for each in places)
+    return call.name in CHOOSING or (call.name == "where" and len(call.args) == 1)
+
+
 def origins(tensor: torch.Tensor) -> Iterator[Any]:
     """The node that made a tensor, and as long as these only reshape, the node before it."""
     node = tensor.grad_fn
@@ -215,11 +242,20 @@ def need_of(call: Call, tensor: torch.Tensor) -> Need:
 
 
 class WatchedFunctions(TorchFunctionMode):
-    """Knows the function of PyTorch that is running: `watched.call`."""
+    """Knows the function of PyTorch that is running (`call`) and how many there were (`count`).
+    `choosing` is the name of one that chose by values in a part of the network that is computed
+    again in backward."""
 
     def __init__(self) -> None:
         super().__init__()
         self.call = NO_CALL
+        self.count = 0
+        self.choosing = ""
+
+    @property
+    def saving(self) -> Call:
+        """What saves a tensor now, asked by the hook that autograd calls."""
+        return self.call if self.call.name or not _checkpoint_saves() else CHECKPOINT
 
     def __torch_function__(
         self,
@@ -231,10 +267,36 @@ class WatchedFunctions(TorchFunctionMode):
         if torch.compiler.is_compiling():  # and traced into, which would break the graph
             return function(*args, **(kwargs or {}))
         outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
+        self.count += 1
+        if chooses(self.call) and _inside_checkpoint():
+            self.choosing = self.call.name
         try:
             return function(*args, **(kwargs or {}))
         finally:
             self.call = outer
+
+
+def _checkpoint_saves() -> bool:
+    """Whether autograd's hook was called from torch.utils.checkpoint, which is not one of the
+    functions that a mode sees."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename != _CHECKPOINT_FILE:
+        return False
+    return frame.f_code.co_name in _CHECKPOINT_SAVES_IN
+
+
+def _is_between(file: str) -> bool:
+    """Whether frames of a file may lie between a hook and what saves a tensor."""
+    return file.startswith(_OURS) or file == torch.autograd.function.__file__
+
+
+def _inside_checkpoint() -> bool:
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != _CHECKPOINT_FILE:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _name_of(function: Callable[..., Any]) -> str:
