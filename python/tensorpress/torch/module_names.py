@@ -31,18 +31,19 @@ def without_wrapper(model: torch.nn.Module) -> torch.nn.Module:
 
 class Watch:
     """The hooks of one module. Hooks are copied and pickled with their module, and `detach` does
-    not reach the copy (an average of the weights, say): hooks of a copy do nothing."""
+    not reach the copy (an average of the weights, say): hooks of a copy do nothing. Neither do
+    hooks that torch.compile traces, which would break its graph."""
 
     def __init__(self, names: ModuleNames | None = None, name: str = "") -> None:
         self._names = names
         self._name = name
 
     def enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        if self._names is not None:
+        if self._names is not None and not torch.compiler.is_compiling():
             self._names.enter(module, self._name, args, kwargs)
 
     def leave(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if self._names is not None:
+        if self._names is not None and not torch.compiler.is_compiling():
             self._names.leave()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -54,7 +55,9 @@ class ModuleNames:
 
     def __init__(self, model: torch.nn.Module, on_forward: Any) -> None:
         self.model = without_wrapper(model)
-        self._on_forward = on_forward  # called with the model's positional and keyword inputs
+        # Called with the positional and keyword inputs of the model, or of a part of it that is
+        # called by itself, as in a training step that does not call the whole.
+        self._on_forward = on_forward
         self._calls: list[Running] = []
         self._hooks: list[RemovableHandle] = []
 
@@ -72,6 +75,7 @@ class ModuleNames:
     def enter(self, module: torch.nn.Module, name: str, args: Any, kwargs: Any) -> None:
         if module is self.model:
             self._calls.clear()  # also what an interrupted forward has left
+        if not self._calls:
             self._on_forward(args, kwargs)
         self._calls.append(Running(name, type(module).__name__, {}))
 

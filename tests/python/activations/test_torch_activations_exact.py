@@ -28,6 +28,8 @@ TWO_BITS = {"default": {"codec": "quantize", "bits": 2}}
         nn.Hardtanh(-math.inf, math.inf),
         nn.Hardtanh(-3e38, 3e38),
         nn.LeakyReLU(0.1, True),
+        nn.Hardsigmoid(),
+        nn.Hardsigmoid(True),
     ],
 )
 def test_the_gradient_passes_where_it_passes_without_compression(activation):
@@ -37,10 +39,34 @@ def test_the_gradient_passes_where_it_passes_without_compression(activation):
     plain_gradients(model, x.requires_grad_())
     through = x.grad.clone()
     x.grad = None
-    with compress_activations(model, TWO_BITS):
+    with compress_activations(model, TWO_BITS) as run:
         output = model(x)
         output.backward(2 * output.detach() / output.numel())
     assert near([through], [x.grad], 1e-6)
+    assert run.report().ratio > 1.5  # the batch, a leaf with a gradient, is not counted
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("inplace", [False, True])
+def test_hardswish_has_its_slope_between_the_limits_and_no_other_beyond(inplace, dtype):
+    torch.manual_seed(3)
+    leaf = (4 * torch.randn(8, 16, 32, 32)).to(dtype)
+    leaf.view(-1)[:4] = torch.tensor([-3.0, 3.0, -2.984375, 2.984375])
+
+    def slopes(policy):
+        x = leaf.clone().requires_grad_()
+        with compress_activations(nn.Identity(), policy) as run:
+            F.hardswish(x * 1, inplace).sum().backward()
+        return x.grad, run.report()
+
+    exact, _ = slopes("off")
+    lossy, report = slopes("max")
+    assert [each.codec for each in report.activations] == [
+        "inside + quantize bits=4 rounding=stochastic"
+    ]
+    beyond = leaf.abs() >= 3
+    assert torch.equal(exact[beyond], lossy[beyond])
+    assert float((exact - lossy)[~beyond].abs().max()) < 0.8  # a third of one step of the range
 
 
 def test_limits_that_a_type_rounds_inwards_still_stop_the_gradient():
@@ -105,6 +131,34 @@ def test_pooling_and_dropout_are_exact(pool):
     indices = [r for r in report.activations if r.dtype == "int64" and r.bytes_before > 4096]
     if type(pool) is nn.MaxPool2d:
         assert indices and all(r.bytes_before >= 8 * r.bytes_after for r in indices)
+
+
+@pytest.mark.parametrize("pool", [nn.MaxPool2d(2), nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2)])
+def test_pooling_with_channels_last_is_exact(pool):
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), pool, nn.Conv2d(16, 4, 3))
+    model = model.to(memory_format=torch.channels_last)
+    x = torch.randn(8, 3, 17, 19).to(memory_format=torch.channels_last)
+    plain = plain_gradients(model, x)
+    with compress_activations(model, "lossless") as run:
+        model(x).square().mean().backward()
+    assert all(torch.equal(a, b) for a, b in zip(plain, gradients(model), strict=True))
+    indices = [each for each in run.report().activations if each.dtype == "int64"]
+    assert all(each.bytes_before >= 8 * each.bytes_after for each in indices)
+    assert len(indices) == isinstance(pool, nn.MaxPool2d)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [nn.MaxPool3d(2), nn.AvgPool3d(2), nn.AdaptiveAvgPool3d(3), nn.AdaptiveMaxPool3d(3)],
+)
+def test_pooling_of_volumes_is_exact_and_asks_for_no_values(pool):
+    model = nn.Sequential(nn.Conv3d(1, 8, 3), nn.ReLU(), pool)
+    x = torch.randn(4, 1, 14, 14, 14)
+    plain = plain_gradients(model, x)
+    with compress_activations(model, "lossless") as run:
+        model(x).square().mean().backward()
+    assert all(torch.equal(a, b) for a, b in zip(plain, gradients(model), strict=True))
+    assert {each.name: each.codec for each in run.report().activations}["1:relu"] == "sign"
 
 
 def test_pooling_along_one_axis_is_exact():

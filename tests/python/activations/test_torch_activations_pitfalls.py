@@ -130,6 +130,27 @@ def test_a_batch_that_is_a_slice_of_a_dataset_counts_as_itself():
     assert run.report().saved_bytes == 16 * 3 * 32 * 32 * 4
 
 
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[16:], lambda x: x[:, ::2]])
+def test_a_view_of_the_batch_is_kept_as_the_batch_is(view):
+    """A linear layer saves a batch of three axes as a matrix; a copy would be on top of it."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(64, 32)
+
+        def forward(self, x):
+            return self.linear(view(x))
+
+    model, x = Net(), torch.randn(64, 64, 64)
+    before = live_bytes()
+    with compress_activations(model, "balanced") as run:
+        output = model(x)
+    (record,) = run.report().activations
+    assert record.codec == "keep"
+    assert live_bytes() - before <= output.nbytes + 1024
+
+
 # ---- What is held is what is reported, and no longer than needed ------------------------------
 
 

@@ -9,7 +9,13 @@ torch = pytest.importorskip("torch")
 
 from test_torch_activations_pitfalls import convolutions, gradients, near, plain_gradients
 from torch import nn
-from torch.utils.checkpoint import checkpoint
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
+from torch.testing._internal.two_tensor import TwoTensor
 
 from tensorpress.eval.networks import alexnet_small, resnet18
 from tensorpress.torch import compress_activations
@@ -88,46 +94,67 @@ def test_autocast_to_bfloat16_works_and_weights_stay_exact(level, limit):
         assert any(r.dtype == "bfloat16" and "bits=8" in r.codec for r in run.report().activations)
 
 
-@pytest.mark.parametrize("reentrant", [False, True])
-def test_checkpointing_inside_works(reentrant):
-    blocks = nn.ModuleList(
-        nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()) for _ in range(3)
-    )
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.stem, self.blocks = nn.Conv2d(3, 8, 3), blocks
-
-        def forward(self, x):
-            x = self.stem(x)
-            for block in self.blocks:
-                x = checkpoint(block, x, use_reentrant=reentrant)
-            return x
-
-    model, x = Net(), torch.randn(4, 3, 32, 32)
-    plain = plain_gradients(model, x)
-    with compress_activations(model, "safe"):
-        model(x).square().mean().backward()
-    assert near(plain, gradients(model), 0.05)
-
-
-def test_a_model_in_distributed_data_parallel_is_found_inside_it(tmp_path):
+@pytest.fixture
+def process_group(tmp_path):
+    """One process alone. DistributedDataParallel must be gone before it ends: its destructor waits
+    for a thread that may wait for Python."""
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
     )
-    try:
-        model, x = convolutions(), torch.randn(4, 3, 32, 32)
-        plain = plain_gradients(model, x)
-        parallel = nn.parallel.DistributedDataParallel(model)
-        plan = {"level": "safe", "by_name": {"2": {"codec": "cast", "to": "bf16"}}}
-        with compress_activations(parallel, plan) as run:
-            parallel(x).square().mean().backward()
-        assert near(plain, gradients(model), 0.05)
-        codecs = {record.name: record.codec for record in run.report().activations}
-        assert codecs["1:relu"] == "sign + cast to=bf16"
-    finally:
-        torch.distributed.destroy_process_group()
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.usefixtures("process_group")
+def test_a_model_in_distributed_data_parallel_is_found_inside_it():
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    plain = plain_gradients(model, x)
+    parallel = nn.parallel.DistributedDataParallel(model)
+    plan = {"level": "safe", "by_name": {"2": {"codec": "cast", "to": "bf16"}}}
+    with compress_activations(parallel, plan) as run:
+        parallel(x).square().mean().backward()
+    assert near(plain, gradients(model), 0.05)
+    codecs = {record.name: record.codec for record in run.report().activations}
+    assert codecs["1:relu"] == "sign + cast to=bf16"
+
+
+@pytest.mark.usefixtures("process_group")
+def test_distributed_tensors_pass_as_they_are():
+    mesh = init_device_mesh("cpu", (1,))
+    model = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64))
+    x = torch.randn(8, 32, 64)
+    plain = plain_gradients(model, x)
+    model = parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    for level, limit in (("off", 0), ("balanced", 0.05)):
+        model.zero_grad()
+        with compress_activations(model, level) as run:
+            model(x).square().mean().backward()
+        found = [parameter.grad.full_tensor() for parameter in model.parameters()]
+        assert near(plain, found, limit)
+        assert "tensors of type DTensor are kept and not counted" in str(run.report())
+
+
+@pytest.mark.parametrize("level", ["off", "balanced"])
+def test_subclasses_that_compute_in_their_own_way_pass_as_they_are(level):
+    x = TwoTensor(torch.randn(8, 1024), torch.randn(8, 1024)).requires_grad_()
+    (x * 2).tanh().sum().backward()
+    expected = x.grad
+    x.grad = None
+    with compress_activations(nn.Identity(), level):
+        (x * 2).tanh().sum().backward()
+    assert torch.equal(x.grad.a, expected.a) and torch.equal(x.grad.b, expected.b)
+
+
+def test_subclasses_with_plain_memory_are_compressed():
+    class Picture(torch.Tensor):
+        pass
+
+    model, x = convolutions(), torch.randn(8, 3, 32, 32)
+    with compress_activations(model, "balanced") as plain:
+        model(x).square().mean().backward()
+    with compress_activations(model, "balanced") as run:
+        model(x.as_subclass(Picture)).square().mean().backward()
+    assert run.report().stored_bytes == plain.report().stored_bytes
 
 
 def test_a_compiled_model_gives_its_own_gradients():
@@ -138,6 +165,29 @@ def test_a_compiled_model_gives_its_own_gradients():
     with compress_activations(compiled, "max"):
         compiled(x).square().mean().backward()
     assert near(plain, gradients(model), 1e-6)
+
+
+@pytest.mark.parametrize("when", ["before", "inside"])
+def test_a_compiled_model_stays_one_graph(when):
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    plain = plain_gradients(model, x)
+    torch._dynamo.reset()
+    if when == "before":
+        compiled = torch.compile(model, backend=backend, fullgraph=True)
+    with compress_activations(model if when == "inside" else compiled, "balanced"):
+        if when == "inside":
+            compiled = torch.compile(model, backend=backend, fullgraph=True)
+        for _ in range(2):
+            model.zero_grad()
+            compiled(x).square().mean().backward()
+    assert len(graphs) == 1
+    assert near(plain, gradients(model), 0.5)
 
 
 def test_expanded_tensors_count_what_they_hold():
@@ -164,6 +214,67 @@ def test_nothing_is_held_without_gradients():
         model.eval()(x)
         assert run.held_bytes == 0
     assert run.report().saved_bytes == 0
+
+
+def test_a_validation_leaves_the_report_of_the_last_step():
+    model, x = convolutions(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        model(x).square().mean().backward()
+        trained = run.report()
+        with torch.no_grad():
+            model(x)
+        model.eval()
+        with torch.inference_mode():
+            model(x)
+        assert run.report().as_dict() == trained.as_dict()
+        assert trained.saved_bytes > 0 and trained.steps == 1
+        model(x).square().mean().backward()
+    again = run.report()
+    assert (again.steps, again.saved_bytes) == (2, trained.saved_bytes)
+
+
+class Trained(nn.Module):
+    """As Lightning calls modules: by another name than forward, and part by part."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 16, 3), nn.Conv2d(16, 16, 3)
+        self.scale = nn.Parameter(torch.ones(4, 16, 28, 28))
+
+    def training_step(self, x):
+        return (self.second(self.first(x).tanh()) * self.scale).square().mean()
+
+    def own_step(self, x):
+        return (x * self.scale).tanh().square().mean()
+
+
+@pytest.mark.parametrize(
+    "step, shape", [("training_step", (4, 3, 32, 32)), ("own_step", (4, 16, 28, 28))]
+)
+def test_steps_are_counted_however_the_model_is_called(step, shape):
+    model, x = Trained(), torch.randn(shape)
+    reports = []
+    with compress_activations(model, "balanced") as run:
+        for _ in range(3):
+            getattr(model, step)(x).backward()
+            reports.append(run.report())
+    assert [each.steps for each in reports] == [1, 2, 3]
+    assert len({(each.saved_bytes, each.stored_bytes) for each in reports}) == 1
+
+
+def test_a_budget_is_used_however_the_model_is_called():
+    model, x = Trained(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, budget="2GiB") as run:
+        for _ in range(2):
+            model.training_step(x).backward()
+    assert run.report().ratio == 1  # all fits as it is
+
+
+def test_a_batch_for_a_part_of_the_model_is_kept():
+    model, x = Trained(), torch.randn(4, 3, 32, 32)
+    with compress_activations(model, "balanced") as run:
+        model.training_step(x).backward()
+    assert {r.name: r.codec for r in run.report().activations}["first:conv2d"] == "keep"
 
 
 def test_an_exception_in_forward_leaves_no_hook_behind():

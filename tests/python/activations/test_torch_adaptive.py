@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from emitted import emit
 from torch import nn
 
-from tensorpress.torch import Adaptive, AdaptiveStep
+from tensorpress.torch import Adaptive, AdaptiveStep, compress_activations
 from tensorpress.torch.activations.adaptive import LADDER, choose_for_score
 
 
@@ -92,6 +92,25 @@ def test_the_mean_score_stays_at_the_target_and_bytes_are_won():
     assert any(place > 0 for place in adaptive.choice.values())
     assert all(0 <= each <= 1 for row in adaptive.scores.values() for each in row.values())
     assert found[0] == plain_losses(1)[0]  # forward is exact; only gradients change
+
+
+def test_values_that_two_functions_save_are_compressed_as_the_plan_says():
+    """A ReLU and the convolution after it; the batch is kept, and not in the plan."""
+    torch.manual_seed(5)
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU(), nn.Conv2d(16, 8, 3)
+    )
+    adaptive = Adaptive(model, target=0.9, guard_steps=0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    x = torch.randn(16, 3, 32, 32)
+    adaptive.step(optimizer, lambda: model(x).square().mean())
+    assert set(adaptive.choice) == {"1:relu", "3:relu"}
+    assert all(each < 1 for row in adaptive.scores.values() for each in row.values())
+    with compress_activations(model, adaptive.plan) as run:
+        model(x).sum().backward()
+    stored = {each.name: each.codec for each in run.report().activations}
+    for name, place in adaptive.choice.items():
+        assert place > 0 and stored[name] == f"sign + {LADDER[place].describe()}"
 
 
 def test_a_diverging_loss_makes_everything_exact(monkeypatch):

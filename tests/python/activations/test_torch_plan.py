@@ -68,6 +68,21 @@ def test_a_bound_of_the_library_holds_for_what_backward_gets():
     assert 0 < error <= 0.01
 
 
+@pytest.mark.parametrize("level", ["lossless", "safe"])
+def test_a_rule_by_the_name_in_a_report_holds_for_all_that_save_the_value(level):
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.Tanh())
+    rule = {"codec": "quantize", "bits": 2}
+    found = codecs_of({"level": level, "by_name": {"1:relu": rule}}, model)
+    assert found["1:relu"] == "sign + quantize bits=2"
+
+
+def test_a_rule_for_one_of_two_functions_loses_against_keep_for_the_other():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Tanh(), nn.Conv2d(8, 8, 3))
+    rule = {"codec": "quantize", "bits": 2}
+    both = {"1:tanh": rule, "2:conv2d": {"codec": "keep"}}
+    assert codecs_of({"level": "lossless", "by_name": both}, model)["1:tanh"] == "keep"
+
+
 def test_the_most_special_rule_wins():
     def bits(number):
         return {"codec": "quantize", "bits": number}

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 import torch.nn.functional as F
 from emitted import assert_same, step_of
@@ -262,3 +263,45 @@ def test_hardtanh_without_an_upper_limit_is_relu(tmp_path):
     net = nn.Sequential(nn.Linear(8, 8), nn.Hardtanh(0.0, math.inf), nn.Linear(8, 5))
     text = same_gradients(tmp_path, net, torch.randn(6, 8))
     assert "1: relu(linear)" in text
+
+
+class Attending(nn.Module):
+    """PyTorch's own attention; what `attend` gives it are query, key and value."""
+
+    def __init__(self, attend, weights, **options):
+        super().__init__()
+        self.weights = weights
+        self.attention = nn.MultiheadAttention(32, 4, batch_first=True, **options)
+        self.head = nn.Linear(32, 10)
+        self.attend = attend
+
+    def forward(self, x, *others):
+        made, _ = self.attention(*self.attend(x, *others), need_weights=self.weights)
+        return self.head(made.mean(1))
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}])
+@pytest.mark.parametrize("weights", [False, True])
+def test_multihead_attention_over_what_it_is_given(tmp_path, weights, options):
+    """With one weight for the three it multiplies by parts of that."""
+    x, memory, other = torch.randn(4, 6, 32), torch.randn(4, 5, 32), torch.randn(4, 5, 32)
+    cases = {
+        "itself": (lambda x: (x, x, x), [x]),
+        "one example for three": (lambda q, k, v: (q, k, v), [x, x, x]),
+        "a memory": (lambda x, memory: (x, memory, memory), [x, memory]),
+        "three": (lambda q, k, v: (q, k, v), [x, memory, other]),
+    }
+    for name, (attend, inputs) in cases.items():
+        (tmp_path / name).mkdir()
+        module = Attending(attend, weights, **options)
+        text = same_gradients(tmp_path / name, module, inputs, rounded=True)
+        assert text.count("input ") == len(inputs), name
+
+
+def test_one_tensor_as_the_example_of_two_inputs_stands_for_two():
+    class Difference(nn.Module):
+        def forward(self, a, b):
+            return (a - 2 * b).mean(1)
+
+    x = torch.randn(4, 6, 8)
+    assert to_text(Difference(), [x, x]) == to_text(Difference(), [x, x.clone()])

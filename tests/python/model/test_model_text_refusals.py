@@ -241,3 +241,12 @@ def test_a_text_lists_parameters_that_are_frozen_in_the_module():
     net[0].requires_grad_(False)
     text = to_text(net, torch.zeros(2, 8))
     assert "requires_grad_(False)" in text and "#   0.weight\n#   0.bias\n" in text
+
+
+def test_an_input_that_is_not_used_is_named():
+    class Half(nn.Module):
+        def forward(self, x, mask):
+            return x.mean(1)
+
+    with pytest.raises(ValueError, match="does not use its input 'mask'"):
+        to_text(Half(), [torch.randn(4, 6, 8), torch.randn(4, 6)])

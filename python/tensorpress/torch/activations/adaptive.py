@@ -167,7 +167,7 @@ class Adaptive:
             self.sizes = {
                 each.name: [_size(codec, each) for codec in LADDER]
                 for each in report.activations
-                if each.bytes_lossy > 0 and ":" in each.name  # inside a module: a plan can say it
+                if each.lossy and ":" in each.name  # inside a module: a plan can say it
             }
             self.scores = {name: {} for name in self.sizes}
             for name in self.sizes:

@@ -8,11 +8,14 @@ import torch
 
 from ..module_names import ModuleNames
 from ..policy import saved_by
+from ..policy.levels import KEEP
 from ..policy.saved_by import Need
 from .budget import Budget
+from .checkpoint_inputs import CheckpointInputs
 from .ledger import Ledger
+from .report import Activation
 from .requirements import EXACTLY, Requirement, Requirements
-from .stored_value import StoredValue, VersionCounter
+from .stored_value import StoredValue, VersionCounter, has_plain_memory
 from .value_coder import ValueCoder
 
 
@@ -77,6 +80,7 @@ class SavedTensorHooks:
         self._ledger = ledger
         self._budget = budget
         self._weights: set[int] = set()
+        self._checkpoint_inputs = CheckpointInputs(self.functions, self._store, requirements.notes)
 
     def note_weights(self) -> None:
         model = self._modules.model
@@ -88,17 +92,38 @@ class SavedTensorHooks:
     def pack(self, tensor: torch.Tensor) -> Handle | torch.Tensor:
         if torch.compiler.is_compiling():  # and traced into: see docs/guide/activations.md
             return tensor
-        if _is_unusual(tensor) or self._is_weight(tensor):
+        with torch._C.DisableTorchFunction():  # what runs here is not the model's
+            return self._pack(tensor)
+
+    def _pack(self, tensor: torch.Tensor) -> Handle:
+        plain = has_plain_memory(tensor)
+        if not plain and not _is_parameter(tensor):
+            self._requirements.note_type(tensor, self._modules.running.name)
+        if not plain or self._is_weight(tensor):
             return Handle(tensor, EXACTLY, None, weight=True)
-        call, running = self.functions.call, self._modules.running
+        self._checkpoint_inputs.settle()
+        if self._ledger.step_begins():
+            self._begin_step()
+        call, running = self.functions.saving, self._modules.running
         name = self._modules.name_for(call.name or "value")
         value = self._ledger.value_of(tensor, name)
         record = self._ledger.record_of(value, name)
         record.saves += 1
-        rule = self._requirements.policy.rule_for(name, running)
+        rule = self._requirements.policy.rule_for(name, value.name, running)
         requirement = self._requirements.requirement_of(tensor, value.plain_bytes, call, name, rule)
         if self._budget is not None and rule is None:
             requirement = self._budget.requirement_within(value, requirement)
+        if call is saved_by.CHECKPOINT and rule is None and requirement.codec != KEEP:
+            if value.is_empty:
+                self._checkpoint_inputs.wait(value, requirement, record)
+            self._store(value, tensor, EXACTLY, record)
+        else:
+            requirement = self._store(value, tensor, requirement, record)
+        return Handle(tensor, requirement, value)
+
+    def _store(
+        self, value: StoredValue, tensor: torch.Tensor, requirement: Requirement, record: Activation
+    ) -> Requirement:
         began = time.perf_counter()
         requirement = self._coder.store(value, tensor, requirement, record)
         record.encode_seconds += time.perf_counter() - began
@@ -106,12 +131,14 @@ class SavedTensorHooks:
         if value.stored is not None and (record.error is None or self.measuring):
             self._coder.measure(value, tensor, record, self.measuring)
             self._ledger.remember_quality(record)
-        return Handle(tensor, requirement, value)
+        return requirement
 
     def unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
         if isinstance(handle, torch.Tensor):
             return handle
         handle.check_version()
+        self._ledger.step_may_begin = True
+        self._checkpoint_inputs.settle()
         if handle.weight is not None:
             return handle.weight
         value = handle.value
@@ -128,21 +155,23 @@ class SavedTensorHooks:
             record.decode_seconds += time.perf_counter() - began
         return value.view_of_copy(copy, handle.shape, handle.strides, handle.start)
 
+    def _begin_step(self) -> None:
+        if self._budget is not None:
+            self._budget.end_step(self._ledger)
+        self._ledger.begin_step()
+        self._coder.scratch = 0
+
     def _is_weight(self, tensor: torch.Tensor) -> bool:
         """A parameter or buffer, or one in another shape or type."""
-        if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
-            return True
-        if tensor.untyped_storage()._cdata in self._weights:
-            return True
-        return any(
-            node.name() == "torch::autograd::AccumulateGrad"
-            and isinstance(node.variable, torch.nn.Parameter)
-            for node in saved_by.origins(tensor)
-        )
+        return tensor.untyped_storage()._cdata in self._weights or _is_parameter(tensor)
 
 
-def _is_unusual(tensor: torch.Tensor) -> bool:
-    """Whether memory alone does not say the values: sparse and nested tensors, those without any,
-    and those that are to be read as conjugates or with the other sign."""
-    strided = tensor.layout is torch.strided and not tensor.is_nested
-    return not strided or tensor.is_meta or tensor.is_conj() or tensor.is_neg()
+def _is_parameter(tensor: torch.Tensor) -> bool:
+    """A parameter, or one in another shape or type."""
+    if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
+        return True
+    return any(
+        node.name() == "torch::autograd::AccumulateGrad"
+        and isinstance(node.variable, torch.nn.Parameter)
+        for node in saved_by.origins(tensor)
+    )

@@ -11,22 +11,33 @@ from .stored_value import StoredValue, ValueTable
 class Ledger:
     """The accounts of a run, which a step opens anew except for what is still held.
 
-    records    of the step's values, by name
-    saved      bytes that plain autograd would hold, storages once
-    held       bytes that are held now
-    most_held  the most that were held in this step
-    steps      that are over
+    records         of the step's values, by name
+    saved           the most bytes that plain autograd would have held in it, storages once
+    held            bytes that are held now
+    most_held       the most that were held in this step
+    steps           that are over
+    step_may_begin  with the next value: a forward pass has begun, or a backward pass has run
     """
 
     def __init__(self) -> None:
         self.held = 0
         self.steps = 0
+        self.step_may_begin = False
         self.records: dict[str, Activation] = {}
         self.saved = self.most_held = 0
+        self._plain = 0  # bytes that plain autograd would hold now
         self._values = ValueTable()
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
 
+    def step_begins(self) -> bool:
+        """Whether the value that is saved now is the first of a step. A forward pass that saves
+        nothing, such as one without gradients, is no step, and neither is one that backward
+        runs again."""
+        in_backward = torch._C._current_graph_task_id() != -1
+        return self.step_may_begin and self.held == 0 and not in_backward
+
     def begin_step(self) -> None:
+        self.step_may_begin = False
         if self.records:
             self.steps += 1
         self.records = {}
@@ -45,7 +56,8 @@ class Ledger:
         if any(_overlap(value, other) for other in known):  # no more than the storage has
             rest = tensor.untyped_storage().nbytes() - sum(other.counted for other in known)
             value.counted = max(0, min(rest, value.counted))
-        self.saved += value.counted
+        self._plain += value.counted
+        self.saved = max(self.saved, self._plain)
         self.record_of(value, name).bytes_before += value.counted
         self._values.add(tensor, value)
         return value
@@ -74,8 +86,9 @@ class Ledger:
         """For the records of later steps, which do not measure it again."""
         self._quality[record.name] = (record.error, record.max_error, record.sparsity)
 
-    def _freed(self, held: int) -> None:
-        self.held -= held
+    def _freed(self, value: StoredValue) -> None:
+        self.held -= value.held
+        self._plain -= value.counted
 
 
 def _overlap(one: StoredValue, other: StoredValue) -> bool:

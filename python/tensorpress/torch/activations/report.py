@@ -19,6 +19,7 @@ class Activation:
     bytes_after: int = 0
     bytes_lossy: int = 0  # of these, what a codec chose
     codec: str = ""
+    lossy: bool = False  # whether values come back with an error
     saves: int = 0  # how often a function saved it
     saved_by: list[str] = dataclasses.field(default_factory=list)
     error: float | None = None  # |x' - x| / |x| in the L2 norm

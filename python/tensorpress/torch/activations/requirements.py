@@ -3,18 +3,19 @@ the tensor."""
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, NamedTuple
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
+from ..packing import pool_indices
 from ..packing.codecs import DctChop, Mask, TensorCodec
 from ..packing.pool_indices import Windows
 from ..policy import saved_by
 from ..policy.levels import KEEP, SMALL_PLANES
 from ..policy.policy import Policy
 from ..policy.saved_by import Call, Need
-from .stored_value import Span
+from .stored_value import Span, has_plain_memory
 
 MASK = Mask()
 
@@ -24,7 +25,7 @@ class Requirement(NamedTuple):
 
     need: Need
     codec: TensorCodec = KEEP
-    limits: tuple[float, float] | None = None
+    limits: tuple[float, float] | None = None  # what is inside is needed, perhaps beside values
     windows: Windows | None = None
     sign: bool = False  # beside the values
     mask: bool = False  # if it is one; else the codec
@@ -39,12 +40,23 @@ class Requirements:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.notes: dict[str, str] = {}
-        self._inputs: list[weakref.ref[torch.Tensor]] = []
+        self._inputs: list[StorageWeakRef] = []
 
     def inputs_are(self, args: Any, kwargs: Any) -> None:
         """What the model is called with, which the loop holds anyway."""
         leaves = torch.utils._pytree.tree_leaves((args, kwargs))
-        self._inputs = [weakref.ref(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        tensors = (leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+        self._inputs = [
+            StorageWeakRef(tensor.untyped_storage())
+            for tensor in tensors
+            if has_plain_memory(tensor)
+        ]
+
+    def note_type(self, tensor: torch.Tensor, module: str) -> None:
+        """Remarks on a subclass of tensors that is kept because its memory is not its values."""
+        if type(tensor) is not torch.Tensor:
+            kind = type(tensor).__name__
+            self.notes.setdefault(f"tensors of type {kind} are kept and not counted", module)
 
     def requirement_of(
         self, tensor: torch.Tensor, size: int, call: Call, name: str, rule: TensorCodec | None
@@ -54,30 +66,41 @@ class Requirements:
         if size < self.policy.min_bytes or rule == KEEP or not exact_forms:
             return EXACTLY
         if not tensor.is_floating_point():
+            self._note_workspace(tensor, call, name)
             return _requirement_of_whole_numbers(tensor, call)
         if saved_by.is_log_sum(call, tensor):
             return EXACTLY
-        need = saved_by.need_of(call, tensor)
+        need, limits = saved_by.need_of(call, tensor), saved_by.limits_of(call)
         if need is not Need.VALUES:
-            return Requirement(need, limits=saved_by.limits_of(call))
+            return Requirement(need, limits=limits)
         codec = rule or self._codec_of_level(tensor, size, call)
         if not codec.takes(tensor):
             codec = self._instead_of(codec, tensor, name, rule)
         sign = call.name in saved_by.SMOOTH_BESIDE_ZERO
-        return Requirement(Need.VALUES, codec, sign=sign, mask=_may_be_mask(tensor, call))
+        mask = _may_be_mask(tensor, call)
+        return Requirement(Need.VALUES, codec, limits=limits, sign=sign, mask=mask)
 
     def _codec_of_level(self, tensor: torch.Tensor, size: int, call: Call) -> TensorCodec:
-        # A linear layer flattens (batch, token, feature), which are no last features.
-        base = tensor._base if tensor._is_view() else tensor
-        flat = tensor.dim() <= 2 and (base is None or base.dim() != 3)
-        if flat and size <= self.policy.exact_2d_bytes:
+        if _is_flat(tensor, call) and size <= self.policy.exact_2d_bytes:
             return KEEP
         if saved_by.is_weight(call, tensor):
             return KEEP
-        # A copy of the batch would be on top of it.
-        if tensor.grad_fn is None and any(each() is tensor for each in self._inputs):
+        if self._is_input(tensor) or _is_constant_of_checkpoint(tensor, call):
             return KEEP
         return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
+
+    def _note_workspace(self, tensor: torch.Tensor, call: Call, name: str) -> None:
+        if tensor.dtype == torch.uint8 and call.name == "lstm" and tensor.device.type == "cpu":
+            self.notes.setdefault(
+                "oneDNN's workspace of an LSTM is kept as it is: run forward and backward inside "
+                "torch.backends.mkldnn.flags(enabled=False), where there is none",
+                name,
+            )
+
+    def _is_input(self, tensor: torch.Tensor) -> bool:
+        """The batch or a view of it: a copy would be on top of it."""
+        storage = tensor.untyped_storage()._cdata
+        return tensor.grad_fn is None and any(each.cdata == storage for each in self._inputs)
 
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
@@ -92,11 +115,24 @@ class Requirements:
         return KEEP
 
 
+def _is_flat(tensor: torch.Tensor, call: Call) -> bool:
+    """Features for the last layers. A linear layer flattens (batch, token, feature), which are no
+    last features."""
+    base = tensor._base if tensor._is_view() else tensor
+    tokens = base is not None and base.dim() == 3
+    return tensor.dim() <= 2 and not tokens and call.name not in saved_by.BY_ROWS
+
+
+def _is_constant_of_checkpoint(tensor: torch.Tensor, call: Call) -> bool:
+    """Positions, masks and the like, which all parts of a network share."""
+    return call is saved_by.CHECKPOINT and tensor.grad_fn is None
+
+
 def _requirement_of_whole_numbers(tensor: torch.Tensor, call: Call) -> Requirement:
     if tensor.dtype == torch.bool:
         return Requirement(Need.VALUES, mask=True)
     windows = saved_by.windows_of(call) if tensor.dtype == torch.int64 else None
-    on_cpu = tensor.device.type == "cpu" and tensor.is_contiguous()
+    on_cpu = tensor.device.type == "cpu" and pool_indices.has_planes(tensor)
     return Requirement(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
 
 

@@ -101,16 +101,9 @@ class CompressedActivations:
             stack.close()
 
     def _forward_begins(self, args: Any, kwargs: Any) -> None:
-        if self._ledger.held == 0:
-            self._begin_step()
+        self._ledger.step_may_begin = True
         self._hooks.note_weights()
         self._requirements.inputs_are(args, kwargs)
-
-    def _begin_step(self) -> None:
-        if self._budget is not None:
-            self._budget.end_step(self._ledger)
-        self._ledger.begin_step()
-        self._coder.scratch = 0
 
     @property
     def held_bytes(self) -> int:

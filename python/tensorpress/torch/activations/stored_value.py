@@ -19,6 +19,19 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..packing.codecs import Stored
+from ..packing.pool_indices import is_channels_last
+
+
+def has_plain_memory(tensor: torch.Tensor) -> bool:
+    """Whether a storage, an offset and strides say all values. They do not for sparse and nested
+    tensors, for those without memory, for those that are to be read as conjugates or with the
+    other sign, and for subclasses that compute in their own way, such as DTensor."""
+    if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return False
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_meta:
+        return False
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return not (wrapped or tensor.is_conj() or tensor.is_neg())
 
 
 class Span(NamedTuple):
@@ -44,8 +57,8 @@ class VersionCounter:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._alias = tensor.detach()
-        # Sparse and nested tensors have no empty alias; they are held anyway.
-        if tensor.layout is torch.strided and not tensor.is_nested:
+        # Other tensors have no empty alias; they are held anyway.
+        if has_plain_memory(tensor):
             self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         self.saved = self._alias._version
 
@@ -58,10 +71,10 @@ class StoredValue:
     """What is held of one value: itself (`kept`), or packed (`stored`), or only what is exact, or
     nothing.
 
-    `held` are the bytes of that. `freed` is called with them when the last handle is gone.
+    `held` are the bytes of that. `freed` is called when the last handle is gone.
     """
 
-    def __init__(self, tensor: torch.Tensor, freed: Callable[[int], None]) -> None:
+    def __init__(self, tensor: torch.Tensor, freed: Callable[[StoredValue], None]) -> None:
         self.storage = StorageWeakRef(tensor.untyped_storage())
         self.version = tensor._version
         self.span = Span.of(tensor)
@@ -70,6 +83,7 @@ class StoredValue:
         self.device = tensor.device
         self.strides = tensor.stride()
         self.shape = tuple(tensor.shape)
+        self.channels_last = is_channels_last(tensor)
         self.dense_shape = self._dense_shape(tensor)
         self.kept: torch.Tensor | None = None
         self.stored: Stored | None = None
@@ -79,7 +93,7 @@ class StoredValue:
         self._freed = freed
 
     def __del__(self) -> None:
-        self._freed(self.held)
+        self._freed(self)
 
     def _dense_shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
         """In the order of memory, which for channels_last is (N, H, W, C)."""
@@ -90,6 +104,11 @@ class StoredValue:
         axes = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride(axis))
         ordered = tensor.permute(axes)
         return tuple(ordered.shape) if ordered.is_contiguous() else (self.elements,)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no function has needed anything of it yet but its shape."""
+        return self.kept is None and self.stored is None and not self.exact
 
     @property
     def elements(self) -> int:

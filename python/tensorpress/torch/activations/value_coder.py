@@ -53,6 +53,7 @@ class ValueCoder:
             if value.kept is None:
                 self._store_exact(value, tensor, dense, requirement)
         record.codec = describe(value)
+        record.lossy = value.stored is not None and not value.stored.codec.exact
         return requirement if value.kept is None else EXACTLY
 
     def _store_exact(
@@ -69,7 +70,7 @@ class ValueCoder:
             low, high = requirement.limits
             value.exact[requirement.limits] = packing.sign_pack((dense > low) & (dense < high))
         if requirement.windows is not None and requirement.windows not in value.exact:
-            packed = pool_indices.pack(dense, requirement.windows)
+            packed = pool_indices.pack(dense, requirement.windows, value.channels_last)
             if packed is None:
                 value.keep(tensor)
             else:
@@ -110,6 +111,13 @@ class ValueCoder:
 
     def copy_of(self, value: StoredValue, requirement: Requirement) -> torch.Tensor:
         """All elements of the value, as far as the requirement needs them."""
+        copy = self._any_copy_of(value, requirement)
+        if requirement.need is Need.VALUES and requirement.limits is not None:
+            inside = self._bits(value, requirement.limits, torch.bool)
+            return _on_their_sides(copy, inside, *requirement.limits)
+        return copy
+
+    def _any_copy_of(self, value: StoredValue, requirement: Requirement) -> torch.Tensor:
         last, self._last = self._last, None  # freed before the next is made
         if last is not None and last.of() is value and requirement.need in (Need.SIGN, Need.VALUES):
             self._last = last if requirement.need is Need.VALUES else None
@@ -122,14 +130,16 @@ class ValueCoder:
     def _decode(self, value: StoredValue, requirement: Requirement) -> torch.Tensor:
         if requirement.need is Need.SIGN:
             return self._bits(value, Need.SIGN, value.dtype)
-        if requirement.limits is not None:
+        if requirement.need is Need.INSIDE:
+            assert requirement.limits is not None
             inside = self._bits(value, requirement.limits, torch.bool)
             between, outside = _representatives(*requirement.limits, value.dtype)
             copy = torch.full(inside.shape, outside, dtype=value.dtype, device=value.device)
             return copy.masked_fill_(inside, between)
         if requirement.windows is not None:
+            packed = value.exact[requirement.windows]
             return pool_indices.unpack(
-                value.exact[requirement.windows], value.dense_shape, requirement.windows
+                packed, value.dense_shape, requirement.windows, value.channels_last
             )
         assert value.stored is not None
         signs = value.exact.get(Need.SIGN)
@@ -194,6 +204,17 @@ def _representatives(low: float, high: float, dtype: torch.dtype) -> tuple[float
     most = torch.finfo(dtype).max
     between = 0.5 * max(low, -most) + 0.5 * min(high, most)
     return between, -math.inf if low > -math.inf else math.inf
+
+
+def _on_their_sides(
+    copy: torch.Tensor, inside: torch.Tensor, low: float, high: float
+) -> torch.Tensor:
+    """Values moved between two limits, or onto the limit beyond which they are."""
+    margin = (high - low) * torch.finfo(copy.dtype).eps
+    moved = copy.clamp(low + margin, high - margin)
+    below = copy < (low + high) / 2
+    moved.masked_fill_(below & ~inside, low)
+    return moved.masked_fill_(~below & ~inside, high)
 
 
 def _exact_form(key: object) -> str:

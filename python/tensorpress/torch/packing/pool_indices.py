@@ -24,18 +24,36 @@ class Windows(NamedTuple):
     dilation: Pair
 
 
-def pack(indices: torch.Tensor, windows: Windows) -> torch.Tensor | None:
+def has_planes(indices: torch.Tensor) -> bool:
+    """Whether they are in the order (N, C, H, W) in memory, or channels last."""
+    return indices.is_contiguous() or is_channels_last(indices)
+
+
+def is_channels_last(tensor: torch.Tensor) -> bool:
+    """In memory, (N, H, W, C), and not (N, C, H, W) at the same time."""
+    if tensor.dim() != 4 or tensor.is_contiguous():
+        return False
+    return tensor.is_contiguous(memory_format=torch.channels_last)
+
+
+def pack(dense: torch.Tensor, windows: Windows, channels_last: bool = False) -> torch.Tensor | None:
+    """`dense` has its axes in the order of memory."""
+    indices = dense.permute(0, 3, 1, 2) if channels_last else dense
     packed = torch.empty(_core.window_size(indices.numel(), windows.kernel), dtype=torch.uint8)
     fits = _core.window_pack(_planes(indices), packed, *windows)
     return packed if fits else None
 
 
-def unpack(packed: torch.Tensor, shape: Sequence[int], windows: Windows) -> torch.Tensor:
-    indices = torch.empty(shape, dtype=torch.int64)
+def unpack(
+    packed: torch.Tensor, shape: Sequence[int], windows: Windows, channels_last: bool = False
+) -> torch.Tensor:
+    """In the `shape` and order that they were packed from."""
+    last = [0, 3, 1, 2] if channels_last else range(len(shape))
+    indices = torch.empty([shape[axis] for axis in last], dtype=torch.int64)
     if not _core.window_unpack(packed, _planes(indices), *windows):
         raise RuntimeError("the packed indices of a max-pooling have been overwritten")
-    return indices
+    return indices.permute(0, 2, 3, 1).contiguous() if channels_last else indices
 
 
 def _planes(indices: torch.Tensor) -> torch.Tensor:
-    return indices.detach().reshape(-1, *indices.shape[-2:])
+    return indices.detach().contiguous().view(-1, *indices.shape[-2:])

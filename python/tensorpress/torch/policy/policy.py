@@ -23,6 +23,9 @@ from ..packing.codecs import CODECS, ErrorBounded, TensorCodec
 from . import saved_by
 from .levels import EXACT_2D_BYTES, KEEP, LEVELS, MIN_BYTES, Level
 
+SMOOTH_ANYHOW = (
+    saved_by.SMOOTH | saved_by.SMOOTH_BESIDE_ZERO | saved_by.SMOOTH_BETWEEN | saved_by.RECURRENT
+)
 # What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
 FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
 
@@ -127,10 +130,12 @@ class Policy:
         for rule in self.by_type:
             _known(rule, types, "the plan names a type of modules that the model does not have:")
 
-    def rule_for(self, name: str, running: Running) -> TensorCodec | None:
-        """The codec that a rule says, or None if the level decides."""
-        if name in self.by_name:
-            return self.by_name[name]
+    def rule_for(self, name: str, value: str, running: Running) -> TensorCodec | None:
+        """The codec that a rule says, or None if the level decides. `name` is what a function
+        saves; `value` is what reports call it, after the function that saved it first."""
+        for own in (name, value):
+            if own in self.by_name:
+                return self.by_name[own]
         module = running.name
         while module:
             if module in self.by_name:
@@ -142,9 +147,9 @@ class Policy:
         """What the level says for values that this function saves."""
         if function in saved_by.LINEAR:
             return self.level.linear
-        if function in saved_by.EXPONENTIAL:
+        if function in saved_by.EXPONENTIAL or function == saved_by.CHECKPOINT.name:
             return self.level.exponential
-        if function in saved_by.SMOOTH or function in saved_by.SMOOTH_BESIDE_ZERO:
+        if function in SMOOTH_ANYHOW:
             return self.level.smooth
         return KEEP
 

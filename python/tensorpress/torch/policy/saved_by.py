@@ -11,10 +11,14 @@ give a wrong gradient, not one that is nearly right.
 from __future__ import annotations
 
 import enum
+import pathlib
+import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
+import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
 from ..packing.pool_indices import Pair, Windows
@@ -32,23 +36,30 @@ class Need(enum.Enum):
 # Backward is linear in the saved values (or, for batch_norm, nearly): an unbiased error stays one.
 LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
-    matmul __matmul__ __rmatmul__ mm bmm addmm addbmm baddbmm mv dot einsum batch_norm""".split()
+    matmul __matmul__ __rmatmul__ linalg_matmul mm bmm addmm addbmm baddbmm mv addmv dot vdot inner
+    outer tensordot einsum _grouped_mm batch_norm""".split()
 )
-# Where these take what they multiply with, which may be computed from parameters.
+# Where these take what they multiply with, which may be computed from parameters, and its name.
 WEIGHT_AT = {
-    **dict.fromkeys("conv1d conv2d conv3d linear".split(), 1),
-    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), 1),
-    "bilinear": 2,
+    **dict.fromkeys("conv1d conv2d conv3d linear".split(), (1, "weight")),
+    **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), (1, "weight")),
+    "bilinear": (2, "weight"),
+    "_grouped_mm": (1, "mat2"),
 }
 # What only gives a tensor another shape or type, such as autocast does to parameters.
 RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
 # Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
 SMOOTH = frozenset(
     """layer_norm group_norm instance_norm rms_norm local_response_norm
-    gelu silu mish sigmoid logsigmoid tanh softplus glu
-    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square pow pow_ __pow__ addcmul lerp
+    gelu silu mish sigmoid sigmoid_ special_expit logsigmoid tanh tanh_ softplus glu erf
+    mul mul_ __mul__ __rmul__ exp exp_ expm1 sin cos square square_ pow pow_ __pow__ addcmul lerp
     mse_loss binary_cross_entropy_with_logits""".split()
 )
+# Many steps in one call, smooth in all that they save; the weights come after input and state.
+RECURRENT = frozenset("lstm gru rnn_tanh lstm_cell gru_cell rnn_tanh_cell".split())
+RECURRENT_WEIGHTS_FROM = 2
+# Whose matrices have a row for each token or step, not features for the last layers.
+BY_ROWS = RECURRENT | {"_grouped_mm"}
 POWERS = frozenset("pow pow_ __pow__".split())
 # Backward takes the exponential of the saved values, or they are exponentials.
 EXPONENTIAL = frozenset(
@@ -57,11 +68,22 @@ EXPONENTIAL = frozenset(
 )
 # Smooth on either side of zero: the sign is kept beside the values.
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
+# Smooth between limits and beyond them: what is inside is kept beside the values.
+SMOOTH_BETWEEN = frozenset("hardswish hardswish_".split())
+# What they make of values that are nearly the same may be something else, even of another size.
+CHOOSING = frozenset(
+    """topk sort argsort argmax argmin max min kthvalue nonzero masked_select unique
+    unique_consecutive multinomial""".split()
+)
 SIGN_ONLY = frozenset("relu relu_ leaky_relu leaky_relu_".split())
 SHAPE_ONLY = frozenset(
-    """max_pool1d max_pool2d max_pool1d_with_indices max_pool2d_with_indices
-    avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d""".split()
+    """max_pool1d max_pool2d max_pool3d
+    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
+    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool1d_with_indices
+    adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices""".split()
 )
+ROWS_PADDED_TO = 32  # by attention on GPUs
 POOL_2D = ("max_pool2d", "max_pool2d_with_indices")
 POOL_1D = ("max_pool1d", "max_pool1d_with_indices")
 
@@ -80,12 +102,26 @@ class Call(NamedTuple):
 
 
 NO_CALL = Call("", (), {})
+# torch.utils.checkpoint, which computes a part of the network again from what it saves, whatever is
+# in that part.
+CHECKPOINT = Call("checkpoint", (), {})
+_CHECKPOINT_FILE = torch.utils.checkpoint.__file__
+_CHECKPOINT_SAVES_IN = (
+    "save_inputs",
+    "<listcomp>",  # in save_inputs, until Python 3.11
+    "_checkpoint_without_reentrant_generator",
+    "checkpoint",
+)
+_OURS = str(pathlib.Path(__file__).parents[1])  # with the hooks that autograd calls
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
-    """Between what the gradient passes hardtanh and relu6, whose backward asks only that."""
+    """Where hardtanh and its relatives have another slope than outside. The backward of all but
+    those of SMOOTH_BETWEEN asks only that."""
     if call.name == "relu6":
         return 0.0, 6.0
+    if call.name in SMOOTH_BETWEEN or call.name in ("hardsigmoid", "hardsigmoid_"):
+        return -3.0, 3.0
     if call.name in ("hardtanh", "hardtanh_"):
         low, high = call.argument(1, "min_val", -1.0), call.argument(2, "max_val", 1.0)
         return (float(low), float(high)) if low < high else None
@@ -127,12 +163,34 @@ def is_singular(call: Call) -> bool:
 def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
     """What fused attention keeps of each row of pairs: the logarithm that probabilities are made
     with in backward, so that an error of it is a factor of all of them."""
+    shape = _shape_of_rows(call)
+    if shape is None:
+        return False
+    found = tensor.shape[:-1] if tensor.dim() == len(shape) + 1 else tensor.shape
+    if len(found) != len(shape) or found[:-1] != shape[:-1]:
+        return False
+    same_rows = shape[-1] <= found[-1] < shape[-1] + ROWS_PADDED_TO
+    return same_rows and found.numel() == tensor.numel()
+
+
+def _shape_of_rows(call: Call) -> torch.Size | None:
+    """Batch, heads and queries of an attention that is at work."""
+    query = call.argument(0, "query", None)
+    if not isinstance(query, torch.Tensor):
+        return None
     if call.name == "scaled_dot_product_attention":
-        query = call.argument(0, "query", None)
-        return query is not None and tensor.dim() == query.dim() - 1
-    if call.name == "multi_head_attention_forward":
-        return tensor.dim() == 3 and tensor.shape[1] == call.argument(4, "num_heads", None)
-    return False
+        return query.shape[:-1]
+    if call.name == "multi_head_attention_forward":  # queries first, and perhaps no batch
+        batch = query.shape[1] if query.dim() == 3 else 1
+        return torch.Size((batch, call.argument(4, "num_heads", 0), query.shape[0]))
+    return None
+
+
+def chooses(call: Call) -> bool:
+    if call.name == "__getitem__":
+        places = torch.utils._pytree.tree_leaves(call.args[1:])
+        return any(isinstance(each, torch.Tensor) and each.dtype == torch.bool for each in places)
+    return call.name in CHOOSING or (call.name == "where" and len(call.args) == 1)
 
 
 def origins(tensor: torch.Tensor) -> Iterator[Any]:
@@ -148,11 +206,22 @@ def origins(tensor: torch.Tensor) -> Iterator[Any]:
 def is_weight(call: Call, tensor: torch.Tensor) -> bool:
     """The weight of a layer, also where it is no parameter itself: normalized, or with an adapter.
     Its error would be the same for all of a batch, so it would not average out."""
-    if call.name not in WEIGHT_AT:
-        return False
-    weight = call.argument(WEIGHT_AT[call.name], "weight", None)
-    if not isinstance(weight, torch.Tensor):
-        return False
+    if call.name in RECURRENT and tensor.dim() == 1:  # all weights of a GPU's recurrent network
+        return True
+    return any(_is_made_of(tensor, weight) for weight in _weights_of(call))
+
+
+def _weights_of(call: Call) -> list[torch.Tensor]:
+    if call.name in RECURRENT:
+        found = torch.utils._pytree.tree_leaves(call.args[RECURRENT_WEIGHTS_FROM:])
+    elif call.name in WEIGHT_AT:
+        found = [call.argument(*WEIGHT_AT[call.name], None)]
+    else:
+        found = []
+    return [each for each in found if isinstance(each, torch.Tensor)]
+
+
+def _is_made_of(tensor: torch.Tensor, weight: torch.Tensor) -> bool:
     made_by = weight.grad_fn
     same = weight.untyped_storage()._cdata == tensor.untyped_storage()._cdata
     return same or (made_by is not None and any(node is made_by for node in origins(tensor)))
@@ -167,17 +236,26 @@ def need_of(call: Call, tensor: torch.Tensor) -> Need:
         return Need.SIGN if slope >= 0 else Need.VALUES
     if call.name in SHAPE_ONLY:
         return Need.SHAPE
-    if limits_of(call) is not None:
+    if limits_of(call) is not None and call.name not in SMOOTH_BETWEEN:
         return Need.INSIDE
     return Need.VALUES
 
 
 class WatchedFunctions(TorchFunctionMode):
-    """Knows the function of PyTorch that is running: `watched.call`."""
+    """Knows the function of PyTorch that is running (`call`) and how many there were (`count`).
+    `choosing` is the name of one that chose by values in a part of the network that is computed
+    again in backward."""
 
     def __init__(self) -> None:
         super().__init__()
         self.call = NO_CALL
+        self.count = 0
+        self.choosing = ""
+
+    @property
+    def saving(self) -> Call:
+        """What saves a tensor now, asked by the hook that autograd calls."""
+        return self.call if self.call.name or not _checkpoint_saves() else CHECKPOINT
 
     def __torch_function__(
         self,
@@ -186,11 +264,39 @@ class WatchedFunctions(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        if torch.compiler.is_compiling():  # and traced into, which would break the graph
+            return function(*args, **(kwargs or {}))
         outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
+        self.count += 1
+        if chooses(self.call) and _inside_checkpoint():
+            self.choosing = self.call.name
         try:
             return function(*args, **(kwargs or {}))
         finally:
             self.call = outer
+
+
+def _checkpoint_saves() -> bool:
+    """Whether autograd's hook was called from torch.utils.checkpoint, which is not one of the
+    functions that a mode sees."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename != _CHECKPOINT_FILE:
+        return False
+    return frame.f_code.co_name in _CHECKPOINT_SAVES_IN
+
+
+def _is_between(file: str) -> bool:
+    """Whether frames of a file may lie between a hook and what saves a tensor."""
+    return file.startswith(_OURS) or file == torch.autograd.function.__file__
+
+
+def _inside_checkpoint() -> bool:
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != _CHECKPOINT_FILE:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _name_of(function: Callable[..., Any]) -> str:

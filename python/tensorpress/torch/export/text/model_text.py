@@ -74,7 +74,7 @@ def to_text(
         if each.dtype not in ELEMENTS:
             raise ValueError(f"example input {i} is {each.dtype}, which model text does not have")
     name = word(name or type(module).__name__)
-    program, complaints = exported(module, inputs, name)
+    program, complaints = exported(module, _different(inputs), name)
     _refuse(name, complaints)
     free: Free = {}
     while True:  # until a text knows from its beginning which parameters no operator makes
@@ -83,6 +83,15 @@ def to_text(
         if writer.free == free:
             return text
         free = writer.free
+
+
+def _different(inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Examples of which no two are one tensor: torch.export would take them for one input."""
+    first = {id(each): i for i, each in reversed(list(enumerate(inputs)))}
+    return tuple(
+        each if first[id(each)] == i else each.detach().clone().requires_grad_(each.requires_grad)
+        for i, each in enumerate(inputs)
+    )
 
 
 def _refuse(name: str, complaints: list[str]) -> None:
@@ -129,6 +138,7 @@ class _Writer(Names):
         _refuse(self.name, self.complaints)
         self._finish(outputs)
         self._drop_unused()
+        _refuse(self.name, self._unread_inputs())
         self._note_frozen()
         return "\n".join([f"model {self.name}", *self.notes, *self.blocks, *self.lines]) + "\n"
 
@@ -302,6 +312,17 @@ class _Writer(Names):
                 kept.append(line)
                 read.update(re.findall(r"\b\w+\b(?!\()", made if equals else line))
         self.lines = kept[::-1]
+
+    def _unread_inputs(self) -> list[str]:
+        """Which a text may not have, and a step would take all the same."""
+        others = "\n".join(line for line in self.lines if not line.startswith("input "))
+        read = set(re.findall(r"\b\w+\b", others))
+        inputs = [line.split()[1].rstrip(":") for line in self.lines if line.startswith("input ")]
+        return [
+            f"forward does not use its input '{each}': give a module that does not take it"
+            for each in inputs
+            if each not in read
+        ]
 
 
 def _not_a_tensor(node: torch.fx.Node) -> str:

@@ -62,9 +62,21 @@ def conv_transpose2d(a: Arguments) -> Call:
 @writes("linear.default")
 def linear(a: Arguments) -> Call:
     if not a.is_parameter("weight"):
-        refuse_unless(a.bias is None, "linear by a computed matrix with a bias")
-        return Call("matmul", [a.tensor("input"), a.tensor("weight")], ["transposed=true"])
+        return _by_computed_matrix(a)
     return _weighted(a, "linear", [str(a.shape("weight")[0])])
+
+
+def _by_computed_matrix(a: Arguments) -> Call:
+    """A product of matrices, and a sum."""
+    tensor, inside = a.tensor("input"), "{}"
+    back = [each if isinstance(each, int) else -1 for each in a.result.shape]
+    if len(back) != 2:
+        refuse_unless(back.count(-1) <= 1, "linear by a computed matrix with several open extents")
+        tensor = f"reshape({tensor}, {listed([-1, a.shape('weight')[1]])})"
+        inside = f"reshape({{}}, {listed(back)})"
+    if a.bias is not None:
+        inside += f" + {a.tensor('bias')}"
+    return Call("matmul", [tensor, a.tensor("weight")], ["transposed=true"], inside=inside)
 
 
 @writes("matmul.default", "bmm.default", "mm.default")

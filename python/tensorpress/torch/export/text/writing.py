@@ -88,7 +88,8 @@ class Arguments:
         return list(self.given[name].meta["val"].shape)
 
     @property
-    def result(self) -> torch.Tensor:
+    def result(self) -> Any:
+        """A tensor, or a list of parts."""
         return self.node.meta["val"]
 
 
@@ -118,14 +119,17 @@ ASSIGNMENTS = {
 }
 BROADCAST = "aten.broadcast_tensors.default"
 UNBIND = "aten.unbind.int"
+SPLITS = ("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default")
 
 
 def write(node: Node, writer: Writer) -> Call | Expression | str | None:
     """The text of one operator; None if it needs no line of its own."""
-    if str(node.target) == BROADCAST:
+    if str(node.target) == BROADCAST or _is_uneven(node):
         return None  # its parts are looked through
     if node.target is operator.getitem:
         source: Any = node.args[0]
+        if _is_uneven(source):
+            return _uneven_part(Arguments(source, writer), node.args[1])
         if str(source.target) == BROADCAST:
             before = source.args[0][node.args[1]]
             same_shape = str(before.meta["val"].shape) == str(node.meta["val"].shape)
@@ -143,6 +147,22 @@ def write(node: Node, writer: Writer) -> Call | Expression | str | None:
         name = str(node.target).removeprefix("aten.").partition(".")[0]
         raise Unsupported(ASSIGNMENTS.get(name, f"operator {node.target} has no text"))
     return function(Arguments(node, writer))
+
+
+def _is_uneven(node: Node) -> bool:
+    """The operator makes parts of different sizes, which text has as slices."""
+    if str(node.target) not in SPLITS:
+        return False
+    return len({str(part.shape) for part in node.meta["val"]}) > 1
+
+
+def _uneven_part(a: Arguments, number: int) -> Expression:
+    along = axis(a, a.dim)
+    sizes = [part.shape[along] for part in a.result]
+    refuse_unless(all(isinstance(each, int) for each in sizes), "a part of an open axis")
+    start = sum(sizes[:number])
+    places = f"axis={along}, start={start}, stop={start + sizes[number]}"
+    return Expression(f"slice({a.tensor('self')}, {places})")
 
 
 def _changes(node: Node) -> bool:
