@@ -3,6 +3,7 @@ that made the results."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +80,17 @@ def test_tables_are_those_of_the_results(where, name):
     lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
     table = "\n".join(line for line in lines if line.startswith("|"))
     assert table and table in page(where)
+
+
+def test_the_plots_of_large_fields_are_drawn_from_the_result(tmp_path):
+    copy = shutil.copy(RESULTS / "large-fields.json", tmp_path)
+    subprocess.run([sys.executable, ROOT / "bench" / "rate_distortion.py", copy], check=True)
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert [path.name for path in drawn] == ["large-fields-error.svg", "large-fields-psnr.svg"]
+    for path in drawn:
+        assert path.read_bytes() == (RESULTS / path.name).read_bytes()
+        assert f"(../bench/results/{path.name})" in page("docs/comparison.md")
+        assert {"HPEZ", "SPERR", "dense"} <= set(re.findall(r">([^<>]+)</text>", path.read_text()))
 
 
 def test_the_readme_s_figures_are_the_measured_ones():
