@@ -22,6 +22,7 @@ from processor import cpu_name
 
 def main() -> int:
     options = _parser().parse_args()
+    environment = dict(os.environ)  # before tensorpress is imported
     try:
         import page
         from demonstration import Demonstration
@@ -42,7 +43,11 @@ def main() -> int:
     chosen = [section for section in SECTIONS if not options.only or section.name in options.only]
     with tempfile.TemporaryDirectory() as scratch:
         demo = Demonstration(
-            options.program, options.data, pathlib.Path(scratch), options.training_seconds
+            options.program,
+            options.data,
+            pathlib.Path(scratch),
+            options.training_seconds,
+            environment,
         )
         parts, cards, problems = [], [], []
         for number, section in enumerate(chosen, 1):
