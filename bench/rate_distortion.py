@@ -50,7 +50,8 @@ class Measure:
     title: str
     axis: str
     logarithmic: bool
-    note: str
+    direction: str
+    asked: str
 
 
 ERROR = Measure(
@@ -58,15 +59,17 @@ ERROR = Measure(
     "Largest error and bits a value",
     "largest error / range",
     True,
-    "Down and left is better. Every codec is asked for 0.01, 0.001 and 0.0001 of the range.",
+    "Down and left is better.",
+    "For the largest error, every codec is asked for shares of the range.",
 )
 PSNR = Measure(
     "psnr",
     "PSNR and bits a value",
     "PSNR, dB",
     False,
-    "Up and left is better. dense and SPERR are asked for a PSNR, the others for a largest error. "
-    "Exact copies are left out.",
+    "Up and left is better.",
+    "For the PSNR, dense and SPERR are asked for one, the others for a largest error; exact copies "
+    "are left out.",
 )
 MEASURES = (ERROR, PSNR)
 
@@ -182,16 +185,15 @@ def stroke(look: Look) -> str:
     return f'style="fill:none;stroke:var(--series-{look.color});stroke-width:1.8"{dash}'
 
 
-def panel(result: dict, field: str, measure: Measure, labels: tuple[bool, bool]) -> str:
-    """One field, with its upper left corner at 0, 0; `labels` says which axes are named."""
+def panel(result: dict, field: str, measure: Measure, heading: tuple[str, str], labels: str) -> str:
+    """One field, with its upper left corner at 0, 0; the axes in `labels` ("xy") are named."""
     lines = points_of(result, field, measure)
     every = [point for points in lines.values() for point in points]
     right, bottom = PANEL_WIDTH - RIGHT, PANEL_HEIGHT - BOTTOM
     across = Scale((x for x, _ in every), LEFT, right, True)
     up = Scale((y for _, y in every), bottom, TOP, measure.logarithmic)
-    kind = kinds().get(field, ("", ""))[1]
-    parts = [words(LEFT, 16, field.replace("_", " "), extra=' font-weight="600"')]
-    parts += [words(LEFT, 32, kind, extra=' class="soft"')]
+    parts = [words(LEFT, 16, heading[0], extra=' font-weight="600"')]
+    parts += [words(LEFT, 32, heading[1], extra=' class="soft"')]
     for tick in across.ticks():
         x = across(tick)
         parts.append(f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}" />')
@@ -201,9 +203,9 @@ def panel(result: dict, field: str, measure: Measure, labels: tuple[bool, bool])
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{right}" />')
         parts.append(words(LEFT - 6, y + 4, number(tick), "end", ' class="soft"'))
     parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}" style="fill:none" />')
-    if labels[0]:
+    if "x" in labels:
         parts.append(words((LEFT + right) / 2, bottom + 33, "bits a value", "middle"))
-    if labels[1]:
+    if "y" in labels:
         y = (TOP + bottom) / 2
         parts.append(words(12, y, measure.axis, "middle", f' transform="rotate(-90 12 {y:.1f})"'))
     for look in LOOKS:
@@ -217,14 +219,28 @@ def panel(result: dict, field: str, measure: Measure, labels: tuple[bool, bool])
     return "\n".join(parts)
 
 
-def legend(codecs: set[str]) -> str:
+def heading_of(field: str) -> tuple[str, str]:
+    """What the field is called, and how it differs from others for a compressor."""
+    return field.replace("_", " "), kinds().get(field, ("", ""))[1]
+
+
+def looks_of(result: dict) -> list[Look]:
+    """Of the codecs in the result, ours first."""
+    codecs = {row["codec"] for row in result["rows"]}
+    return [look for look in (*LOOKS[-2:], *reversed(LOOKS[:-2])) if look.codec in codecs]
+
+
+def sample(look: Look, x: float, y: float) -> str:
+    """A piece of a codec's line, 30 units long, for a legend."""
+    line = f'<polyline points="{x:.1f},{y} {x + 30:.1f},{y}" {stroke(look)} />'
+    return line + marker(look, x + 15, y)
+
+
+def legend(result: dict) -> str:
     parts, x = [], float(LEFT)
-    for look in (*LOOKS[-2:], *reversed(LOOKS[:-2])):  # ours first
-        if look.codec in codecs:
-            parts.append(f'<polyline points="{x:.1f},48 {x + 30:.1f},48" {stroke(look)} />')
-            parts.append(marker(look, x + 15, 48))
-            parts.append(words(x + 37, 52, look.name))
-            x += 62 + 6.4 * len(look.name)
+    for look in looks_of(result):
+        parts += [sample(look, x, 48), words(x + 37, 52, look.name)]
+        x += 62 + 6.4 * len(look.name)
     return "\n".join(parts)
 
 
@@ -240,10 +256,29 @@ def style() -> str:
     )
 
 
+def panel_svg(result: dict, field: str, measure: Measure, heading: tuple[str, str]) -> str:
+    """One field for a page that has the style sheet."""
+    return (
+        f'<svg viewBox="0 0 {PANEL_WIDTH} {PANEL_HEIGHT}" font-size="12.5" role="img" '
+        f'aria-label="{html.escape(f"{measure.title}, {field}")}">\n'
+        f"{panel(result, field, measure, heading, 'xy')}\n</svg>\n"
+    )
+
+
+def legend_html(result: dict) -> str:
+    """For the same page."""
+    items = "".join(
+        f'<span><svg viewBox="0 0 30 14" style="display:inline-block;width:30px;'
+        f'margin-right:.5em;vertical-align:middle">{sample(look, 0, 7)}</svg>{look.name}</span>'
+        for look in looks_of(result)
+    )
+    return f'<div class="legend">{items}</div>\n'
+
+
 def svg(result: dict, measure: Measure) -> str:
     """All fields of a result; a file that stands alone."""
     fields = ordered(result["rows"], "field")
-    said = [measure.note, f"Measured on {result['machine']} by"]
+    said = [f"{measure.direction} {measure.asked}", f"Measured on {result['machine']} by"]
     said += textwrap.wrap(result["command"], 112, break_long_words=False, break_on_hyphens=False)
     width = COLUMNS * PANEL_WIDTH
     bottom = HEAD + math.ceil(len(fields) / COLUMNS) * PANEL_HEIGHT
@@ -253,13 +288,13 @@ def svg(result: dict, measure: Measure) -> str:
         f'width="{width}" height="{height}" aria-label="{measure.title}">',
         style(),
         words(LEFT, 24, measure.title, extra=' font-size="17" font-weight="600"'),
-        legend({row["codec"] for row in result["rows"]}),
+        legend(result),
     ]
     for index, field in enumerate(fields):
         row, column = divmod(index, COLUMNS)
         place = f"translate({column * PANEL_WIDTH} {HEAD + row * PANEL_HEIGHT})"
-        labels = (index + COLUMNS >= len(fields), column == 0)
-        drawn = panel(result, field, measure, labels)
+        labels = "x" * (index + COLUMNS >= len(fields)) + "y" * (column == 0)
+        drawn = panel(result, field, measure, heading_of(field), labels)
         parts.append(f'<g transform="{place}">\n{drawn}\n</g>')
     for index, line in enumerate(said, 1):
         parts.append(words(LEFT, bottom + LINE * index, line, extra=' class="soft"'))
