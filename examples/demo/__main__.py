@@ -96,7 +96,7 @@ def _introduction(page, seconds: float) -> str:
     facts = (
         f"Version {tensorpress.__version__} on {cpu_name()}, {os.cpu_count()} cores, "
         f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
-        "seconds, except where a number is labelled as published or predicted."
+        "seconds, except where a number is labelled as published, predicted or recorded."
     )
     return page.paragraph(lead, "lead") + page.paragraph(facts, "caption")
 
