@@ -15,7 +15,7 @@ namespace {
 using benchmark::ContestMean;
 using benchmark::ContestRow;
 
-constexpr int kPlotWidth = 340;  // pixels at least, side by side
+constexpr int kPlotWidth = 430;  // pixels at least, side by side
 constexpr std::string_view kMemcpy = "memcpy";
 
 void add_once(std::vector<std::string>& list, const std::string& item) {
