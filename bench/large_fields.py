@@ -9,8 +9,9 @@ equal PSNR.
 Fields are raw files with shape and type in their name (`python bench/fields` makes large ones), or
 directories of them. PATH is HPEZ's program (bench/hpez.py). Ratios and speeds are those of
 `tensorpress bench --peers`: in turns, one thread, memory to memory. `--codec-args` adds a variant
-of ours by the arguments of `tensorpress compress`, with sizes alone. OUTPUT.json and OUTPUT.md are
-written; `--from OUTPUT.json` prints the tables again. Needs requirements/peers.txt.
+of ours by the arguments of `tensorpress compress`, with sizes alone. OUTPUT.json, OUTPUT.md and the
+plots of bench/rate_distortion.py are written; `--from OUTPUT.json` prints the tables again. Needs
+requirements/peers.txt.
 """
 
 import argparse
@@ -24,25 +25,14 @@ import tempfile
 import hpez
 import large_fields_tables
 import numpy as np
+import rate_distortion
 from processor import cpu_model
-from raw_fields import RawField, errors
+from raw_fields import RawField, errors, files_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OURS = ("dense", "dense-fast", "dense-best")
 PEERS = ("sz3", "sperr", "zfp", "sz3-3.1", "pcodec", "blosc2-zstd")
 QUICK_PEERS = ("sz3", "sperr")
-
-
-def files_of(paths: list[pathlib.Path]) -> list[pathlib.Path]:
-    found = []
-    for path in paths:
-        some = (
-            sorted(path.rglob("*.f32")) + sorted(path.rglob("*.f64")) if path.is_dir() else [path]
-        )
-        if not some:
-            raise SystemExit(f"large_fields: there are no fields in {path}")
-        found += some
-    return found
 
 
 class Bench:
@@ -204,6 +194,7 @@ def main() -> None:
     if arguments.output:
         arguments.output.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
         arguments.output.with_suffix(".md").write_text(page)
+        rate_distortion.write(result, arguments.output)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,19 @@ class RawField:
         return float(self.values.max()) - float(self.values.min())
 
 
+def files_of(paths: list[pathlib.Path]) -> list[pathlib.Path]:
+    """Files as they are, and all fields below directories."""
+    found = []
+    for path in paths:
+        some = (
+            sorted(path.rglob("*.f32")) + sorted(path.rglob("*.f64")) if path.is_dir() else [path]
+        )
+        if not some:
+            raise SystemExit(f"there are no fields in {path}")
+        found += some
+    return found
+
+
 def errors(values: np.ndarray, copy: np.ndarray) -> dict[str, float]:
     """Named as everywhere; computed in double."""
     difference = copy.astype(np.float64) - values

@@ -22,6 +22,7 @@ from processor import cpu_name
 
 def main() -> int:
     options = _parser().parse_args()
+    environment = dict(os.environ)  # before tensorpress is imported
     try:
         import page
         from demonstration import Demonstration
@@ -42,7 +43,11 @@ def main() -> int:
     chosen = [section for section in SECTIONS if not options.only or section.name in options.only]
     with tempfile.TemporaryDirectory() as scratch:
         demo = Demonstration(
-            options.program, options.data, pathlib.Path(scratch), options.training_seconds
+            options.program,
+            options.data,
+            pathlib.Path(scratch),
+            options.training_seconds,
+            environment,
         )
         parts, cards, problems = [], [], []
         for number, section in enumerate(chosen, 1):
@@ -91,7 +96,7 @@ def _introduction(page, seconds: float) -> str:
     facts = (
         f"Version {tensorpress.__version__} on {cpu_name()}, {os.cpu_count()} cores, "
         f"{time.strftime('%d %B %Y')}. Everything below was computed here in {seconds:.0f} "
-        "seconds, except where a number is labelled as published or predicted."
+        "seconds, except where a number is labelled as published, predicted or recorded."
     )
     return page.paragraph(lead, "lead") + page.paragraph(facts, "caption")
 

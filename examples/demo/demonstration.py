@@ -49,6 +49,9 @@ class Demonstration:
     data: pathlib.Path
     scratch: pathlib.Path
     training_seconds: float
+    #: For programs: without what importing tensorpress puts into HDF5_PLUGIN_PATH, which would hide
+    #: the filters of other compressors.
+    environment: dict[str, str]
     began: float = field(default_factory=time.monotonic)
 
     def say(self, words: str) -> None:
@@ -58,7 +61,13 @@ class Demonstration:
     def run(self, *arguments: object, statuses: Sequence[int] = (0,)) -> str:
         """`tensorpress ARGUMENTS`, and what it prints."""
         command = [str(self.program), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            env=self.environment,
+        )
         if done.returncode not in statuses:
             words = done.stderr.strip() or f"status {done.returncode}"
             raise Missing(f"`tensorpress {' '.join(command[1:])}` did not work: {words}")

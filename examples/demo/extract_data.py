@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Turns data of two Debian packages into .npy files for the demo and for `tensorpress demo`.
+"""Makes .npy files for the demo and for `tensorpress demo`, from data of two Debian packages.
 
     python3 examples/demo/extract_data.py OUTDIR
 
-ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes). Every
-NAME.npy gets a NAME.json beside it with a title and a sentence for the report. Files that exist are
-left alone. Of a package that is missing it says so, goes on with the other one, and ends with
-status 2. Needs numpy and netCDF4 (requirements/demo.txt).
+ferret-datasets (climate fields, NetCDF) and dataset-fashion-mnist (pictures of clothes); and one
+large field, which waves.py computes in seconds. Every NAME.npy gets a NAME.json beside it with a
+title and a sentence for the report. Files that exist are left alone. Of a package that is missing
+it says so, goes on with the others, and ends with status 2. Needs numpy and netCDF4
+(requirements/demo.txt).
 """
 
 import json
@@ -50,6 +51,7 @@ FIELDS = [
 ]
 PICTURES = ("fashion_mnist", "fashion_mnist_bytes")
 IMAGES = 1000
+LARGE = "sound_in_rock"
 
 
 class MissingPackage(Exception):
@@ -136,6 +138,12 @@ def extract_images(directory, name):
         )
 
 
+def compute_waves(directory):
+    import waves
+
+    save(directory, LARGE, waves.waves(), waves.TITLE, waves.ABOUT)
+
+
 def main(arguments):
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(__doc__.strip(), file=sys.stdout if arguments in (["-h"], ["--help"]) else sys.stderr)
@@ -143,6 +151,7 @@ def main(arguments):
     directory = pathlib.Path(arguments[0])
     wanted = [(field[0], lambda field=field: extract_field(directory, *field)) for field in FIELDS]
     wanted += [(name, lambda name=name: extract_images(directory, name)) for name in PICTURES]
+    wanted.append((LARGE, lambda: compute_waves(directory)))
     problems = {}  # each once, in their order
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""The fields that sections show: from Debian's packages by way of extract_data.py, or generated and
-labelled so."""
+"""The fields that sections show: those of extract_data.py, from Debian's packages or computed, or
+generated and labelled so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pathlib
 from dataclasses import dataclass
 
 import numpy as np
+import waves
 from demonstration import Demonstration
 
 PACKAGES = {"fashion_mnist": "dataset-fashion-mnist"}  # the others come from ferret-datasets
@@ -31,6 +32,16 @@ def field(demo: Demonstration, name: str) -> Field:
     array = np.load(path)
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     return Field(name, path, array, told["title"], told["about"], generated=False)
+
+
+def simulated(demo: Demonstration) -> Field:
+    """The large one, which is computed where it is not there."""
+    name = "sound_in_rock"
+    if (demo.data / f"{name}.npy").exists():
+        return field(demo, name)
+    path, array = demo.scratch / f"{name}.npy", waves.waves()
+    np.save(path, array)
+    return Field(name, path, array, waves.TITLE, waves.ABOUT, generated=False)
 
 
 def missing(field: Field) -> str:

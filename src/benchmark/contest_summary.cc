@@ -30,7 +30,7 @@ void add_once(std::vector<std::string>& list, const std::string& item) {
 ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& bound,
                     const std::string& codec, std::string_view reference) {
   ContestMean mean{.codec = codec, .bound = bound};
-  GeometricMean ratio, bits, compress, decompress, memcpy;
+  GeometricMean ratio, bits, error, compress, decompress, memcpy;
   GeometricMean ratio_over, compress_over, decompress_over;
   double decibels = 0;
   std::size_t inexact = 0;
@@ -48,6 +48,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
     memcpy.add(row.memcpy_gb_per_s);
     if (std::isfinite(row.psnr_db)) {
       decibels += row.psnr_db;
+      error.add(row.max_rel_error);
       ++inexact;
     }
     const auto other = std::ranges::find_if(rows, [&](const ContestRow& each) {
@@ -66,6 +67,7 @@ ContestMean mean_of(const std::vector<ContestRow>& rows, const std::string& boun
   mean.memcpy_gb_per_s = memcpy.value();
   mean.psnr_db = inexact > 0 ? decibels / static_cast<double>(inexact)
                              : std::numeric_limits<double>::infinity();
+  mean.max_rel_error = inexact > 0 ? error.value() : 0;
   mean.ratio_over_reference = ratio_over.value();
   mean.compress_over_reference = compress_over.value();
   mean.decompress_over_reference = decompress_over.value();

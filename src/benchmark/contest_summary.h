@@ -25,6 +25,7 @@ struct ContestMean {
   /// Arithmetic, since decibels are logarithms already; over the copies that are not exact,
   /// infinite when all are.
   double psnr_db = 0;
+  double max_rel_error = 0;  // geometric, over the copies that are not exact; 0 when all are
   // Against the reference on the fields that both could compress; NaN without any.
   double ratio_over_reference = 0;
   double compress_over_reference = 0;

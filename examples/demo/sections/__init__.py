@@ -2,10 +2,11 @@
 
 from demonstration import Section
 
-from . import accelerators, chop, climate, reproduction, training, wafer
+from . import accelerators, chop, climate, reproduction, simulation, training, wafer
 
 SECTIONS: tuple[Section, ...] = (
     climate.SECTION,
+    simulation.SECTION,
     chop.SECTION,
     training.SECTION,
     wafer.SECTION,

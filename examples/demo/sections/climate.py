@@ -4,13 +4,13 @@ compressors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+import contest
 import fields
 import numpy as np
 import page
 import pictures
-from demonstration import Demonstration, Highlight, Missing, Section, Shown
+from demonstration import Demonstration, Highlight, Section, Shown
 from plots import Axis, Series, plot
 
 import tensorpress
@@ -19,7 +19,6 @@ BOUNDS = (1e-2, 1e-3, 1e-4)
 SHOWN_BOUND = 1e-3
 OURS = ("dense", "dense-fast", "ceresz")
 PEERS = ("sz3", "sperr", "zfp", "blosc2-zstd")
-NAMES = {"sz3": "SZ3", "sperr": "SPERR", "zfp": "ZFP", "blosc2-zstd": "Blosc2 (lossless)"}
 
 
 def show(demo: Demonstration) -> Shown:
@@ -27,8 +26,8 @@ def show(demo: Demonstration) -> Shown:
     unit = "" if field.generated else " °C"
     demo.say(f"{field.title}: three bounds")
     copies = {bound: _copy(field.array, bound) for bound in BOUNDS}
-    rows, absent = _contest(demo, field)
-    best = next(r for r in rows if r["codec"] == "dense" and _is(r, SHOWN_BOUND))
+    rows, absent = contest.measure(demo, field, BOUNDS, OURS, PEERS)
+    best = next(r for r in rows if r["codec"] == "dense" and contest.is_at(r, SHOWN_BOUND))
     html = page.paragraph(
         "You say how far off a value may be. Tensorpress finds a small file that keeps this "
         "promise for every "
@@ -50,7 +49,7 @@ def show(demo: Demonstration) -> Shown:
     if absent:
         html += page.note(absent)
     html += _plots(rows)
-    html += _table(rows)
+    html += contest.table(rows, BOUNDS, OURS)
     return Shown(
         html,
         Highlight(
@@ -135,35 +134,8 @@ def _land(plane: np.ndarray) -> np.ndarray:
     return (plane == values[counts.argmax()]) & (counts.max() > 0.05 * plane.size)
 
 
-def _contest(demo: Demonstration, field: fields.Field) -> tuple[list[dict[str, Any]], str]:
-    """Rows of `tensorpress bench --peers`, and what could not be compared, if anything."""
-    common = (
-        "bench",
-        "--peers",
-        field.path,
-        "--repetitions",
-        3,
-        "--rel",
-        ",".join(f"{b:g}" for b in BOUNDS),
-    )
-    demo.say("the same beside memcpy, SZ3, SPERR, ZFP and Blosc2")
-    try:
-        return demo.json(*common, "--codec", ",".join((*OURS, *PEERS))), ""
-    except Missing as problem:
-        rows = demo.json(*common, "--codec", ",".join(OURS))
-        return rows, f"No other compressors here. {problem}"
-
-
-def _is(row: dict[str, Any], bound: float) -> bool:
-    return (
-        bool(np.isclose(float(row["bound"].split()[1]), bound))
-        if row["bound"].startswith("rel")
-        else False
-    )
-
-
-def _plots(rows: Sequence[dict[str, Any]]) -> str:
-    chosen = [row for row in rows if _is(row, SHOWN_BOUND)]
+def _plots(rows: Sequence[contest.Row]) -> str:
+    chosen = [row for row in rows if contest.is_at(row, SHOWN_BOUND)]
     drawn = []
     for way, title in (("compress", "Compression"), ("decompress", "Decompression")):
         series = [
@@ -179,7 +151,7 @@ def _plots(rows: Sequence[dict[str, Any]]) -> str:
                 marks=True,
                 below=not ours,
                 labels=[
-                    NAMES.get(r["codec"], r["codec"])
+                    contest.NAMES.get(r["codec"], r["codec"])
                     for r in chosen
                     if (r["codec"] in OURS) == ours
                 ],
@@ -200,27 +172,3 @@ def _plots(rows: Sequence[dict[str, Any]]) -> str:
             )
         )
     return page.side_by_side(drawn, 330)
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> str:
-    lines: list[list[str]] = []
-    groups, marked = [], []
-    for bound in BOUNDS:
-        groups.append(len(lines))
-        chosen = [row for row in rows if _is(row, bound)]
-        for row in sorted(chosen, key=lambda row: -row["ratio"]):
-            if row["codec"] in OURS:
-                marked.append(len(lines))
-            kept = "lossless" if row["lossless"] else "yes" if row["kept_bound"] else "no"
-            speeds = (_speed(row[key]) for key in ("compress_gb_per_s", "decompress_gb_per_s"))
-            name = NAMES.get(row["codec"], row["codec"])
-            lines.append(["", name, f"{row['ratio']:.2f}", *speeds, kept])
-        lines[groups[-1]][0] = f"{bound:g}"
-        speed = _speed(max(row["memcpy_gb_per_s"] for row in chosen))
-        lines.append(["", "memcpy", "1.00", speed, speed, "exact"])
-    columns = ["--rel", "codec", "ratio", "compress GB/s", "decom\u00adpress GB/s", "bound kept"]
-    return page.table(columns, lines, words=(0, 1, 5), groups=groups, marked=marked)
-
-
-def _speed(gb_per_s: float) -> str:
-    return f"{gb_per_s:.2f}" if gb_per_s >= 0.1 else f"{gb_per_s:.3f}"

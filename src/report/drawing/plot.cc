@@ -20,7 +20,7 @@ using svg::words;
 // All lengths are in the units of the viewBox, which are about pixels: a plot is 350 to 550 pixels
 // wide on the page, so text of 14 units stays readable on a telephone.
 constexpr double kWidth = 560;
-constexpr double kLeft = 62;
+constexpr double kLeft = 76;  // room for "0.0002" beside the name of the axis
 constexpr double kRight = kWidth - 16;
 constexpr double kTop = 36;
 constexpr double kBottom = 316;

@@ -15,7 +15,7 @@ namespace {
 using benchmark::ContestMean;
 using benchmark::ContestRow;
 
-constexpr int kPlotWidth = 340;  // pixels at least, side by side
+constexpr int kPlotWidth = 430;  // pixels at least, side by side
 constexpr std::string_view kMemcpy = "memcpy";
 
 void add_once(std::vector<std::string>& list, const std::string& item) {
@@ -29,6 +29,7 @@ struct Figures {
   bool lossless = false;
   double ratio = 0;
   double bits_per_value = 0;
+  double max_rel_error = 0;
   double psnr_db = 0;
   double compress_gb_per_s = 0;
   double decompress_gb_per_s = 0;
@@ -42,6 +43,7 @@ Figures figures_of(const From& from, const std::string& bound) {
           .lossless = from.lossless,
           .ratio = from.ratio,
           .bits_per_value = from.bits_per_value,
+          .max_rel_error = from.max_rel_error,
           .psnr_db = from.psnr_db,
           .compress_gb_per_s = from.compress_gb_per_s,
           .decompress_gb_per_s = from.decompress_gb_per_s,
@@ -73,8 +75,24 @@ std::vector<Series> series_of(const std::vector<Figures>& all,
   return list;
 }
 
-Plot rate_distortion(const std::vector<Figures>& all, const std::vector<std::string>& codecs) {
-  Plot plot{.title = "Rate and distortion (up and left is better)",
+Plot rate_and_largest_error(const std::vector<Figures>& all,
+                            const std::vector<std::string>& codecs) {
+  Plot plot{.title = "Rate and largest error (down and left is better)",
+            .x = {"bits per value", true},
+            .y = {"largest error / range", true},
+            .series = series_of(all, codecs, [](const Figures& each) {
+              return Point{
+                  .x = each.bits_per_value,
+                  .y = each.max_rel_error,
+                  .note = text(each.codec, ", ", each.bound, ": ", rounded(each.bits_per_value, 3),
+                               " bits per value, largest error ", rounded(each.max_rel_error, 3),
+                               " of the range")};
+            })};
+  return plot;
+}
+
+Plot rate_and_psnr(const std::vector<Figures>& all, const std::vector<std::string>& codecs) {
+  Plot plot{.title = "Rate and PSNR (up and left is better)",
             .x = {"bits per value", true},
             .y = {"PSNR, dB"},
             .series = series_of(all, codecs, [](const Figures& each) {
@@ -126,8 +144,8 @@ Plot speed_and_ratio(const std::vector<Figures>& all, const std::vector<std::str
 
 std::string plots(const std::vector<Figures>& all, const std::vector<std::string>& codecs) {
   return side_by_side(
-      {plot_svg(rate_distortion(all, codecs)), plot_svg(speed_and_ratio(all, codecs, true)),
-       plot_svg(speed_and_ratio(all, codecs, false))},
+      {plot_svg(rate_and_largest_error(all, codecs)), plot_svg(rate_and_psnr(all, codecs)),
+       plot_svg(speed_and_ratio(all, codecs, true)), plot_svg(speed_and_ratio(all, codecs, false))},
       kPlotWidth);
 }
 
@@ -226,9 +244,9 @@ std::string contest_html(const std::vector<ContestRow>& rows) {
   }
   page.add(plots(mean_figures, codecs));
   page.paragraph(
-      "Points are geometric means over fields (PSNR: arithmetic, without exact copies), one for "
-      "each bound. A compressor "
-      "that cannot take some of the fields has its mean over the others.");
+      "Points are geometric means over fields (PSNR: arithmetic; PSNR and largest error without "
+      "exact copies), one for each bound. A compressor that cannot take some of the fields has its "
+      "mean over the others.");
   page.add(html_of(means_table(means)));
   for (const std::string& field : fields) {
     std::vector<ContestRow> own;

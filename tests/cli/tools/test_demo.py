@@ -208,6 +208,7 @@ def test_extraction_leaves_finished_files_alone(tmp_path):
         "sea_temperature_by_month",
         "fashion_mnist",
         "fashion_mnist_bytes",
+        "sound_in_rock",
     ):
         (tmp_path / f"{name}.npy").write_text("done")
     done = extract(tmp_path, ".")

@@ -3,6 +3,7 @@ that made the results."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +80,33 @@ def test_tables_are_those_of_the_results(where, name):
     lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
     table = "\n".join(line for line in lines if line.startswith("|"))
     assert table and table in page(where)
+
+
+def test_the_plots_of_large_fields_are_drawn_from_the_result(tmp_path):
+    copy = shutil.copy(RESULTS / "large-fields.json", tmp_path)
+    subprocess.run([sys.executable, ROOT / "bench" / "rate_distortion.py", copy], check=True)
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert [path.name for path in drawn] == ["large-fields-error.svg", "large-fields-psnr.svg"]
+    for path in drawn:
+        assert path.read_bytes() == (RESULTS / path.name).read_bytes()
+        assert f"(../bench/results/{path.name})" in page("docs/comparison.md")
+        assert {"HPEZ", "SPERR", "dense"} <= set(re.findall(r">([^<>]+)</text>", path.read_text()))
+
+
+def test_the_memory_of_dense_is_the_measured_one():
+    rows = result("dense-memory.json")["rows"]
+
+    def a_thread(way, *efforts):
+        own = [row for row in rows if row["effort"] in efforts]
+        return [row[f"{way}_bytes"] / row["threads"] / 2**20 for row in own]
+
+    normal, best = a_thread("compress", "normal"), a_thread("compress", "best")
+    missed = [sum(each > 96 for each in found) for found in (normal, best)]
+    assert (
+        f"to compress at most {max(normal):.1f} MiB a thread, {max(best):.1f} with `--effort "
+        f"best`; to decompress at most {max(a_thread('decompress', 'normal', 'best')):.1f}. The "
+        f"aim of 96 is missed in {missed[0]} and {missed[1]} of {len(best)} cases"
+    ) in page("docs/reliability.md")
 
 
 def test_the_readme_s_figures_are_the_measured_ones():

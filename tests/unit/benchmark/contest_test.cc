@@ -145,12 +145,14 @@ TEST(Contest, MeansAreGeometricAndLeaveOutWhatCouldNotBe) {
   std::vector<ContestRow> rows(3);
   rows[0] = {.field = "a", .codec = "x", .ratio = 2, .bits_per_value = 1};
   rows[1] = {.field = "b", .codec = "x", .ratio = 8, .bits_per_value = 1, .psnr_db = 60};
+  rows[1].max_rel_error = 0.01;
   rows[0].psnr_db = std::numeric_limits<double>::infinity();
   rows[2] = {.field = "c", .codec = "x", .cannot = "why"};
   const auto means = means_of(rows, "sz3");
   ASSERT_EQ(means.size(), 1u);
   EXPECT_NEAR(means[0].ratio, 4, 1e-12);
   EXPECT_EQ(means[0].psnr_db, 60);
+  EXPECT_NEAR(means[0].max_rel_error, 0.01, 1e-12);
   EXPECT_EQ(means[0].fields, 2u);
   EXPECT_EQ(means[0].of, 3u);
   EXPECT_TRUE(std::isnan(means[0].ratio_over_reference));
@@ -161,7 +163,9 @@ TEST(Contest, ThePageIsWellFormedAndNamesEverybody) {
   rows.push_back({.field = "<b>", .codec = "third", .cannot = "a & b"});
   const std::string page = report::contest_html(rows);
   EXPECT_EQ(report::unbalanced(page), std::nullopt);
-  for (const char* word : {"ramp", "&lt;b&gt;", "sz3", "loose", "third", "a &amp; b", "memcpy"}) {
+  for (const char* word :
+       {"ramp", "&lt;b&gt;", "sz3", "loose", "third", "a &amp; b", "memcpy",
+        "Rate and largest error", "largest error 0.0312 of the range", "Rate and PSNR"}) {
     EXPECT_NE(page.find(word), std::string::npos) << word;
   }
   const std::string summary = report::contest_text_summary(rows);
