@@ -89,7 +89,8 @@ def test_the_table_and_the_page_name_field_and_codec(tensorpress, wave):
     ).out.decode()
     assert "wave" in text and "Geometric means" in text and "page.html" in text
     page = (tensorpress.directory / "page.html").read_text()
-    assert page.count("<svg") == 6 and "PSNR" in page and "ceresz" in page
+    assert page.count("<svg") == 8 and "largest error / range" in page
+    assert "PSNR" in page and "ceresz" in page
 
 
 WRONG = {
