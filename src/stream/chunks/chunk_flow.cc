@@ -10,9 +10,8 @@ namespace tensorpress::stream {
 namespace {
 
 struct Slot {
-  explicit Slot(Isa isa) : workspace(isa) {}
+  explicit Slot(Isa /*isa*/) {}
 
-  ChunkWorkspace workspace;
   AlignedBuffer payload;
   AlignedBuffer elements;
   FetchedChunk fetched;
@@ -64,6 +63,7 @@ class Flow {
 
   Result<void> run(const Execution& execution) {
     Slots<Slot> slots;
+    WorkspacePool workspaces(execution.isa, false);  // one a thread, fewer than slots
     return for_chunks(
         numbers_, execution, decoder_.working_bytes(), slots,
         [&](Slot& slot, std::uint64_t number) -> Result<void> {
@@ -74,7 +74,9 @@ class Flow {
           return {};
         },
         [&](Slot& slot, std::uint64_t number) {
-          if (slot.outcome.ok()) slot.outcome = decode(slot, number);
+          if (!slot.outcome.ok()) return;
+          WorkspacePool::Loan workspace(workspaces);
+          slot.outcome = decode(slot, number, *workspace);
         },
         [&](Slot& slot, std::uint64_t number) { return deliver(slot, number, !slot.lost); });
   }
@@ -85,10 +87,10 @@ class Flow {
     return {};
   }
 
-  Result<void> decode(Slot& slot, std::uint64_t number) {
+  Result<void> decode(Slot& slot, std::uint64_t number, ChunkWorkspace& workspace) {
     RETURN_IF_ERROR(make_room(slot, number));
-    slot.workspace.method = options_.method;
-    return decoder_.decode(number, slot.fetched, slot.output, slot.workspace);
+    workspace.method = options_.method;
+    return decoder_.decode(number, slot.fetched, slot.output, workspace);
   }
 
   Result<void> make_room(Slot& slot, std::uint64_t number) {

@@ -1,5 +1,6 @@
 #include "stream/chunks/record_compressor.h"
 
+#include <array>
 #include <cstring>
 
 #include "base/errors.h"
@@ -14,18 +15,21 @@ using namespace compact;
 // A chunk on its way: the elements as read, and the record they become.
 class RecordCompressor::Slot {
  public:
-  explicit Slot(Isa isa) : workspace_(isa) {}
+  explicit Slot(Isa /*isa*/) {}
 
   Result<void> read(TensorSource& source, const Region& region, const ChunkHint* hint) {
-    workspace_.origin = region.origin;
-    workspace_.hint = hint;
+    origin_ = region.origin;
+    hint_ = hint;
     TRY(elements_, source.read(region, scratch_));
     return {};
   }
 
   /// In `place`, where that is large enough.
-  void compress(const ChunkCodec& codec, std::uint64_t number, std::span<std::byte> place) {
-    compressed_ = compress_record(codec, number, place);
+  void compress(const ChunkCodec& codec, std::uint64_t number, std::span<std::byte> place,
+                ChunkWorkspace& workspace) {
+    workspace.origin = origin_;
+    workspace.hint = hint_;
+    compressed_ = compress_record(codec, number, place, workspace);
   }
 
   const Result<CompressedChunk>& compressed() const { return compressed_; }
@@ -33,7 +37,7 @@ class RecordCompressor::Slot {
 
  private:
   Result<CompressedChunk> compress_record(const ChunkCodec& codec, std::uint64_t number,
-                                          std::span<std::byte> place) {
+                                          std::span<std::byte> place, ChunkWorkspace& workspace) {
     const std::uint64_t bound = codec.bound_on_output_size(elements_.shape, elements_.dtype);
     const bool in_place = place.size() >= kMaxRecordHeadBytes + bound + kChecksumRoom;
     // How large the head will be is a guess. In memory of our own it may begin anywhere, and the
@@ -45,9 +49,9 @@ class RecordCompressor::Slot {
     } else {
       TRY(place, try_reserve(output_, kAlignedHead + bound + kChecksumRoom));
     }
-    workspace_.checksum.reset();
+    workspace.checksum.reset();
     const auto payload = place.subspan(head, static_cast<std::size_t>(bound));
-    TRY(const auto chunk, codec.compress(elements_, payload, workspace_));
+    TRY(const auto chunk, codec.compress(elements_, payload, workspace));
     ENSURE(chunk.bytes <= bound);
     const Record record = Record::of(chunk);
     if (in_place && record.head_bytes() != head) {
@@ -56,14 +60,15 @@ class RecordCompressor::Slot {
       head = record.head_bytes();
     }
     record_ = place.subspan(head - record.head_bytes(), static_cast<std::size_t>(record.size()));
-    complete_record(record, number, workspace_.checksum.value(), record_);
+    complete_record(record, number, workspace.checksum.value(), record_);
     return chunk;
   }
 
   static constexpr std::size_t kAlignedHead = 64;
   static constexpr std::size_t kChecksumRoom = 8;
 
-  ChunkWorkspace workspace_;
+  std::array<std::uint64_t, kMaxRank> origin_{};
+  const ChunkHint* hint_ = nullptr;
   AlignedBuffer scratch_;
   AlignedBuffer output_;
   TensorView elements_;
@@ -72,7 +77,10 @@ class RecordCompressor::Slot {
 };
 
 struct RecordCompressor::KeptSlots {
+  explicit KeptSlots(Isa isa) : workspaces(isa, false) {}
+
   Slots<Slot> all;
+  WorkspacePool workspaces;  // one a thread, fewer than slots
 };
 
 RecordCompressor::RecordCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints,
@@ -81,7 +89,7 @@ RecordCompressor::RecordCompressor(const StreamPlan& plan, std::span<const Chunk
       hints_(hints),
       source_(source),
       execution_(execution),
-      slots_(std::make_unique<KeptSlots>()) {}
+      slots_(std::make_unique<KeptSlots>(execution.isa)) {}
 
 RecordCompressor::~RecordCompressor() = default;
 
@@ -101,7 +109,9 @@ Result<void> RecordCompressor::compress(std::uint64_t first, std::uint64_t count
       },
       [&](Slot& slot, std::uint64_t number) {
         // A chunk alone is the next to be appended and may be written where it will stay.
-        slot.compress(*plan_.codec, number, slots.size() == 1 ? room() : std::span<std::byte>());
+        WorkspacePool::Loan workspace(slots_->workspaces);
+        slot.compress(*plan_.codec, number, slots.size() == 1 ? room() : std::span<std::byte>(),
+                      *workspace);
       },
       [&](Slot& slot, std::uint64_t number) -> Result<void> {
         TRY(const CompressedChunk chunk, slot.compressed());
