@@ -262,7 +262,8 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const auto stencils =
       bytes < kLeastBytes ? std::nullopt
                           : try_stencils(values, folding.extents, bound, estimate.mode, workspace);
-  if (stencils) {
+  // Blocks of what is nearly empty promise more than the chunk keeps.
+  if (stencils && bytes * stencils->share >= kLeastBytes / 2) {
     estimate.mode = stencils->mode;
     estimate.bits_per_value *= stencils->share;
   }
