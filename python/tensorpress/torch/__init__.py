@@ -15,6 +15,7 @@ from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .data import CompressedDataset, CompressedLoader
 from .export import to_text, write_graph
 from .gradients import GradientCompression, GradientReport, compress_gradients
+from .logits import LinearCrossEntropy, fuse_logits, linear_cross_entropy
 
 # Files that `tensorpress model emit --native` writes import these by these names.
 from .packing import codecs as tensor_codecs  # noqa: F401
@@ -35,10 +36,13 @@ __all__ = [
     "CompressedLoader",
     "GradientCompression",
     "GradientReport",
+    "LinearCrossEntropy",
     "Policy",
     "compress_activations",
     "compress_gradients",
     "compressed_shape",
+    "fuse_logits",
+    "linear_cross_entropy",
     "load",
     "measure_activations",
     "ops",

@@ -21,6 +21,7 @@ import torch
 import torch.utils.checkpoint
 from torch.overrides import TorchFunctionMode
 
+from ..logits.lazy import LazyLogits
 from ..packing.pool_indices import Pair, Windows
 
 
@@ -37,7 +38,7 @@ class Need(enum.Enum):
 LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
     matmul __matmul__ __rmatmul__ linalg_matmul mm bmm addmm addbmm baddbmm mv addmv dot vdot inner
-    outer tensordot einsum _grouped_mm batch_norm""".split()
+    outer tensordot einsum _grouped_mm batch_norm sliced_linear_cross_entropy""".split()
 )
 # Where these take what they multiply with, which may be computed from parameters, and its name.
 WEIGHT_AT = {
@@ -45,6 +46,7 @@ WEIGHT_AT = {
     **dict.fromkeys("conv_transpose1d conv_transpose2d conv_transpose3d".split(), (1, "weight")),
     "bilinear": (2, "weight"),
     "_grouped_mm": (1, "mat2"),
+    "sliced_linear_cross_entropy": (1, "linear_weight"),
 }
 # What only gives a tensor another shape or type, such as autocast does to parameters.
 RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
@@ -59,7 +61,7 @@ SMOOTH = frozenset(
 RECURRENT = frozenset("lstm gru rnn_tanh lstm_cell gru_cell rnn_tanh_cell".split())
 RECURRENT_WEIGHTS_FROM = 2
 # Whose matrices have a row for each token or step, not features for the last layers.
-BY_ROWS = RECURRENT | {"_grouped_mm"}
+BY_ROWS = RECURRENT | {"_grouped_mm", "sliced_linear_cross_entropy"}
 POWERS = frozenset("pow pow_ __pow__".split())
 # Backward takes the exponential of the saved values, or they are exponentials.
 EXPONENTIAL = frozenset(
@@ -271,6 +273,9 @@ class WatchedFunctions(TorchFunctionMode):
         if chooses(self.call) and _inside_checkpoint():
             self.choosing = self.call.name
         try:
+            if LazyLogits in types:  # which has other functions compute, that are watched too
+                with self:
+                    return LazyLogits.__torch_function__(function, types, args, kwargs)
             return function(*args, **(kwargs or {}))
         finally:
             self.call = outer
@@ -300,9 +305,9 @@ def _inside_checkpoint() -> bool:
 
 
 def _name_of(function: Callable[..., Any]) -> str:
-    """Empty for functions that are not PyTorch's own, which may be called anything."""
+    """Empty for functions that are neither PyTorch's nor ours, which may be called anything."""
     module = getattr(function, "__module__", None)
-    if module is not None and not module.startswith("torch"):
+    if module is not None and not module.startswith(("torch", "tensorpress.torch")):
         return ""
     return getattr(function, "__name__", "")
 
