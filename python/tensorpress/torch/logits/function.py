@@ -66,7 +66,7 @@ def linear_cross_entropy(
         float(z_loss),
         reduction,
         slice_bytes,
-        _product_type(input),
+        product_type(input),
     )
     _check(input, linear_weight, target, linear_bias, weight, settings)
     rows = input.reshape(-1, input.shape[-1])
@@ -76,12 +76,14 @@ def linear_cross_entropy(
     return loss.view(target.shape) if reduction == "none" else loss
 
 
-def _product_type(input: torch.Tensor) -> torch.dtype:
-    """As torch.nn.functional.linear would compute."""
+def product_type(input: torch.Tensor) -> torch.dtype:
+    """What torch.nn.functional.linear would compute in."""
     kind = input.device.type
-    if input.dtype != torch.float64 and torch.is_autocast_enabled(kind):
-        return torch.get_autocast_dtype(kind)
-    return input.dtype
+    return torch.get_autocast_dtype(kind) if _autocasts(input) else input.dtype
+
+
+def _autocasts(input: torch.Tensor) -> bool:
+    return input.dtype != torch.float64 and torch.is_autocast_enabled(input.device.type)
 
 
 def _check(
@@ -113,7 +115,7 @@ def _check(
             raise ValueError(f"{name} is {_shape(each)}; the weight has {classes} classes")
     if weight is not None and weight.requires_grad:
         raise ValueError("weight requires a gradient, but class weights have none here; detach it")
-    if settings.dtype == input.dtype and linear_weight.dtype != input.dtype:
+    if linear_weight.dtype != input.dtype and not _autocasts(input):
         raise TypeError(
             f"input is {_type(input)} and linear_weight {_type(linear_weight)}; convert one, or "
             "use torch.autocast"

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..module_names import without_wrapper
-from .function import SLICE_BYTES, linear_cross_entropy
+from .function import SLICE_BYTES, linear_cross_entropy, product_type
 from .lazy import LazyLogits
 
 
@@ -110,10 +110,7 @@ class LazyLinear(nn.Linear):
     def forward(self, input: torch.Tensor) -> Any:
         if not self.training or not torch.is_grad_enabled():
             return super().forward(input)
-        kind = input.device.type
-        autocast = torch.is_autocast_enabled(kind) and input.dtype != torch.float64
-        dtype = torch.get_autocast_dtype(kind) if autocast else input.dtype
-        return LazyLogits(input, self.weight, self.bias, dtype, **self.lazy_logits)
+        return LazyLogits(input, self.weight, self.bias, product_type(input), **self.lazy_logits)
 
 
 def _find_head(model: nn.Module, name: str | None) -> nn.Linear:

@@ -38,7 +38,7 @@ class Need(enum.Enum):
 LINEAR = frozenset(
     """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear bilinear
     matmul __matmul__ __rmatmul__ linalg_matmul mm bmm addmm addbmm baddbmm mv addmv dot vdot inner
-    outer tensordot einsum _grouped_mm batch_norm sliced_linear_cross_entropy""".split()
+    outer tensordot einsum _grouped_mm batch_norm""".split()
 )
 # Where these take what they multiply with, which may be computed from parameters, and its name.
 WEIGHT_AT = {
@@ -66,7 +66,8 @@ POWERS = frozenset("pow pow_ __pow__".split())
 # Backward takes the exponential of the saved values, or they are exponentials.
 EXPONENTIAL = frozenset(
     """softmax log_softmax softmin cross_entropy nll_loss logsumexp
-    scaled_dot_product_attention multi_head_attention_forward""".split()
+    scaled_dot_product_attention multi_head_attention_forward
+    sliced_linear_cross_entropy""".split()
 )
 # Smooth on either side of zero: the sign is kept beside the values.
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
