@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from .function import SLICE_BYTES, linear_cross_entropy
+from .function import linear_cross_entropy
 
 
 class LazyLogits:
@@ -28,7 +28,7 @@ class LazyLogits:
         dtype: torch.dtype,
         *,
         z_loss: float = 0.0,
-        slice_bytes: int = SLICE_BYTES,
+        slice_bytes: int | None = None,
     ) -> None:
         self.hidden = hidden
         self.weight = weight

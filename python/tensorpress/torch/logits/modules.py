@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..module_names import without_wrapper
-from .function import SLICE_BYTES, linear_cross_entropy, product_type
+from .function import linear_cross_entropy, product_type
 from .lazy import LazyLogits
 
 
@@ -53,14 +53,14 @@ def fuse_logits(
     head: str | None = None,
     *,
     z_loss: float = 0.0,
-    slice_bytes: int = SLICE_BYTES,
+    slice_bytes: int | None = None,
 ) -> FusedLogits:
     """Makes a language model compute its own loss in slices of logits, while it trains.
 
     head:         the name of the linear layer that gives logits; else model.get_output_embeddings()
                   or model.lm_head
     z_loss:       added to the loss; see linear_cross_entropy
-    slice_bytes:  of the logits that are there at a time
+    slice_bytes:  of the logits that are there at a time; see there too
 
     In training mode with gradients the layer gives LazyLogits. The model's loss and yours stay as
     they are: a cross entropy of logits (rows, classes) is computed in slices. Weights, their names
@@ -83,7 +83,7 @@ def fuse_logits(
 class FusedLogits:
     """A head that gives LazyLogits, until remove()."""
 
-    def __init__(self, head: nn.Linear, z_loss: float, slice_bytes: int) -> None:
+    def __init__(self, head: nn.Linear, z_loss: float, slice_bytes: int | None) -> None:
         self.head = head
         head.lazy_logits = {"z_loss": z_loss, "slice_bytes": slice_bytes}  # type: ignore[assignment]
         # Copies and pickles of the model have the class too; a function of the object would be
