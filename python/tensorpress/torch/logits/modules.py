@@ -72,7 +72,7 @@ def fuse_logits(
     ...         self.embedding, self.lm_head = nn.Embedding(100, 8), nn.Linear(8, 100)
     ...     def forward(self, tokens, labels):
     ...         logits = self.lm_head(self.embedding(tokens))
-    ...         return nn.functional.cross_entropy(logits.view(-1, 100), labels.view(-1))
+    ...         return nn.functional.cross_entropy(logits.view(-1, 100), labels.reshape(-1))
     >>> model, tokens = Model(), torch.randint(0, 100, (2, 6))
     >>> with fuse_logits(model):
     ...     model(tokens[:, :-1], tokens[:, 1:]).backward()
