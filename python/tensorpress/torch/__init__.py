@@ -12,6 +12,7 @@ from . import ops  # registers torch.ops.tensorpress
 from .activations import Adaptive, AdaptiveStep, CompressedActivations, compress_activations
 from .checkpoint import Checkpoint, CheckpointReport, load, save
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
+from .compiled import compile, compile_options, compiled_report
 from .data import CompressedDataset, CompressedLoader
 from .export import to_text, write_graph
 from .gradients import GradientCompression, GradientReport, compress_gradients
@@ -38,6 +39,9 @@ __all__ = [
     "GradientReport",
     "LinearCrossEntropy",
     "Policy",
+    "compile",
+    "compile_options",
+    "compiled_report",
     "compress_activations",
     "compress_gradients",
     "compressed_shape",

@@ -19,6 +19,7 @@ class Activation:
     bytes_after: int = 0
     bytes_lossy: int = 0  # of these, what a codec chose
     codec: str = ""
+    reason: str = ""  # why a compiled graph keeps it as it is
     lossy: bool = False  # whether values come back with an error
     saves: int = 0  # how often a function saved it
     saved_by: list[str] = dataclasses.field(default_factory=list)
@@ -144,7 +145,7 @@ def _row(activation: Activation) -> tuple[str, ...]:
         megabytes(activation.bytes_before),
         megabytes(activation.bytes_after),
         "-" if ratio is None else f"{ratio:.1f}",
-        activation.codec,
+        f"{activation.codec}: {activation.reason}" if activation.reason else activation.codec,
         "-" if activation.error is None else f"{activation.error:.2g}",
         "-" if activation.sparsity is None else f"{100 * activation.sparsity:.0f} %",
         f"{1e3 * activation.seconds:.2f}",
