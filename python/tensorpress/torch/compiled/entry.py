@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..policy.policy import Policy
-from .partitioner import CompressingPartitioner, eager_backend
+from .partitioner import EAGER, CompressingPartitioner, eager_backend
 from .report import watch
 
 
@@ -18,8 +18,8 @@ def compile(
 
     policy:  as of compress_activations: off, lossless, safe, balanced or max, or a plan; without
              codecs whose size depends on the values (dense, ceresz, ceresz2, mask)
-    others:  as of torch.compile, which has the same meaning of them; backend is inductor or
-             aot_eager
+    others:  as of torch.compile; the backend is inductor, or for tests one that runs graphs as
+             they are: aot_eager, aot_eager_decomp_partition
 
     The result is what torch.compile returns; `compiled_report` tells what was saved and how.
 
@@ -35,9 +35,9 @@ def compile(
         )
     backend = torch_compile_options.pop("backend", "inductor")
     options = compile_options(policy, model)
-    if backend == "aot_eager":
+    if backend in EAGER:
         partitioner = options["custom_partitioner_fn"]
-        arguments = {**torch_compile_options, "backend": eager_backend(partitioner)}
+        arguments = {**torch_compile_options, "backend": eager_backend(backend, partitioner)}
     elif backend == "inductor":
         given = dict(torch_compile_options)
         from torch._inductor import list_mode_options
@@ -47,7 +47,9 @@ def compile(
             options = {**list_mode_options(mode, given.get("dynamic")), **options}
         arguments = {**given, "options": {**options, **(given.get("options") or {})}}
     else:
-        raise ValueError(f"backend is {backend!r}; tensorpress works with inductor and aot_eager")
+        raise ValueError(
+            f"backend is {backend!r}; tensorpress works with inductor, {' and '.join(EAGER)}"
+        )
     compiled = torch.compile(model, **arguments)
     watch(compiled)
     return compiled

@@ -32,6 +32,8 @@ except ImportError as error:  # a version of PyTorch that we have not seen
     MISSING = str(error)
     CustomPartitionerFn = object  # type: ignore[assignment,misc]
 
+EAGER = ("aot_eager", "aot_eager_decomp_partition")
+
 # Cheap values are rebuilt in backward from packed ones: unpacking them would take longer. Views are
 # not saved either, so that memory is packed once and in its own order.
 REBUILDING = {"ban_recompute_materialized_backward": False, "recompute_views": True}
@@ -104,15 +106,22 @@ def _hash_of(policy: Policy, model: torch.nn.Module | None) -> str:
     return f"tensorpress {digest.hexdigest()}"
 
 
-def eager_backend(partitioner: CompressingPartitioner) -> Callable[..., Any]:
-    """The backend aot_eager with our partitioner: it runs graphs as they are, which shows what is
-    ours and what is Inductor's."""
+def eager_backend(name: str, partitioner: CompressingPartitioner) -> Callable[..., Any]:
+    """The backends of PyTorch that run graphs as they are, with our partitioner: aot_eager, and
+    aot_eager_decomp_partition, whose graphs are made of the same operators as Inductor's. They show
+    what is ours and what is Inductor's."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._dynamo.backends.debugging import boxed_nop
 
+    decompositions = None
+    if name == "aot_eager_decomp_partition":
+        from torch._inductor.decomposition import select_decomp_table
+
+        decompositions = select_decomp_table
     backend: Callable[..., Any] = aot_autograd(
         fw_compiler=boxed_nop,
         bw_compiler=boxed_nop,
+        decompositions=decompositions,
         partition_fn=partitioner,
         keep_inference_input_mutations=True,
     )

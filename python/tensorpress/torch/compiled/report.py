@@ -160,6 +160,7 @@ def compiled_report(compiled: torch.nn.Module | None = None) -> ActivationReport
     run so far.
 
     >>> from torch import nn
+    >>> from tensorpress.torch import compile
     >>> model = compile(nn.Sequential(nn.Linear(64, 64), nn.Tanh()), "safe", backend="aot_eager")
     >>> _ = model(torch.randn(4096, 64))
     >>> compiled_report(model).ratio > 3

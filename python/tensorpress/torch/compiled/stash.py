@@ -43,6 +43,7 @@ def _stash(packed: torch.Tensor | None, size: int, values: torch.Tensor, name: s
     raw = values.reshape(-1).view(torch.uint8)
     begin = _aligned(size + 1)
     room = raw.new_empty(begin + raw.numel())
+    room[:size] = 0
     room[size] = 1
     room[begin:] = raw
     return room[: size + 1]
