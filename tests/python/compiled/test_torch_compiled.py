@@ -94,12 +94,14 @@ def test_balanced_holds_a_fraction_with_gradients_as_good_as_in_eager_mode(name,
     assert relative_error(gradients_of(model, run, x, y), exact) < 1.6 * eager
 
 
-@pytest.mark.parametrize("level, most", [("safe", 0.02), ("max", 0.6)])
-def test_levels_differ_in_their_errors(level, most):
+@pytest.mark.parametrize("level", ["safe", "max"])
+def test_other_levels_are_as_good_as_in_eager_mode_too(level):
     model, x, y = network_and_batch("transformer")
     exact = gradients_of(model, model, x, y)
+    with tensorpress.torch.compress_activations(model, level):
+        eager = relative_error(gradients_of(model, model, x, y), exact)
     run = compressed(model, level, backend="aot_eager")
-    assert relative_error(gradients_of(model, run, x, y), exact) < most
+    assert relative_error(gradients_of(model, run, x, y), exact) < 1.2 * eager
 
 
 def test_stochastic_rounding_differs_from_step_to_step_and_averages_out():
@@ -206,7 +208,8 @@ def test_graph_breaks_are_those_of_plain_compile(backend):
     assert not torch._dynamo.utils.counters["recompiles"]
     error = (model.first.weight.grad - expected).norm() / expected.norm()
     assert error < 0.05
-    assert {each.name.split(":")[0] for each in report_of(run).activations} >= {"second"}
+    savers = {name for each in report_of(run).activations for name in each.saved_by}
+    assert savers == {"first:linear", "gelu", "tanh", "second:linear"}
 
 
 def test_a_whole_graph_is_one_graph():

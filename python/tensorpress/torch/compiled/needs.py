@@ -235,6 +235,8 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
     value = user.meta.get("val")
     if isinstance(value, torch.Tensor) and not value.is_floating_point():
         return None
+    if packet in (aten.div, aten.reciprocal) and _is_one_plus_exponential(operand):
+        return Kind.SMOOTH
     if packet in AT and not all(place in AT[packet] for place in places):
         return None
     if packet in MOVING or packet in LINEAR or packet in PRODUCTS:
@@ -245,7 +247,8 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
     if packet is aten.pow and not _is_polynomial(user):
         return None
     if packet in EXPONENTIAL:
-        return Kind.SMOOTH if _is_gaussian(user) else Kind.EXPONENTIAL
+        bounded = _is_gaussian(user) or all(map(_is_one_plus_exponential, user.users))
+        return Kind.SMOOTH if bounded else Kind.EXPONENTIAL
     if packet not in SMOOTH and packet not in AT:
         return None
     function = function_of(user)
@@ -258,6 +261,15 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
 def _is_polynomial(power: fx.Node) -> bool:
     exponent = power.args[1]
     return isinstance(exponent, int | float) and exponent >= 1 and exponent == int(exponent)
+
+
+def _is_one_plus_exponential(node: fx.Node) -> bool:
+    """1 + exp(-x), which a sigmoid divides by: never below 1, and the quotient's slope is bounded.
+    Whatever else takes it asks for itself."""
+    if packet_of(node) is not aten.add or len(node.args) < 2 or node.args[1] != 1:
+        return False
+    exponential = node.args[0]
+    return isinstance(exponential, fx.Node) and packet_of(exponential) is aten.exp
 
 
 def _is_gaussian(exponential: fx.Node) -> bool:

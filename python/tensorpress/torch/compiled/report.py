@@ -87,10 +87,13 @@ class CompiledLedger:
         self._per_graph = per_graph
         self._graphs: list[tuple[str, tuple[int, ...]]] = []
         self._raw: dict[str, int] = {}
+        self._raw_so_far: dict[str, int] = {}  # of the graph that is running
         self._begins = True
 
     def call_begins(self) -> None:
+        """A call that saves nothing, such as one without gradients, leaves the report as it is."""
         self._begins = True
+        self._raw_so_far = {}
 
     def note_graph(self, plan: str, sizes: tuple[int, ...]) -> None:
         if self._begins:
@@ -98,12 +101,15 @@ class CompiledLedger:
             self.steps += 1
             self._graphs = []
             self._raw = {}
+        for name, times in self._raw_so_far.items():
+            self._raw[name] = self._raw.get(name, 0) + times
+        self._raw_so_far = {}
         if self._per_graph:
             self._graphs = [graph for graph in self._graphs if graph[0] != plan]
         self._graphs.append((plan, sizes))
 
     def note_raw(self, name: str) -> None:
-        self._raw[name] = self._raw.get(name, 0) + 1
+        self._raw_so_far[name] = self._raw_so_far.get(name, 0) + 1
 
     def report(self) -> ActivationReport:
         policy = ""
