@@ -136,7 +136,7 @@ def test_masks_of_relus_are_exact(backend):
 
 def test_the_peak_of_a_deep_transformer_falls_with_what_is_saved():
     """Unpacking at the head of backward would leave the peak where it was."""
-    model, x, y = network_and_batch("transformer", batch=4, layers=6)
+    model, x, y = network_and_batch("transformer", layers=6)
     peaks = []
     for make in (torch.compile, compressed):
         torch._dynamo.reset()
@@ -145,7 +145,7 @@ def test_the_peak_of_a_deep_transformer_falls_with_what_is_saved():
         model.zero_grad()
         with measured_peak(model) as measured:
             loss_of(run(x), y).backward()
-        peaks.append(measured[0].activations_and_gradients - sum(p.nbytes for p in model.parameters()))
+        peaks.append(measured[0].activations_and_gradients)
     assert peaks[1] <= 0.55 * peaks[0]
 
 

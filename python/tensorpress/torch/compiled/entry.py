@@ -55,7 +55,9 @@ def compile(
     return compiled
 
 
-def compile_options(policy: Any = "balanced", model: torch.nn.Module | None = None) -> dict[str, Any]:
+def compile_options(
+    policy: Any = "balanced", model: torch.nn.Module | None = None
+) -> dict[str, Any]:
     """For torch.compile(model, options=compile_options("balanced")), with the backend inductor.
 
     Rules of a plan by name and by type need the model too, which they are checked with.

@@ -113,9 +113,7 @@ class TrainingGraphs:
         key = str(node.meta["val"].shape[axis])
         if key not in self._forward_sizes:
             with self.after(node):
-                self._forward_sizes[key] = call(
-                    self.forward.graph, aten.sym_size.int, node, axis
-                )
+                self._forward_sizes[key] = call(self.forward.graph, aten.sym_size.int, node, axis)
         return self._forward_sizes[key]
 
     def _size_entry(self, node: fx.Node, axis: int) -> fx.Node:

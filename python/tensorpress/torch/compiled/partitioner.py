@@ -76,6 +76,15 @@ class CompressingPartitioner(CustomPartitionerFn):
         """Part of the key of PyTorch's caches of compiled graphs."""
         return self._uuid
 
+    # PyTorch makes keys of its caches from pickles of its configuration, which we are part of.
+
+    def __getstate__(self) -> tuple[str, str]:
+        return json.dumps(self.policy.as_dict(), sort_keys=True), self._uuid
+
+    def __setstate__(self, state: tuple[str, str]) -> None:
+        self.policy, self._uuid = Policy.read(state[0]), state[1]
+        self._names = NodeNames()
+
 
 def _check_sizes(policy: Policy) -> None:
     """Every codec of the policy has to have sizes that do not depend on values."""
