@@ -16,7 +16,7 @@ from torch.overrides import handle_torch_function, has_torch_function
 from .slices import sliced, sum_type
 
 # Of the default: larger slices are hardly faster, and with fewer rows products become slow
-# (bench/logits_memory.py; 16 rows take 1.4 times as long as 128).
+# (docs/adr/0058-logits-in-slices.md).
 SLICE_BYTES = 8 << 20
 LEAST_ROWS = 64
 REDUCTIONS = ("mean", "sum", "none")
