@@ -171,6 +171,38 @@ def test_values_that_are_not_finite_are_kept_and_gradients_are_as_in_plain_compi
     assert report_of(run).nonfinite == 0
 
 
+class MaskedAttention(nn.Module):
+    """As products and a softmax, with scores of minus infinity and dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.drop, self.out = nn.Linear(32, 96), nn.Dropout(0.1), nn.Linear(32, 32)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        scores = (q @ k.transpose(1, 2) / 6).masked_fill(later, -math.inf)
+        return self.out(self.drop(torch.softmax(scores, -1)) @ v)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scores_of_minus_infinity_do_no_harm(backend):
+    model, x = MaskedAttention(), torch.randn(16, 64, 32)
+
+    def gradients(run):
+        model.zero_grad()
+        torch.manual_seed(2)
+        (run(x) * torch.sin(torch.arange(32.0))).sum().backward()
+        return {name: weight.grad.clone() for name, weight in model.named_parameters()}
+
+    exact = gradients(torch.compile(model, backend=backend))
+    torch._dynamo.reset()
+    run = compressed(model, "balanced", backend=backend)
+    assert relative_error(gradients(run), exact) < 0.15
+    assert report_of(run).ratio > 4
+    assert "mask" in {each.codec for each in report_of(run).activations}
+
+
 # ---- What Dynamo does ----------------------------------------------------------------------------
 
 
@@ -324,6 +356,7 @@ CALLS = {
     "chop_unstash": [
         (ours.chop_stash(X, 4, "square", "dct", "x"), X.shape, X.dtype, 4, "square", "dct")
     ],
+    "above_pack": [(X,), (X * math.nan,)],
     "saved_values": [('{"policy": "off", "values": []}', [])],
 }
 
@@ -352,6 +385,13 @@ def test_what_cannot_be_packed_comes_back_bit_for_bit(dtype):
             continue
         stash = pack(bad, *parameters, "x")
         assert torch.equal(unpack(stash, bad.shape, dtype, *parameters), bad)
+
+
+def test_what_a_relu_lets_pass_is_exact_beside_nan():
+    values = torch.tensor([1.0, 0.0, -0.0, -2.0, math.nan, math.inf, -math.inf, 1e-45])
+    for some in (values, values[:4], values[4:5]):
+        above = ours.sign_unpack(ours.above_pack(some), some.shape, torch.bool)
+        assert torch.equal(above, ~(some <= 0))
 
 
 def test_transformers_of_bfloat16_are_packed():

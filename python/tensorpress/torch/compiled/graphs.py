@@ -98,6 +98,14 @@ class TrainingGraphs:
         first = min(node.users, key=lambda user: self._order[user])
         return self.backward.graph.inserting_before(first)
 
+    def move_before(self, node: fx.Node, user: fx.Node) -> None:
+        """Of backward, with what it takes, as far as that comes later now."""
+        if self._order[node] > self._order[user]:
+            user.prepend(node)
+            self.renumber()
+            for operand in node.all_input_nodes:
+                self.move_before(operand, node)
+
     # ---- Sizes ----------------------------------------------------------------------------------
 
     def shape_in_backward(self, crossing: Crossing, axes: Sequence[int]) -> list[int | fx.Node]:

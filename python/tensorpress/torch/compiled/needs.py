@@ -51,23 +51,29 @@ MOVING = frozenset(
         *(aten.squeeze_copy, aten.view_copy, aten.unfold, aten.narrow, operator.getitem),
     )
 )
-# Linear in each operand, or with slopes of at most 1. Where limits are passed is a comparison.
 LINEAR = frozenset(
     (
-        *(aten.add, aten.sub, aten.rsub, aten.neg, aten.sum, aten.mean, aten.relu, aten.clamp),
-        *(aten.clamp_min, aten.clamp_max, aten.hardtanh, aten.maximum, aten.minimum, aten.abs),
-        *(aten.leaky_relu, aten.masked_fill, aten.where, aten.avg_pool2d),
-        *(aten._adaptive_avg_pool2d, aten.hardswish, aten.hardsigmoid),
-        *(aten.upsample_nearest2d, aten.upsample_bilinear2d, aten.index_put, aten.index_add),
+        *(aten.add, aten.sub, aten.rsub, aten.neg, aten.sum, aten.mean, aten.where),
+        *(aten.masked_fill, aten.avg_pool2d, aten._adaptive_avg_pool2d, aten.upsample_nearest2d),
+        *(aten.upsample_bilinear2d, aten.index_put, aten.index_add),
+    )
+)
+# Slopes of at most 1 with a bend: an error comes through, but one without bias does not stay so.
+# Where the bend is passed is a comparison.
+BENT = frozenset(
+    (
+        *(aten.relu, aten.clamp, aten.clamp_min, aten.clamp_max, aten.hardtanh, aten.maximum),
+        *(aten.minimum, aten.abs, aten.leaky_relu, aten.hardswish, aten.hardsigmoid),
     )
 )
 SMOOTH = frozenset(
     (
         *(aten.mul, aten.sigmoid, aten.tanh, aten.erf, aten.silu, aten.gelu, aten.sin, aten.cos),
         *(aten.square, aten.softplus, aten.mish, aten.addcmul, aten.lerp, aten.log_sigmoid_forward),
-        *(getattr(prims, "fma", aten.mul), aten._softmax, aten._log_softmax, aten.glu, aten.elu),
+        *(aten._softmax, aten._log_softmax, aten.glu, aten.elu),
     )
 )
+SMOOTH_OF_INDUCTOR = ("prims.fma",)  # by name: they are there only once Inductor is loaded
 EXPONENTIAL = frozenset((aten.exp, aten.exp2, aten.expm1))
 PRODUCTS = frozenset((aten.mm, aten.bmm, aten.addmm, aten.baddbmm, aten.mv, aten.dot, aten.addmv))
 # Positions of these operands only; the others are wanted exactly.
@@ -149,6 +155,10 @@ class Needs:
 def packet_of(node: fx.Node) -> Any:
     """aten.mul for aten.mul.Tensor and aten.mul.Scalar."""
     return getattr(node.target, "overloadpacket", node.target)
+
+
+def operator_of(node: fx.Node) -> str:
+    return str(getattr(packet_of(node), "__name__", node.target))
 
 
 def on_gradients(graph: fx.Graph, saved: Iterable[fx.Node]) -> set[fx.Node]:
@@ -241,6 +251,8 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
         return None
     if packet in MOVING or packet in LINEAR or packet in PRODUCTS:
         return Kind.LINEAR
+    if packet in BENT:
+        return Kind.SMOOTH
     if packet in ATTENTION:
         linear = all(place in LINEAR_IN_ATTENTION for place in places)
         return Kind.LINEAR if linear else Kind.EXPONENTIAL
@@ -249,7 +261,7 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
     if packet in EXPONENTIAL:
         bounded = _is_gaussian(user) or all(map(_is_one_plus_exponential, user.users))
         return Kind.SMOOTH if bounded else Kind.EXPONENTIAL
-    if packet not in SMOOTH and packet not in AT:
+    if packet not in SMOOTH and packet not in AT and str(packet) not in SMOOTH_OF_INDUCTOR:
         return None
     function = function_of(user)
     if function in saved_by.EXPONENTIAL:

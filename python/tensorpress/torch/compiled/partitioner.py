@@ -15,7 +15,7 @@ from ..module_names import without_wrapper
 from ..packing.codecs import ErrorBounded, Mask, TensorCodec
 from ..policy.policy import Policy
 from .names import NodeNames
-from .rewrite import rewrite
+from .rewrite import CodeLayout, rewrite
 
 try:
     import torch._functorch.config as functorch_config
@@ -69,7 +69,9 @@ class CompressingPartitioner(CustomPartitionerFn):
             forward, backward = min_cut_rematerialization_partition(gm, joint_inputs, **options)
         static = set(options.get("static_lifetime_input_indices") or ())
         outputs = options["num_fwd_outputs"]
-        rewrite(forward, backward, outputs, static, self.policy, self._names)
+        inductor = options.get("compiler") == "inductor"
+        layout = CodeLayout(inductor, inductor and _moves_channels(forward))
+        rewrite(forward, backward, outputs, static, self.policy, self._names, layout)
         return forward, backward
 
     def uuid(self) -> str:
@@ -84,6 +86,17 @@ class CompressingPartitioner(CustomPartitionerFn):
     def __setstate__(self, state: tuple[str, str]) -> None:
         self.policy, self._uuid = Policy.read(state[0]), state[1]
         self._names = NodeNames()
+
+
+def _moves_channels(forward: fx.GraphModule) -> bool:
+    """Whether Inductor will make its convolutions channels_last. If we are wrong it copies once
+    more."""
+    try:
+        from torch._inductor.graph import GraphLowering
+
+        return bool(GraphLowering.decide_layout_opt(forward, is_inference=False))
+    except (ImportError, AttributeError, TypeError):
+        return False
 
 
 def _check_sizes(policy: Policy) -> None:

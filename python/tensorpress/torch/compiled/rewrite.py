@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 
-from ..packing.codecs import Cast, DctChop, Quantize, TensorCodec
+from ..packing.codecs import HALF_AND_SINGLE, Cast, DctChop, Quantize, TensorCodec
 from ..policy.levels import KEEP, SMALL_PLANES
 from ..policy.policy import Policy
 from . import stash  # noqa: F401  registers the operators
 from .graphs import Crossing, TrainingGraphs, call, has_view_of_many_axes, root_of
 from .names import NodeNames
-from .needs import SMALL, Kind, Needs, elements_of, hint, needs_of, on_gradients, packet_of
+from .needs import (
+    SMALL,
+    Kind,
+    Needs,
+    elements_of,
+    hint,
+    needs_of,
+    on_gradients,
+    operator_of,
+    packet_of,
+)
 from .report import SYMBOLIC, PlannedValue, write_plan
 
-aten, ours = torch.ops.aten, torch.ops.tensorpress
+aten, prims, ours = torch.ops.aten, torch.ops.prims, torch.ops.tensorpress
 
 
 @dataclasses.dataclass
@@ -64,6 +74,14 @@ class Inputs:
         return node not in self._from_data
 
 
+class CodeLayout(NamedTuple):
+    """What the compiler makes of graphs: code of Inductor's, and tensors of four axes that are
+    channels_last whatever the graph says."""
+
+    inductor: bool = False
+    channels_last: bool = False
+
+
 def rewrite(
     forward: fx.GraphModule,
     backward: fx.GraphModule,
@@ -71,6 +89,7 @@ def rewrite(
     static: set[int],
     policy: Policy,
     names: NodeNames,
+    layout: CodeLayout,
 ) -> None:
     graphs = TrainingGraphs(forward, backward, outputs)
     if not graphs.crossings:
@@ -80,7 +99,7 @@ def rewrite(
         spell_out(graphs)
     decisions = Decisions(graphs, static, policy, names).all()
     if wanted:
-        Changes(graphs).make(decisions)
+        Changes(graphs, layout).make(decisions)
     _tell_report(graphs, policy, decisions)
     graphs.finish()
 
@@ -164,7 +183,7 @@ class Decisions:
             rule = self._policy.rule_for(name, plan.name, running)
             ruled = ruled or rule is not None
             if rule is None and kind is None:
-                return decision.keep(f"{name} needs it exactly")
+                return decision.keep(f"{operator_of(node)} of {name} needs it exactly")
             codecs.append(rule or self._codec_of_level(kind))
         if not self._policy.level.exact_forms and not ruled:
             return decision.keep("level off")
@@ -258,9 +277,26 @@ def _number(decisions: list[Decision]) -> None:
 # ---- Changing the graphs ------------------------------------------------------------------------
 
 
+class Operators:
+    """What packs a value and what unpacks it, each with the arguments behind the first ones."""
+
+    def __init__(
+        self, pack: Any, pack_with: tuple[Any, ...], unpack: Any, unpack_with: tuple[Any, ...]
+    ) -> None:
+        self.pack, self.pack_with = pack.default, pack_with
+        self.unpack, self.unpack_with = unpack.default, unpack_with
+
+
+MASK = Operators(ours.sign_pack, (), ours.sign_unpack, ())
+ABOVE = Operators(ours.above_pack, (), ours.sign_unpack, ())
+
+
 class Changes:
-    def __init__(self, graphs: TrainingGraphs) -> None:
+    """Both graphs of a step, with packed values between them."""
+
+    def __init__(self, graphs: TrainingGraphs, layout: CodeLayout) -> None:
         self._graphs = graphs
+        self._layout = layout
         self._cut: set[fx.Node] = set()
 
     def make(self, decisions: list[Decision]) -> None:
@@ -277,9 +313,12 @@ class Changes:
                 decision.plan.crosses = False
                 decision.plan.codec = None
             elif decision.mask:
-                self._pack_mask(decision)
-            elif decision.plan.codec is not None:
-                self._pack_values(decision, decision.plan.codec)
+                self._swap(crossing, self._axes(crossing.value), MASK)
+                decision.plan.bits, decision.plan.crosses = 1, False
+            elif (codec := decision.plan.codec) is not None:
+                axes = self._axes(crossing.value)
+                axes = sorted(axes) if isinstance(codec, DctChop) else axes
+                self._swap(crossing, axes, _operators_of(codec, decision.plan.name))
 
     def _cut_out(self, node: fx.Node, decision: Decision) -> None:
         """What is rebuilt from this node on comes from forward."""
@@ -287,21 +326,46 @@ class Changes:
             return
         self._cut.add(node)
         graphs = self._graphs
-        exact = graphs.in_forward(node)
         if node.meta["val"].dtype == torch.bool:
-            with graphs.after(exact):
-                bits = call(graphs.forward.graph, ours.sign_pack.default, exact)
-            entry = graphs.save(bits)
-            shape = graphs.shape_in_backward(Crossing(exact, node), range(node.meta["val"].dim()))
-            with graphs.before_users(node):
-                back = call(
-                    graphs.backward.graph, ours.sign_unpack.default, entry, shape, torch.bool
-                )
+            back = self._save_mask(node)
             decision.plan.bits += 1
         else:
-            back = graphs.save(exact)
+            back = graphs.save(graphs.in_forward(node))
+        compared = root_of(node.all_input_nodes[0])
         node.replace_all_uses_with(back)
         graphs.erase_unused(node)
+        if packet_of(node) is aten.le and node.args[1] == 0 and compared.users:
+            self._rectify_by_mask(compared, back)
+
+    def _save_mask(self, node: fx.Node) -> fx.Node:
+        """A comparison in bits. Most are x <= 0, of which no tensor of bools is made first."""
+        graphs = self._graphs
+        axes = self._axes(node.meta["val"])
+        value = node.args[0]
+        below = packet_of(node) is aten.le and node.args[1] == 0
+        if not below or not isinstance(value, fx.Node) or not _is_packable(value.meta["val"]):
+            exact = graphs.in_forward(node)
+            entry = graphs.save(self._packed(exact, axes, MASK))
+            return self._unpacked(entry, Crossing(exact, node), axes, MASK)
+        exact = graphs.in_forward(value)
+        entry = graphs.save(self._packed(exact, axes, ABOVE))
+        above = self._unpacked(entry, Crossing(exact, node), axes, ABOVE)
+        with graphs.backward.graph.inserting_after(above):
+            return call(graphs.backward.graph, aten.logical_not.default, above)
+
+    def _rectify_by_mask(self, relu: fx.Node, below: fx.Node) -> None:
+        """A ReLU that is rebuilt lets pass what it let pass in forward. Of values with an error it
+        would cut off one side of the error: a bias where rounding has none."""
+        if packet_of(relu) is not aten.relu or relu.op != "call_function":
+            return
+        graph = self._graphs.backward.graph
+        with graph.inserting_before(relu):
+            zero = graph.call_function(aten.where.ScalarSelf, (below, 0.0, relu.args[0]))
+        zero.meta.update(relu.meta)
+        relu.replace_all_uses_with(zero)
+        graph.erase_node(relu)
+        self._graphs.renumber()
+        self._graphs.move_before(below, zero)
 
     def _give_shape(self, user: fx.Node, crossing: Crossing) -> None:
         """A value that takes no memory, to a node that asks for nothing but the shape."""
@@ -317,66 +381,65 @@ class Changes:
             alike = call(graphs.backward.graph, aten.expand.default, one, shape)
         user.replace_input_with(crossing.entry, alike)
 
-    def _pack_mask(self, decision: Decision) -> None:
-        graphs, crossing = self._graphs, decision.crossing
-        with graphs.after(crossing.saved):
-            bits = call(graphs.forward.graph, ours.sign_pack.default, crossing.saved)
-        entry = graphs.replace(crossing, bits)
-        shape = graphs.shape_in_backward(crossing, range(crossing.value.dim()))
-        with graphs.before_users(crossing.entry):
-            back = call(graphs.backward.graph, ours.sign_unpack.default, entry, shape, torch.bool)
+    def _swap(self, crossing: Crossing, axes: list[int], operators: Operators) -> None:
+        """Packed bytes cross instead of the tensor."""
+        graphs = self._graphs
+        entry = graphs.replace(crossing, self._packed(crossing.saved, axes, operators))
+        back = self._unpacked(entry, crossing, axes, operators)
         crossing.entry.replace_all_uses_with(back)
         graphs.drop(crossing)
-        decision.plan.bits, decision.plan.crosses = 1, False
 
-    def _pack_values(self, decision: Decision, codec: TensorCodec) -> None:
-        graphs, crossing = self._graphs, decision.crossing
-        axes = _axes_in_memory(crossing.value)
-        if isinstance(codec, DctChop):
-            axes = list(range(len(axes)))
-        moved = axes != list(range(len(axes)))
-        source = crossing.saved
-        if moved:
+    def _packed(self, source: fx.Node, axes: list[int], operators: Operators) -> fx.Node:
+        graphs, graph = self._graphs, self._graphs.forward.graph
+        if axes != sorted(axes):
             with graphs.after(source):
-                source = call(graphs.forward.graph, aten.permute.default, source, axes)
-        pack, unpack = _operators_of(codec, decision.plan.name)
+                source = call(graph, aten.permute.default, source, axes)
         with graphs.after(source):
-            packed = call(graphs.forward.graph, pack[0], source, *pack[1])
-        entry = graphs.replace(crossing, packed)
+            return call(graph, operators.pack, source, *operators.pack_with)
+
+    def _unpacked(
+        self, entry: fx.Node, crossing: Crossing, axes: list[int], operators: Operators
+    ) -> fx.Node:
+        """Before the first user of the placeholder, or of the node that is cut out."""
+        graphs, graph = self._graphs, self._graphs.backward.graph
         shape = graphs.shape_in_backward(crossing, axes)
-        dtype = crossing.value.dtype
+        wanted = crossing.entry.meta["val"].dtype
+        # Inductor's code takes 30 times as long to read a bool as to read a byte and compare it.
+        by_byte = wanted == torch.bool and self._layout.inductor
+        dtype = torch.uint8 if by_byte else wanted
         with graphs.before_users(crossing.entry):
-            back = call(graphs.backward.graph, unpack[0], entry, shape, dtype, *unpack[1])
-            if moved:
+            back = call(graph, operators.unpack, entry, shape, dtype, *operators.unpack_with)
+            if axes != sorted(axes):
                 places = [axes.index(axis) for axis in range(len(axes))]
-                back = call(graphs.backward.graph, aten.permute.default, back, places)
-        crossing.entry.replace_all_uses_with(back)
-        graphs.drop(crossing)
+                back = call(graph, aten.permute.default, back, places)
+            if by_byte:
+                number = call(graph, prims.convert_element_type.default, back, torch.float32)
+                back = call(graph, aten.ne.Scalar, number, 0)
+        return back
+
+    def _axes(self, value: torch.Tensor) -> list[int]:
+        """From the slowest to the fastest in memory, as channels_last has (N, H, W, C). Neighbours
+        in memory are alike, and a group of them has one scale; other orders would make copies."""
+        axes = list(range(value.dim()))
+        if self._layout.channels_last and value.dim() == 4:
+            return [0, 2, 3, 1]
+        return sorted(axes, key=lambda axis: (-hint(value.stride(axis)), axis))
 
 
-def _axes_in_memory(value: torch.Tensor) -> list[int]:
-    """From the slowest to the fastest, as channels_last has (N, H, W, C): neighbours in memory are
-    alike, and a group of them has one scale."""
-    axes = list(range(value.dim()))
-    return sorted(axes, key=lambda axis: (-hint(value.stride(axis)), axis))
+def _is_packable(value: torch.Tensor) -> bool:
+    return value.dtype in (*HALF_AND_SINGLE, torch.float64)
 
 
-def _operators_of(
-    codec: TensorCodec, name: str
-) -> tuple[tuple[Any, tuple[Any, ...]], tuple[Any, tuple[Any, ...]]]:
-    """What packs and what unpacks, each with its arguments."""
+def _operators_of(codec: TensorCodec, name: str) -> Operators:
     if isinstance(codec, Quantize):
-        seed = zlib.crc32(name.encode())
         numbers = (codec.bits, codec.group)
-        pack = (ours.quantize_stash.default, (*numbers, codec.rounding, seed, name))
-        return pack, (ours.quantize_unstash.default, numbers)
+        arguments = (*numbers, codec.rounding, zlib.crc32(name.encode()), name)
+        return Operators(ours.quantize_stash, arguments, ours.quantize_unstash, numbers)
     if isinstance(codec, Cast):
-        pack = (ours.cast_stash.default, (codec.to, name))
-        return pack, (ours.cast_unstash.default, (codec.to,))
+        return Operators(ours.cast_stash, (codec.to, name), ours.cast_unstash, (codec.to,))
     assert isinstance(codec, DctChop)
     parameters = (codec.cf, codec.layout, codec.transform)
-    pack = (ours.chop_stash.default, (*parameters, name))
-    return pack, (ours.chop_unstash.default, parameters)
+    return Operators(ours.chop_stash, (*parameters, name), ours.chop_unstash, parameters)
 
 
 def _tell_report(graphs: TrainingGraphs, policy: Policy, decisions: list[Decision]) -> None:

@@ -206,6 +206,24 @@ def _chopped_size(shape: Sequence[int], dtype: torch.dtype, codec: DctChop) -> i
     return math.prod(_chopped_shape(shape, codec)) * dtype.itemsize
 
 
+# ---- Comparisons --------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("tensorpress::above_pack", mutates_args=())
+def above_pack(values: torch.Tensor) -> torch.Tensor:
+    """One bit a value: what a ReLU lets pass, which is all that is not at most 0, NaN included.
+    sign_unpack reads it."""
+    values = values.contiguous()
+    if bool(values.sum().isnan()):  # or infinities of both signs
+        return packing_for(values).sign_pack(~(values <= 0))
+    return packing_for(values).sign_pack(values)
+
+
+@above_pack.register_fake
+def _(values: torch.Tensor) -> torch.Tensor:
+    return values.new_empty((values.numel() + 7) // 8, dtype=torch.uint8)
+
+
 # ---- What is saved, for reports -----------------------------------------------------------------
 
 
