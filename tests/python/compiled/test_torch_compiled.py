@@ -33,6 +33,10 @@ report_of = tensorpress.torch.compiled_report
 def _fresh_dynamo():
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several add up in another order each time
+    yield
+    torch.set_num_threads(threads)
 
 
 def held_bytes(output, model, *others):
