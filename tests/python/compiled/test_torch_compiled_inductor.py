@@ -61,6 +61,7 @@ def run(tmp_path_factory):
         environment = {
             **os.environ,
             "TORCHINDUCTOR_CACHE_DIR": str(cache),
+            "OMP_NUM_THREADS": "1",  # several add up in another order each time
             "PYTHONPATH": os.pathsep.join(paths),
         }
         command = [sys.executable, "-c", SCRIPT, *arguments]
