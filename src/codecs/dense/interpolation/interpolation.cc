@@ -24,6 +24,8 @@ namespace {
 
 // In the place of a set of weights: stencils.
 constexpr std::uint8_t kStencilMark = 3;
+// Residuals of a group that its tables are chosen by.
+constexpr std::size_t kSampledResiduals = 20000;
 // Chunks with fewer values do not earn the weights of a large stencil.
 constexpr std::size_t kManyValues = std::size_t{1} << 18;
 void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::size_t vectors,
@@ -99,20 +101,6 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   return result;
 }
 
-// Where hardly a residual is not zero, a sample would miss most of those that are not.
-template <class T>
-ChosenMap choose_map_for(const Forward<T>& forward, std::vector<std::byte>& bytes) {
-  constexpr std::uint64_t kFewBytes = 8192;
-  const auto choose = [&](auto... wanted) {
-    bytes.clear();
-    return choose_map(sample_histogram(forward.spans(), forward.classes().data(),
-                                       forward.residuals().data(), wanted...),
-                      residual_tables(), &bytes);
-  };
-  const ChosenMap chosen = choose();
-  return chosen.cost / kCostUnit / 8 < kFewBytes ? choose(kAllResiduals) : chosen;
-}
-
 }  // namespace
 
 template <class T>
@@ -132,7 +120,12 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
   std::vector<std::byte> header, map;
-  const ChosenMap chosen = choose_map_for(forward, map);
+  const ChosenMap chosen = choose_map_by_sample(
+      [&](std::size_t wanted) {
+        return sample_histogram(forward.spans(), forward.classes().data(),
+                                forward.residuals().data(), wanted);
+      },
+      kSampledResiduals, map);
   const std::size_t vectors = vectors_for(groups, chosen.cost);
   const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);

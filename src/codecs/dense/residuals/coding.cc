@@ -34,6 +34,20 @@ ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std:
   return histogram;
 }
 
+ChosenMap choose_map_by_sample(const std::function<ResidualHistogram(std::size_t)>& histogram_of,
+                               std::size_t wanted, std::vector<std::byte>& bytes) {
+  constexpr std::uint64_t kFewBytes = 8192;
+  std::vector<std::byte> map;
+  const auto choose = [&](std::size_t counted) {
+    map.clear();
+    return choose_map(histogram_of(counted), residual_tables(), &map);
+  };
+  ChosenMap chosen = choose(wanted);
+  if (chosen.cost / kCostUnit / 8 < kFewBytes) chosen = choose(kAllResiduals);
+  bytes.insert(bytes.end(), map.begin(), map.end());
+  return chosen;
+}
+
 std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, const TableMap& map,
                                            std::span<std::uint8_t> classes,
                                            std::span<const std::int32_t> residuals,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,7 +34,13 @@ std::size_t vectors_for(std::size_t groups, std::uint64_t cost);
 inline constexpr std::size_t kAllResiduals = ~std::size_t{0};
 /// Of about `wanted` residuals a group.
 ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,
-                                   const std::int32_t* residuals, std::size_t wanted = 20000);
+                                   const std::int32_t* residuals, std::size_t wanted);
+
+/// Chooses tables by a sample: histogram_of(wanted) counts about so many residuals or groups of
+/// them. Where hardly a residual is not zero, a sample would miss most of those that are not, and
+/// all are counted. Appends the map to `bytes`.
+ChosenMap choose_map_by_sample(const std::function<ResidualHistogram(std::size_t)>& histogram_of,
+                               std::size_t wanted, std::vector<std::byte>& bytes);
 
 struct ResidualBuffers {
   AlignedBuffer coded;

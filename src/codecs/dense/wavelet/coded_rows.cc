@@ -9,7 +9,6 @@ namespace {
 constexpr std::size_t kGroup = kernels::kRansGroup;
 // Groups of quanta that the tables of a group of bands are chosen by.
 constexpr std::size_t kCounted = 4096;
-constexpr std::uint64_t kFewBytes = 8192;
 
 bool all_zero(const std::uint8_t* bytes) {
   std::uint64_t halves[2];
@@ -77,30 +76,20 @@ ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
   return histogram;
 }
 
-// Where hardly a quantum is not zero, a sample would miss most of those that are not.
-ChosenMap CodedRows::choose_map_of(const std::vector<RowSpan>& rows,
-                                   const std::array<bool, kBandGroups>& silent,
-                                   std::vector<std::byte>& bytes) const {
-  std::vector<std::byte> sampled;
-  const auto choose = [&](std::size_t wanted, std::vector<std::byte>& to) {
-    return choose_map(histogram_of(rows, silent, wanted), residual_tables(), &to);
-  };
-  const ChosenMap chosen = choose(kCounted, sampled);
-  if (chosen.cost / kCostUnit / 8 < kFewBytes) return choose(kAllResiduals, bytes);
-  bytes.insert(bytes.end(), sampled.begin(), sampled.end());
-  return chosen;
-}
-
 std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes) {
   std::array<Ids, kBandGroups> ids{}, correction_ids{};
   std::array<bool, kBandGroups> silent{};
   for (std::size_t g = 0; g < kBandGroups; ++g) silent[g] = header.is_silent(g);
-  const ChosenMap chosen = choose_map_of(coefficients_, silent, bytes);
+  const auto choose = [&](const std::vector<RowSpan>& rows) {
+    return choose_map_by_sample(
+        [&](std::size_t wanted) { return histogram_of(rows, silent, wanted); }, kCounted, bytes);
+  };
+  const ChosenMap chosen = choose(coefficients_);
   for (std::size_t g = 0; g < kBandGroups; ++g) ids[g] = ids_of(chosen.map.ids[g], silent[g]);
   std::uint64_t cost = chosen.cost;
   if (header.corrections) {
     silent[0] = header.is_silent(kCorrections);
-    const ChosenMap own = choose_map_of(corrections_, silent, bytes);
+    const ChosenMap own = choose(corrections_);
     correction_ids[0] = ids_of(own.map.ids[0], silent[0]);
     cost += own.cost;
   }

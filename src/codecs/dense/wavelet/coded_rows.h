@@ -37,9 +37,6 @@ class CodedRows {
   ResidualHistogram histogram_of(const std::vector<RowSpan>& rows,
                                  const std::array<bool, kBandGroups>& silent,
                                  std::size_t wanted) const;
-  ChosenMap choose_map_of(const std::vector<RowSpan>& rows,
-                          const std::array<bool, kBandGroups>& silent,
-                          std::vector<std::byte>& bytes) const;
   void compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids);
 
   WaveletBuffers& buffers_;
