@@ -12,6 +12,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import tensorpress
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 noise = np.random.default_rng(1).standard_normal((256, 256), dtype="f4").cumsum(axis=1)
 array = noise + np.arange(300, dtype="f4")[:, None, None]
 threads = {threads}
@@ -98,6 +99,7 @@ import os, signal, threading
 import numpy as np
 import tensorpress
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 array = np.random.default_rng(1).standard_normal((100, 256, 256), dtype="f4")
 results = []
 
