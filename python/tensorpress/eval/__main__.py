@@ -18,6 +18,7 @@ EXAMPLE = """examples:
   python -m tensorpress.eval classify --scale quick --cf 2 4 6 --data DATA --out classify
   python -m tensorpress.eval em_denoise --codec dct-chop zfp --cf 4 --data DATA
   python -m tensorpress.eval classify --scale small --cf 5 6 7 --seeds 0 1 2 3 4 --data DATA
+  python -m tensorpress.eval language_model --activations balanced max --seeds 0 1 2 --data DATA
 
 An interrupted command goes on where it was when it is given again."""
 
@@ -46,21 +47,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tensorpress.eval",
-        description="Training benchmarks of the DCT+Chop paper, on decompressed data.",
+        description="Training benchmarks: on decompressed data, as in the DCT+Chop paper, or with "
+        "compressed activations.",
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("benchmark", help="classify, em_denoise, optical_damage, slstr_cloud, slstr_cloud_highres")
+    add("benchmark", metavar="BENCHMARK", help="such as classify; any other word lists them")
     add("--cf", type=int, nargs="+", default=[4], metavar="2..7", help="chop factors (default 4)")
     add("--layout", choices=("square", "triangle"), default="square")
     add(
         "--codec",
         nargs="+",
-        default=["dct-chop"],
-        help="dct-chop, zfp (through zfpy, at the ratio of each --cf, or zfp:ratio=4), or any of "
-        "ours with its parameters, such as quantize:bits=4 or dense:relative=1e-2",
+        help="of the data: dct-chop (default), zfp (through zfpy, at the ratio of each --cf, or "
+        "zfp:ratio=4), or any of ours with its parameters, such as quantize:bits=4 or "
+        "dense:relative=1e-2",
     )
+    add(
+        "--activations",
+        nargs="+",
+        default=[],
+        metavar="LEVEL",
+        help="of what autograd saves: off, lossless, safe, balanced, max, or a codec with its "
+        "parameters, such as quantize:bits=4 or cast:to=e4m3",
+    )
+    add("--start", type=pathlib.Path, metavar="FILE", help="trained weights to go on with")
     add("--scale", default="quick", help="full, quick (default), small or smoke")
     add("--data", type=pathlib.Path, metavar="DIR", help="real data; generated if not given")
     add("--seeds", type=int, nargs="+", default=[0], help="one run of every series for each")
@@ -101,7 +112,9 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--seeds {min(options.seeds)}: seeds are 0 or more")
     if options.data is not None and not options.data.is_dir():
         raise ValueError(f"--data {options.data} is not a directory; leave it out to generate data")
-    zfp = any(text.partition(":")[0] == "zfp" for text in options.codec)
+    if options.start is not None and not options.start.is_file():
+        raise ValueError(f"--start {options.start} is not a file")
+    zfp = any(text.partition(":")[0] == "zfp" for text in options.codec or ())
     if zfp and importlib.util.find_spec("zfpy") is None:
         raise ValueError("codec zfp needs zfpy, which is not installed: pip install zfpy")
 

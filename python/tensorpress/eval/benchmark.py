@@ -26,7 +26,7 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Data:
-    """Inputs are float32 or uint8 (which stands for x / 255), samples first."""
+    """Inputs are float32, uint8 (which stands for x / 255) or int64 (tokens), samples first."""
 
     train_inputs: torch.Tensor
     train_targets: torch.Tensor
@@ -47,7 +47,8 @@ class Data:
 @dataclass(frozen=True)
 class Scale:
     """How much of a benchmark is run. `adam` instead of the published SGD and a learning rate that
-    rises and falls (one_cycle) let the smaller scales learn something in their few steps.
+    rises and falls (one_cycle) let the smaller scales learn something in their few steps. An epoch
+    sees one of `parts` equal parts of the data, so that a curve may have points within one pass.
 
     channels_last is faster, and safe only where 1 x 1 convolutions with a stride have 16 channels
     or more: with fewer, oneDNN writes behind its buffers (uxlfoundation/oneDNN issue 6035)."""
@@ -63,6 +64,7 @@ class Scale:
     adam: bool = False
     one_cycle: bool = False
     channels_last: bool = False
+    parts: int = 1
 
     @property
     def memory_format(self) -> torch.memory_format:
@@ -82,12 +84,17 @@ class Scale:
             "optimizer": "Adam" if self.adam else "SGD, momentum 0.9, weight decay 1e-4",
             "memory_format": "channels_last" if self.channels_last else "contiguous",
             "schedule": "rises and falls linearly" if self.one_cycle else "constant",
+            **({} if self.parts == 1 else {"parts": self.parts}),
         }
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """serialize: the s of partial serialization that the compressor uses."""
+    """serialize:      the s of partial serialization that the compressor uses
+    tokens:         inputs are numbers of tokens, which no codec with an error may change
+    begin:          what becomes of the network and the weights of --start before training
+    keeps_weights:  leaves what a run has learned beside its result, for another one's --start
+    """
 
     name: str
     summary: str
@@ -96,6 +103,9 @@ class Benchmark:
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     accuracy: bool = False
     serialize: int = 1
+    tokens: bool = False
+    begin: Callable[[torch.nn.Module, dict[str, torch.Tensor]], torch.nn.Module] | None = None
+    keeps_weights: bool = False
     prepare: Callable[[torch.Tensor], torch.Tensor] = field(default=lambda inputs: inputs)
 
     @property

@@ -24,11 +24,12 @@ def compare(runs: Sequence[Mapping[str, Any]], metric: str) -> list[dict[str, An
     rows = []
     for name, seeds in by_series.items():
         values = [run["final"][metric] for run in seeds.values()]
-        loader = next(iter(seeds.values()))["loader"]
+        first = next(iter(seeds.values()))
+        measured = first["loader"] or first.get("saved")
         row = {
             "series": name,
-            "ratio": next(iter(seeds.values()))["config"]["ratio"],
-            "measured_ratio": None if loader is None else loader["ratio"],
+            "ratio": first["config"]["ratio"],
+            "measured_ratio": None if measured is None else measured["ratio"],
             "seeds": len(values),
             metric: statistics.fmean(values),
             "train_loss": statistics.fmean(run["final"]["train_loss"] for run in seeds.values()),
@@ -44,6 +45,12 @@ def compare(runs: Sequence[Mapping[str, Any]], metric: str) -> list[dict[str, An
             row["percent_difference"] = interval(percents)
         rows.append(row)
     return rows
+
+
+def ratio_of(row: Mapping[str, Any]) -> float | None:
+    """What was asked for, or else what came out."""
+    ratio: float | None = row["ratio"] if row["ratio"] is not None else row["measured_ratio"]
+    return ratio
 
 
 def interval(values: Sequence[float]) -> dict[str, float | None]:

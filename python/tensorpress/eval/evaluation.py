@@ -12,17 +12,23 @@ from typing import Any
 
 import torch
 
+from .activations import activation_series
 from .benchmark import Benchmark, Scale
 from .benchmarks import BENCHMARKS
 from .comparison import compare
 from .figures import write_figures
 from .page import table, write_page
-from .series import Series, all_series
+from .series import BASELINE, Series, all_series
+from .start import Start
 from .training import Run, write_atomically
 
-NOTE = (
+OF_DATA = (
     "Training and test inputs go through the compressor, targets do not; the network sees "
     "decompressed data."
+)
+OF_ACTIVATIONS = (
+    "What autograd saves for the backward pass is stored as the series says, in training only; the "
+    "ratio is that of the last step."
 )
 
 
@@ -34,7 +40,12 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     scale = benchmark.scales[options.scale]
     if options.epochs is not None:
         scale = replace(scale, epochs=options.epochs)
-    series = all_series(options.codec, options.cf, options.layout, benchmark.serialize)
+    codecs = _codecs(options, benchmark)
+    series = [
+        *all_series(codecs, options.cf, options.layout, benchmark.serialize),
+        *activation_series(options.activations),
+    ]
+    start = _start(options, benchmark)
     data = benchmark.load(options.data, scale)
     folder = options.out or pathlib.Path(f"eval-{benchmark.name}-{options.scale}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +57,7 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     if count < scale.train:
         say(f"the scale {options.scale} would take {scale.train} samples to train; these are fewer")
     runs = [
-        Run(benchmark, options.scale, scale, each, seed, data, folder, options.workers)
+        Run(benchmark, options.scale, scale, each, seed, data, folder, options.workers, start)
         for seed in options.seeds
         for each in series
     ]
@@ -60,6 +71,31 @@ def evaluate(options: argparse.Namespace, say: Callable[[str], None]) -> dict[st
     names = ["summary.json", "table.md", "report.html", *(figure.name for figure in figures)]
     say(f"written: {folder}/{', '.join(names)}")
     return summary
+
+
+def _codecs(options: argparse.Namespace, benchmark: Benchmark) -> list[str]:
+    """Of the data: DCT+Chop if nothing is asked for that could be compared instead."""
+    if options.codec is None:
+        return [] if options.activations or benchmark.tokens else ["dct-chop"]
+    if benchmark.tokens:
+        raise ValueError(
+            f"the samples of {benchmark.name} are tokens, which no codec may change: compare "
+            "--activations instead of --codec"
+        )
+    return list(options.codec)
+
+
+def _start(options: argparse.Namespace, benchmark: Benchmark) -> Start | None:
+    if benchmark.begin is None:
+        if options.start is not None:
+            raise ValueError(f"{benchmark.name} begins from nothing and takes no --start")
+        return None
+    if options.start is None:
+        raise ValueError(
+            f"{benchmark.name} goes on with trained weights: give --start FILE (docs/evaluation.md "
+            "says which)"
+        )
+    return Start.read(options.start)
 
 
 def _finished(runs: list[Run], say: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -121,10 +157,17 @@ def summarize(
         "test_samples": config["test_samples"],
         "seeds": sorted({result["config"]["seed"] for result in results}),
         "configuration": scale.describe(),
-        "note": NOTE,
+        "note": " ".join(_notes(series)),
         "environment": results[0]["environment"],
         "rows": rows,
     }
+
+
+def _notes(series: list[Series]) -> list[str]:
+    compressed = [each for each in series if each != BASELINE]
+    of_data = any(each.activations is None for each in compressed)
+    of_activations = any(each.activations is not None for each in compressed)
+    return [OF_DATA] * of_data + [OF_ACTIVATIONS] * of_activations
 
 
 def _duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .comparison import percent_difference
+from .comparison import percent_difference, ratio_of
 
 Curves = Mapping[str, Sequence[float]]
 
@@ -100,12 +100,12 @@ def _intervals(path: pathlib.Path, summary: Mapping[str, Any]) -> pathlib.Path:
     axes.axhline(0, color="black", linewidth=1)
     kinds: dict[str, list[Any]] = {}
     for row in summary["rows"]:
-        if "percent_difference" in row and row["ratio"]:
+        if "percent_difference" in row and ratio_of(row):
             kinds.setdefault(row["label"].split()[0], []).append(row)
     for place, (kind, rows) in enumerate(kinds.items()):
         shift = 1 + 0.03 * place
         axes.errorbar(
-            [row["ratio"] * shift for row in rows],
+            [ratio_of(row) * shift for row in rows],
             [row["percent_difference"]["mean"] for row in rows],
             [row["percent_difference"]["half_width"] or 0 for row in rows],
             marker="o",

@@ -7,6 +7,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .comparison import ratio_of
+
 STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto }
 table { border-collapse: collapse } td, th { padding: .25em .8em; border-bottom: 1px solid #ccc }
 td { text-align: right } td:first-child, th:first-child { text-align: left }
@@ -83,7 +85,7 @@ def write_page(
 
 
 def _ratio(row: Mapping[str, Any]) -> str:
-    ratio = row["ratio"] if row["ratio"] is not None else row["measured_ratio"]
+    ratio = ratio_of(row)
     return "" if ratio is None else f"{ratio:.2f}"
 
 

@@ -7,6 +7,7 @@ not, and every batch is compressed and decompressed as planes of height x width.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -80,6 +81,17 @@ class Series:
     ratio: float | None = None
     codec: Codec | None = None
 
+    @property
+    def activations(self) -> dict[str, Any] | None:
+        """How autograd's values are stored, where that is what is compared."""
+        return None
+
+    @contextlib.contextmanager
+    def training(self, model: torch.nn.Module, seed: int) -> Iterator[dict[str, Any]]:
+        """Around the steps of an epoch; what is yielded holds what was measured, at the end."""
+        del model, seed
+        yield {}
+
     def batches(
         self, inputs: torch.Tensor, targets: torch.Tensor, batch: int, workers: int
     ) -> Batches:
@@ -139,7 +151,7 @@ def all_series(
     found = [BASELINE]
     for text in codecs:
         name, _, rest = text.partition(":")
-        parameters = _parameters(text, rest)
+        parameters = parameters_of(text, rest)
         if name == "zfp":
             found += _zfp(cfs, layout, parameters)
         elif name == "dct-chop":
@@ -190,7 +202,7 @@ def _wants_ratio(name: str, parameters: dict[str, Any]) -> bool:
     return bool(codecs().get(name, {}).get("error_bounded")) and not set(BOUNDS) & set(parameters)
 
 
-def _parameters(text: str, rest: str) -> dict[str, Any]:
+def parameters_of(text: str, rest: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")

@@ -20,6 +20,7 @@ import torch
 
 from .benchmark import Benchmark, Data, Scale
 from .series import Batches, Series
+from .start import Start
 
 Say = Callable[[str], None]
 
@@ -37,12 +38,14 @@ class Run:
         data: Data,
         folder: pathlib.Path,
         workers: int = 0,
+        start: Start | None = None,
     ) -> None:
         self.benchmark, self.scale, self.series, self.seed = benchmark, scale, series, seed
-        self.data, self.workers = data, workers
+        self.data, self.workers, self.start = data, workers, start
         self.name = f"{series.name}-seed{seed}"
         self.result_path = folder / f"{self.name}.json"
         self.checkpoint_path = folder / f"{self.name}.checkpoint"
+        self.weights_path = folder / f"{self.name}.weights"
         self.config = {
             "benchmark": benchmark.name,
             "scale": scale_name,
@@ -55,6 +58,10 @@ class Run:
             "test_samples": len(data.test_inputs),
             **scale.describe(),
         }
+        if series.activations is not None:
+            self.config["activations"] = series.activations
+        if start is not None:
+            self.config["start_sha256"] = start.digest
 
     def finished(self) -> dict[str, Any] | None:
         """The result, if this run is done already."""
@@ -72,18 +79,21 @@ class Run:
     def run(self, say: Say) -> dict[str, Any]:
         """Trains what is left to train and writes the result."""
         torch.manual_seed(self.seed)
-        model = self.scale.make_network()
+        model = self._network()
         optimizer = self._optimizer(model)
         train = self._batches(self.data.train_inputs, self.data.train_targets)
         test = self._batches(self.data.test_inputs, self.data.test_targets)
         curve = self._resume(model, optimizer, say)
-        steps = math.ceil(len(self.data.train_inputs) / self.scale.batch)
+        steps = self._steps()
         for epoch in range(len(curve), self.scale.epochs):
             began = time.perf_counter()
             order = self._order(epoch)
-            loss = self._train(model, optimizer, train, order, epoch * steps)
+            with self.series.training(model, self.seed * 100_003 + epoch) as saved:
+                loss = self._train(model, optimizer, train, order, epoch * steps)
             trained = time.perf_counter()
             point = {"epoch": epoch + 1, "train_loss": loss, **self._test(model, test)}
+            if saved:
+                point["saved"] = saved
             point["train_seconds"] = trained - began
             point["test_seconds"] = time.perf_counter() - trained
             curve.append(point)
@@ -95,12 +105,22 @@ class Run:
             "final": {k: v for k, v in curve[-1].items() if k.endswith(("loss", "accuracy"))},
             "curve": curve,
             "loader": train.report(),
+            **({"saved": curve[-1]["saved"]} if "saved" in curve[-1] else {}),
             "weights_sha256": _digest(model),
             "environment": {"torch": torch.__version__, "threads": torch.get_num_threads()},
         }
+        if self.benchmark.keeps_weights:
+            torch.save(model.state_dict(), self.weights_path)
         write_atomically(self.result_path, json.dumps(result, indent=1).encode() + b"\n")
         self.checkpoint_path.unlink(missing_ok=True)
         return result
+
+    def _network(self) -> torch.nn.Module:
+        model = self.scale.make_network()
+        if self.start is None:
+            return model
+        assert self.benchmark.begin is not None
+        return self.benchmark.begin(model, self.start.weights)
 
     def _batches(self, inputs: torch.Tensor, targets: torch.Tensor) -> Batches:
         return self.series.batches(inputs, targets, self.scale.batch, self.workers)
@@ -112,14 +132,21 @@ class Run:
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, weight_decay=1e-4)
 
     def _order(self, epoch: int) -> torch.Tensor:
-        generator = torch.Generator().manual_seed(self.seed * 100_003 + epoch)
-        return torch.randperm(len(self.data.train_inputs), generator=generator)
+        passes, part = divmod(epoch, self.scale.parts)
+        generator = torch.Generator().manual_seed(self.seed * 100_003 + passes)
+        order = torch.randperm(len(self.data.train_inputs), generator=generator)
+        return order.tensor_split(self.scale.parts)[part]
+
+    def _steps(self) -> int:
+        """Of an epoch, of the longest one where parts are not equal."""
+        samples = math.ceil(len(self.data.train_inputs) / self.scale.parts)
+        return math.ceil(samples / self.scale.batch)
 
     def _rate(self, step: int) -> float:
         """Constant, or up over the first fifth of all steps and down to zero over the rest."""
         if not self.scale.one_cycle:
             return self.scale.learning_rate
-        steps = self.scale.epochs * math.ceil(len(self.data.train_inputs) / self.scale.batch)
+        steps = self.scale.epochs * self._steps()
         at, top = (step + 0.5) / steps, 0.2
         return self.scale.learning_rate * (at / top if at < top else (1 - at) / (1 - top))
 

@@ -61,7 +61,14 @@ def test_classify_writes_results_figures_and_a_page_that_needs_nothing_else(tmp_
     assert said.count("done before") == 3 and ": epoch" not in said
 
 
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "classify"])
+OF_DATA = [
+    name
+    for name, benchmark in BENCHMARKS.items()
+    if name != "classify" and not benchmark.tokens and benchmark.begin is None
+]
+
+
+@pytest.mark.parametrize("name", OF_DATA)
 def test_every_benchmark_trains_on_decompressed_data(name, tmp_path):
     arguments = [name, "--scale", "smoke", "--epochs", "1", "--out", str(tmp_path)]
     assert main([*arguments, "--cf", "2", "--layout", "triangle"]) == 0
@@ -192,6 +199,14 @@ def test_a_seed_without_a_baseline_is_not_compared():
         (["classify", "--codec", "quantize:bits"], "name=value"),
         (["classify", "--codec", "zfp:rate=3"], "zfp takes ratio="),
         (["classify", "--threads", "0"], "--threads 0"),
+        (["classify", "--activations", "balancd"], "did you mean balanced"),
+        (["classify", "--activations", "quantize:bits=3"], "bits=3"),
+        (["classify", "--start", "nowhere"], "--start nowhere is not a file"),
+        (["classify", "--start", __file__], "takes no --start"),
+        (["language_lora"], "give --start FILE"),
+        (["language_lora", "--start", __file__], "holds no weights"),
+        (["language_model", "--codec", "quantize:bits=4"], "compare --activations"),
+        (["language_model", "--data", "."], "is not a directory: it is where the text"),
         (["classify", "--seeds", "-1"], "--seeds -1"),
     ],
 )

@@ -9,7 +9,9 @@ from .alexnet import AlexNet, alexnet, alexnet_small
 from .autoencoder import Autoencoder
 from .encoder_decoder import EncoderDecoder
 from .graphs import GraphConvolutions, GraphSage
+from .lora import LoraLinear, with_lora
 from .resnet import ResNet, resnet18, resnet34, resnet50, resnet_small
+from .resnet20 import ResNet20
 from .transformers import Gpt2, VitTiny
 from .unet import UNet
 from .vgg import Vgg11
@@ -21,7 +23,9 @@ __all__ = [
     "Gpt2",
     "GraphConvolutions",
     "GraphSage",
+    "LoraLinear",
     "ResNet",
+    "ResNet20",
     "UNet",
     "Vgg11",
     "VitTiny",
@@ -31,4 +35,5 @@ __all__ = [
     "resnet34",
     "resnet50",
     "resnet_small",
+    "with_lora",
 ]
