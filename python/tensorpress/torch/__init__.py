@@ -10,7 +10,16 @@ Inside this package `import torch` is PyTorch; importing tensorpress does not im
 
 from . import ops  # registers torch.ops.tensorpress
 from .activations import Adaptive, AdaptiveStep, CompressedActivations, compress_activations
-from .checkpoint import Checkpoint, CheckpointReport, load, save
+from .checkpoint import (
+    Checkpoint,
+    CheckpointReport,
+    DistributedReader,
+    DistributedWriter,
+    load,
+    load_safetensors,
+    save,
+    save_safetensors,
+)
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .compiled import compile, compile_options, compiled_report
 from .data import CompressedDataset, CompressedLoader
@@ -35,6 +44,8 @@ __all__ = [
     "CompressedActivations",
     "CompressedDataset",
     "CompressedLoader",
+    "DistributedReader",
+    "DistributedWriter",
     "GradientCompression",
     "GradientReport",
     "LinearCrossEntropy",
@@ -48,9 +59,11 @@ __all__ = [
     "fuse_logits",
     "linear_cross_entropy",
     "load",
+    "load_safetensors",
     "measure_activations",
     "ops",
     "save",
+    "save_safetensors",
     "to_text",
     "write_graph",
 ]

@@ -273,9 +273,9 @@ def test_what_a_newer_version_wrote_is_said_to_be_so(path):
     save({"w": torch.randn(40, 30)}, path, relative=1e-2)
     with zipfile.ZipFile(path) as archive:
         stream = archive.read("streams/0.tpz")
-    rewritten(path, lambda document: document.update(version=2, writer="tensorpress 9.1"))
+    rewritten(path, lambda document: document.update(version=3, writer="tensorpress 9.1"))
     with pytest.raises(
-        tensorpress.UnsupportedError, match=r"version 2, written by tensorpress 9\.1"
+        tensorpress.UnsupportedError, match=r"version 3, written by tensorpress 9\.1"
     ):
         load(path)
     save({"w": torch.randn(40, 30)}, path, relative=1e-2)

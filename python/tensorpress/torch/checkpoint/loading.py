@@ -73,11 +73,11 @@ class Checkpoint:
 
     def load(self, map_location: Location = None) -> Any:
         """The whole object."""
-        storages: dict[int, torch.Tensor] = {}
         tensors: dict[int, torch.Tensor] = {}
         devices = {
             entry["device"]: _device(entry["device"], map_location) for entry in self._parts.tensors
         }
+        storages = self._parts.streams(devices) if self._parts.threads > 1 else {}
 
         def get(number: int) -> torch.Tensor:
             if number not in tensors:

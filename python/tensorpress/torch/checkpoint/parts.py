@@ -13,18 +13,20 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import torch
 
 from ... import _core
-from ..._compression import decompress, info
+from ..._compression import info
 from ..._reader import checked_threads
+from .coding import check_size, decode
 from .tree import DTYPES, from_text
 
 DOCUMENT = "checkpoint.json"
-VERSION = 1
+VERSIONS = (1, 2)
 MAX_DOCUMENT_BYTES = 1 << 28
 MAX_AXES = 64
 
@@ -99,10 +101,11 @@ class Parts:
                 raise ValueError(f"the format is {document['format']!r}")
             self.writer = str(document["writer"])
             version = int(document["version"])
-        if version != VERSION:
+        if version not in VERSIONS:
             raise _core.UnsupportedError(
                 f"{self.path} is a checkpoint of version {version}, written by {self.writer}; "
-                f"tensorpress {_core.__version__} reads version {VERSION}: use a newer one"
+                f"tensorpress {_core.__version__} reads versions up to {VERSIONS[-1]}: use a newer "
+                "one"
             )
         return dict(document)
 
@@ -144,7 +147,7 @@ class Parts:
             entry = self.tensors[number]
         at = entry["storage"]
         if at not in storages:
-            memory = self._storage(at, DTYPES[entry["dtype"]])
+            memory = self._storage(at, DTYPES[entry["dtype"]], self.threads)
             storages[at] = memory.to(devices[entry["device"]])
         with self.trouble(entry["names"][0]):
             memory = storages[at]
@@ -163,9 +166,26 @@ class Parts:
         with self.trouble(storage["part"]):
             told = info(self._read(storage["part"]))
         kept = {key: told[key] for key in ("codec", "parameters", "bytes_out", "ratio")}
-        return {**fields, **kept}
+        of_bits = {"floats_as_bits": True} if storage.get("floats_as_bits") else {}
+        return {**fields, **kept, **of_bits}
 
-    def _storage(self, at: int, dtype: torch.dtype) -> torch.Tensor:
+    def streams(self, devices: Mapping[str, torch.device]) -> dict[int, torch.Tensor]:
+        """The storages that are streams, read by all threads at once."""
+        wanted = {
+            entry["storage"]: entry
+            for entry in self.tensors
+            if "offset" not in self.storages[entry["storage"]]
+        }
+        inner = max(1, self.threads // max(1, len(wanted)))
+
+        def read(entry: dict[str, Any]) -> torch.Tensor:
+            memory = self._storage(entry["storage"], DTYPES[entry["dtype"]], inner)
+            return memory.to(devices[entry["device"]])
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            return dict(zip(wanted, pool.map(read, wanted.values()), strict=True))
+
+    def _storage(self, at: int, dtype: torch.dtype, threads: int) -> torch.Tensor:
         """The memory of a storage, whole."""
         storage = self.storages[at]
         part = storage["part"]
@@ -173,21 +193,20 @@ class Parts:
             if "offset" in storage:
                 return self._exact_bytes(part, storage["offset"], storage["bytes"])
             stream = self._read(part)
-            told = info(stream)
-            if told["bytes_in"] != storage["bytes"]:
-                raise ValueError(f"it holds {told['bytes_in']} bytes, not {storage['bytes']}")
+            check_size(stream, storage["bytes"])
             values = torch.empty(storage["bytes"] // dtype.itemsize, dtype=dtype)
-            decompress(stream, values.view(told["shape"]), threads=self.threads)
-            if storage["nonnegative"]:
-                values.masked_fill_(values < 0, 0)  # clamp_ would change the bits of NaN
+            bits = storage.get("floats_as_bits", False)
+            decode(stream, values, bits, storage["nonnegative"], threads)
             return values
 
     def _exact_bytes(self, part: str, offset: int, size: int) -> torch.Tensor:
-        if self._exact[0] != part:  # tensors in one part are mostly read one after the other
-            self._exact = (part, self._read(part))
+        name, content = self._exact
+        if name != part:  # tensors in one part are mostly read one after the other
+            content = self._read(part)
+            self._exact = (part, content)
         memory = torch.empty(size, dtype=torch.uint8)
         if size:
-            memory.numpy()[:] = np.frombuffer(self._exact[1], np.uint8, size, offset)
+            memory.numpy()[:] = np.frombuffer(content, np.uint8, size, offset)
         return memory
 
     @contextlib.contextmanager

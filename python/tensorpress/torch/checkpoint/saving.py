@@ -3,12 +3,12 @@ complete and on the disk; until then the old one stays."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
-import pathlib
-import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 import torch
@@ -16,10 +16,13 @@ import torch
 from ... import _core
 from ..._codec import Codec
 from ..._compression import codecs as all_codecs
-from ..._compression import compress, verify
-from .parts import DOCUMENT, VERSION
+from ..._reader import checked_threads
+from . import coding
+from .coding import Coded
+from .parts import DOCUMENT
+from .replacing import replacing
 from .report import CheckpointReport, StorageReport
-from .storages import Rules, Storage, View
+from .storages import Rules, Storage, View, with_effort
 from .tree import encode, to_text
 
 EXACT_PART_BYTES = 1 << 20  # small exact storages share a part of about this size
@@ -45,6 +48,8 @@ def save(
 
     Floating-point tensors of at least `min_elements` are compressed with `codec` under the bound
     that is given as for tensorpress.compress; others and all zeros, NaN and infinities are exact.
+    `dense` works at effort="fast" if no other is given: weights look like noise, and "normal" finds
+    a twentieth more in seven times the time.
     `bounds` has exceptions by name, the first that matches: {"model.fc.*": "exact",
     "model.*": {"relative": 1e-4}, "*": tensorpress.Codec("cast", to="bf16")}; with `bounds` and no
     other bound everything else is exact. Names are the keys joined by points, and * is anything;
@@ -59,24 +64,51 @@ def save(
     >>> report.ratio > 2, sorted(tensorpress.torch.load(path))
     (True, ['step', 'w'])
     """
-    given = dict(
+    rules = rules_of(
+        codec,
         absolute=absolute,
         relative=relative,
         pointwise_relative=pointwise_relative,
         psnr=psnr,
         ratio=ratio,
+        bounds=bounds,
+        min_elements=min_elements,
         **parameters,
     )
-    rules = Rules(_default(codec, given, bool(bounds)), bounds, min_elements)
+    return write(obj, path, rules, check=check, threads=threads)
+
+
+def rules_of(
+    codec: str | Codec = "dense",
+    *,
+    bounds: Mapping[str, Any] | None = None,
+    min_elements: int = 1024,
+    **given: Any,
+) -> Rules:
+    """What the arguments of `save` say about tensors."""
+    return Rules(_default(codec, given, bool(bounds)), bounds, min_elements)
+
+
+def write(
+    obj: Any,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    *,
+    check: bool = True,
+    threads: int = 1,
+    every_pattern: bool = True,
+) -> CheckpointReport:
+    """`every_pattern` of the rules must be that of a tensor."""
+    threads = checked_threads(threads)
     views = _Views()
     tree = encode(obj, views.put)
     codecs = [rules.of(storage) for storage in views.settled()]
-    rules.check_patterns()
-    with _replacing(path) as file:
+    if every_pattern:
+        rules.check_patterns(rules.matched)
+    with replacing(path) as file:
         writer = _Writer(file, check, threads)
         try:
-            for storage, chosen in zip(views.storages, codecs, strict=True):
-                writer.add(storage, chosen)
+            writer.add_all(list(zip(views.storages, codecs, strict=True)))
             writer.finish(tree, views.views)
         finally:
             writer.close()
@@ -98,7 +130,7 @@ def _default(codec: str | Codec, given: dict[str, Any], others: bool) -> Codec |
         return None
     if isinstance(codec, str) and codec not in all_codecs():
         raise ValueError(f"there is no codec {codec!r}; use exact, {', '.join(all_codecs())}")
-    return Codec(codec, **wanted)
+    return Codec.from_dict(with_effort({"codec": codec, **wanted}))
 
 
 class _Views:
@@ -146,41 +178,50 @@ class _Writer:
         self.exact: list[bytes] = []
         self.exact_bytes = 0
         self.exact_parts = 0
+        self.version = 1  # readers of version 1 know nothing of floats as bits
 
-    def add(self, storage: Storage, codec: Codec | None) -> None:
+    def add_all(self, work: list[tuple[Storage, Codec | None]]) -> None:
+        """In order; while one is written, the next ones are compressed, a thread each."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting: collections.deque[Future[tuple[torch.Tensor, Coded | None]]] = (
+                collections.deque()
+            )
+            inner = max(1, self.threads // max(1, sum(codec is not None for _, codec in work)))
+            for at, (storage, codec) in enumerate(work):
+                while len(waiting) <= self.threads and at + len(waiting) < len(work):
+                    waiting.append(pool.submit(self._code, *work[at + len(waiting)], inner))
+                memory, coded = waiting.popleft().result()
+                self._add(storage, codec, memory, coded)
+
+    def _code(
+        self, storage: Storage, codec: Codec | None, threads: int
+    ) -> tuple[torch.Tensor, Coded | None]:
         memory = storage.memory()
-        report = StorageReport(storage.names, str(storage.dtype), storage.bytes, storage.bytes)
-        entry = None
-        if codec is not None and storage.bytes:
-            entry = self._compressed(storage, memory, codec, report)
-        self.storages.append(entry or self._exact(memory))
-        self.entries.append(report)
-
-    def _compressed(
-        self, storage: Storage, memory: torch.Tensor, codec: Codec, report: StorageReport
-    ) -> dict[str, Any] | None:
+        if codec is None or not storage.bytes:
+            return memory, None
         assert storage.dtype is not None
         values = memory.view(storage.dtype)
         shape = storage.shape(values.numel())
-        zeros = (0.0,) if codec.bound is not None else ()
-        # Weights have no fill values: an extreme that many share was clipped.
-        stream = compress(
-            values.view(shape), codec, fill_values=zeros, whole_range=True, threads=self.threads
-        )
-        if len(stream) >= storage.bytes:
-            return None
-        if self.check:
-            found = verify(values.view(shape), stream, threads=self.threads)
-            if not found["ok"]:
-                raise RuntimeError(f"{storage.names[0]} came back wrong: {found['reason']}")
-            report.max_abs_error = found["max_abs_error"]
-            report.max_rel_error = found["max_rel_error"]
-        part = f"streams/{len(self.storages)}.tpz"
-        self._write(part, stream)
-        report.bytes_out = len(stream)
-        report.codec = repr(codec)
-        negative = bool((values < 0).any())
-        return {"bytes": storage.bytes, "part": part, "nonnegative": not negative}
+        return memory, coding.encode(values, codec, shape, self.check, threads, storage.names[0])
+
+    def _add(
+        self, storage: Storage, codec: Codec | None, memory: torch.Tensor, coded: Coded | None
+    ) -> None:
+        report = StorageReport(storage.names, str(storage.dtype), storage.bytes, storage.bytes)
+        if coded is None:
+            entry = self._exact(memory)
+        else:
+            part = f"streams/{len(self.storages)}.tpz"
+            self._write(part, coded.stream)
+            entry = {"bytes": storage.bytes, "part": part, "nonnegative": coded.nonnegative}
+            if coded.bits:
+                entry["floats_as_bits"] = True
+                self.version = 2
+            report.bytes_out, report.codec = len(coded.stream), repr(codec)
+            report.max_abs_error = coded.max_abs_error
+            report.max_rel_error = coded.max_rel_error
+        self.storages.append(entry)
+        self.entries.append(report)
 
     def _exact(self, memory: torch.Tensor) -> dict[str, Any]:
         if self.exact_bytes and self.exact_bytes + memory.nbytes > EXACT_PART_BYTES:
@@ -215,7 +256,7 @@ class _Writer:
         self._flush()
         document = {
             "format": "tensorpress-checkpoint",
-            "version": VERSION,
+            "version": self.version,
             "writer": f"tensorpress {_core.__version__}",
             "object": tree,
             "tensors": [_description(view) for view in views],
@@ -257,33 +298,3 @@ def _check(tensor: torch.Tensor, name: str) -> None:
         reason = "on the device meta and has no values; leave it out"
     if reason is not None:
         raise TypeError(f"{name or 'this'} is {reason}")
-
-
-@contextlib.contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when it is complete and on the disk."""
-    target = pathlib.Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise OSError(f"{os.fspath(path)} is not a file that can be replaced")
-    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
-    try:
-        created = temporary.open("xb")
-    except OSError as error:  # names the temporary file, which the caller does not know
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
-    try:
-        with created as file:
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o777)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

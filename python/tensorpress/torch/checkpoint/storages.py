@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,7 +119,7 @@ class Rules:
         name = "dense" if default is None else default.name
         self.default = default
         self.min_elements = min_elements
-        self.patterns = [(key, _codec(key, each, name)) for key, each in (bounds or {}).items()]
+        self.patterns = {key: _codec(key, each, name) for key, each in (bounds or {}).items()}
         self.matched: set[str] = set()
 
     def of(self, storage: Storage) -> Codec | None:
@@ -130,9 +130,9 @@ class Rules:
         chosen = _strictest([choice for choice in choices if choice is not None], storage)
         return chosen if storage.filled else _of_parts(chosen, storage)
 
-    def check_patterns(self) -> None:
-        for pattern, _ in self.patterns:
-            if pattern not in self.matched:
+    def check_patterns(self, matched: Container[str]) -> None:
+        for pattern in self.patterns:
+            if pattern not in matched:
                 raise ValueError(
                     f"bounds has {pattern!r}, which is not the name of a tensor; names are those "
                     'of the dicts, joined by points, such as "model.conv1.weight"'
@@ -140,15 +140,20 @@ class Rules:
 
     def _choice(self, name: str, view: View) -> Codec | None:
         small = view.tensor.numel() < self.min_elements
-        for pattern, codec in self.patterns:
-            if name == pattern or fnmatch.fnmatchcase(name, pattern):
-                self.matched.add(pattern)
-                return None if small and name != pattern else codec
+        pattern = first_match(name, self.patterns)
+        if pattern is not None:
+            self.matched.add(pattern)
+            return None if small and name != pattern else self.patterns[pattern]
         if small or self.default is None:
             return None
         if name.rpartition(".")[2] in DIVISORS:
             return _relative_to_each_value(self.default)
         return self.default
+
+
+def first_match(name: str, patterns: Iterable[str]) -> str | None:
+    matching = (each for each in patterns if name == each or fnmatch.fnmatchcase(name, each))
+    return next(matching, None)
 
 
 def _codec(pattern: str, given: Any, name: str) -> Codec | None:
@@ -157,10 +162,15 @@ def _codec(pattern: str, given: Any, name: str) -> Codec | None:
     if isinstance(given, Codec):
         return given
     if isinstance(given, Mapping):
-        return Codec.from_dict({"codec": name, **given})
+        return Codec.from_dict(with_effort({"codec": name, **given}))
     raise TypeError(
         f'bounds[{pattern!r}] is {given!r}; say "exact", {{"relative": 1e-3}} or a Codec'
     )
+
+
+def with_effort(fields: dict[str, Any]) -> dict[str, Any]:
+    """A codec's parameters: dense works at its fast effort, if no other is asked for."""
+    return {"effort": "fast", **fields} if fields["codec"] == "dense" else fields
 
 
 def _relative_to_each_value(codec: Codec) -> Codec | None:
