@@ -128,7 +128,7 @@ class Hdf5Contender : public Contender {
 
 Peers find_hdf5_peers(const std::vector<std::string>& names, const std::string& plugin_path) {
   Peers peers;
-  const auto library = Hdf5Functions::load(files::SharedLibrary::Symbols::shared_with_plugins);
+  const auto library = Hdf5Functions::load(SharedLibrary::Symbols::shared_with_plugins);
   if (!library.ok()) {
     peers.missing.push_back(library.error().message);
     return peers;

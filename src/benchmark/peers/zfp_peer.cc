@@ -6,9 +6,9 @@
 #include <array>
 
 #include "base/errors.h"
+#include "base/shared_library.h"
 #include "benchmark/peers/peers.h"
 #include "benchmark/stopwatch.h"
-#include "files/bytes/shared_library.h"
 #include "tensorpress/aligned_buffer.h"
 
 namespace tensorpress::benchmark {
@@ -29,8 +29,8 @@ struct ZfpLibrary {
   decltype(&::zfp_decompress) decompress;
 
   static Result<ZfpLibrary> load() {
-    TRY(const auto library, files::SharedLibrary::open({"libzfp.so.1", "libzfp.so"},
-                                                       files::SharedLibrary::Symbols::hidden));
+    TRY(const auto library,
+        SharedLibrary::open({"libzfp.so.1", "libzfp.so"}, SharedLibrary::Symbols::hidden));
     ZfpLibrary table{};
     RETURN_IF_ERROR(library.find("stream_open", table.bits_open));
     RETURN_IF_ERROR(library.find("stream_close", table.bits_close));

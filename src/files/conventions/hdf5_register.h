@@ -2,7 +2,7 @@
 // read and written without a plugin in HDF5's path. Needs no header of HDF5.
 #pragma once
 
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {

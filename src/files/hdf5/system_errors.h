@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 
 namespace tensorpress::files {
 

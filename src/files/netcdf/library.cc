@@ -1,6 +1,6 @@
 #include "files/netcdf/library.h"
 
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 #include "files/conventions/hdf5_register.h"
 #include "files/hdf5/system_errors.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/errors.h"
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::files {

@@ -1,13 +1,13 @@
 #include "model/planner/cbc_library.h"
 
 #include "base/errors.h"
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 
 namespace tensorpress::model::planner {
 
 Result<CbcFunctions> CbcFunctions::load() {
-  auto library = files::SharedLibrary::open({"libCbcSolver.so.3", "libCbcSolver.so"},
-                                            files::SharedLibrary::Symbols::hidden);
+  auto library =
+      SharedLibrary::open({"libCbcSolver.so.3", "libCbcSolver.so"}, SharedLibrary::Symbols::hidden);
   if (!library.ok()) {
     return unsupported("Planning needs CBC's library (", library.error().message,
                        "): apt-get install coinor-libcbc3");

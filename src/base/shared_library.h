@@ -6,7 +6,7 @@
 
 #include "tensorpress/result.h"
 
-namespace tensorpress::files {
+namespace tensorpress {
 
 class SharedLibrary {
  public:
@@ -31,4 +31,4 @@ class SharedLibrary {
   void* handle_;
 };
 
-}  // namespace tensorpress::files
+}  // namespace tensorpress

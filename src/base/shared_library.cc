@@ -1,10 +1,10 @@
-#include "files/bytes/shared_library.h"
+#include "base/shared_library.h"
 
 #include <dlfcn.h>
 
 #include "base/errors.h"
 
-namespace tensorpress::files {
+namespace tensorpress {
 
 Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names,
                                           Symbols symbols) {
@@ -23,4 +23,4 @@ Result<void*> SharedLibrary::address(const char* name) const {
   return unsupported("a library has no ", name, "; it may be too old");
 }
 
-}  // namespace tensorpress::files
+}  // namespace tensorpress
