@@ -10,6 +10,8 @@
 #include "codecs/bounded/chunk_coding.h"
 #include "codecs/bounded/elements.h"
 #include "codecs/bounded/mask.h"
+#include "codecs/bounded/one_value.h"
+#include "codecs/bounded/stated_error.h"
 #include "kernels/value_scan/value_scan.h"
 
 namespace tensorpress::bounded {
@@ -104,23 +106,16 @@ class ChunkCompression {
     if (special_count_ == 0 && scan_.specials > 0) return false;
     const auto low = static_cast<double>(scan_.min), high = static_cast<double>(scan_.max);
     if (!(low <= high)) return false;
-    Element element;
-    to_element(low, element);
+    if (low != high && parameters_.pointwise()) return false;
+    const auto one = one_value_for<Element>(low, high, scan_.zeros, *parameters_.limit);
+    if (!one) return false;
+    Element element = *one;
     if (low == 0 && high == 0 && keeps_signs_of_zeros()) {
       const bool negative = std::signbit(values_[0]);
       if (std::ranges::any_of(values_, [&](Value v) { return std::signbit(v) != negative; })) {
         return false;
       }
       to_element(negative ? -0.0 : 0.0, element);
-    }
-    if (low != high) {
-      if (parameters_.pointwise()) return false;
-      const double middle = scan_.zeros ? 0 : low + (high - low) / 2;
-      to_element(middle, element);
-      const double stored = to_double(element);
-      // A little less than the bound, for the rounding of the two differences.
-      const double limit = *parameters_.limit * (1 - 0x1p-50);
-      if (!(high - stored <= limit && stored - low <= limit)) return false;
     }
     flags_ |= kConstant;
     ByteWriter value;
@@ -181,10 +176,7 @@ class ChunkCompression {
   double squared_error() const {
     if (measured_error_) return *measured_error_;
     if ((flags_ & kConstant) != 0 && scan_.min == scan_.max) return 0;
-    const double limit = *parameters_.limit, count = static_cast<double>(count_ - special_count_);
-    if (count == 0) return 0;
-    const double squared = count * limit * limit;
-    return squared > 0x1p-900 ? squared : count * square_at_least(limit);
+    return stated_squared_error(*parameters_.limit, count_ - special_count_);
   }
 
   std::optional<CompressedChunk> code_values(std::span<std::byte> output) {

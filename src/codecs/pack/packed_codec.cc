@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kPiece = 1024;
 
-// A sum of squares in another order may come out a little larger; a later check must not fail on
-// that.
-constexpr double kSummationShare = 1e-9;
-
 bool is_in_one_piece(const TensorView& chunk) {
   return chunk.is_contiguous() &&
          reinterpret_cast<std::uintptr_t>(chunk.data) % size_of(chunk.dtype) == 0;

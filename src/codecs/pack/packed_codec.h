@@ -21,6 +21,9 @@ void store_elements_of(std::span<const std::byte> elements, DType as,
 /// Where such elements may be written: in the chunk, if that will do, else in the buffer.
 std::span<std::byte> place_for(const MutableTensorView& chunk, DType as, AlignedBuffer& buffer);
 
+/// A sum of squares in another order may come out a little larger; a later check must not fail on
+/// that.
+inline constexpr double kSummationShare = 1e-9;
 /// Sum of squared differences of two pieces, in double, and a little more than that.
 double squared_difference(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b,
                           Isa isa);

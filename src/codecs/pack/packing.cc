@@ -76,20 +76,6 @@ std::uint64_t one_of(DType dtype) {
   return 1;
 }
 
-float largest_of(CastType type) {
-  switch (type) {
-    case CastType::f16:
-      return 65504;
-    case CastType::e4m3:
-      return kernels::kLargestE4m3;
-    case CastType::e5m2:
-      return kernels::kLargestE5m2;
-    case CastType::bf16:
-      break;
-  }
-  return 0x1.FEp127f;
-}
-
 bool is_fp8(CastType type) {
   return type == CastType::e4m3 || type == CastType::e5m2;
 }
@@ -148,6 +134,20 @@ std::size_t cast_bytes(CastType type) {
 }
 
 }  // namespace
+
+float largest_of(CastType type) {
+  switch (type) {
+    case CastType::f16:
+      return 65504;
+    case CastType::e4m3:
+      return kernels::kLargestE4m3;
+    case CastType::e5m2:
+      return kernels::kLargestE5m2;
+    case CastType::bf16:
+      break;
+  }
+  return 0x1.FEp127f;
+}
 
 Result<void> check_groups(const std::byte* packed, std::size_t count,
                           const QuantizeOptions& options) {

@@ -16,6 +16,9 @@ Result<void> check(DType dtype, const CastOptions& options);
 Result<void> check(DType dtype, const MaskOptions& options);
 Result<void> check(DType dtype, const SignOptions& options);
 
+/// The largest number of a type.
+float largest_of(CastType type);
+
 /// Packed groups whose grid is not finite, which pack() never makes: what NaN and infinity become
 /// would depend on the instruction set.
 Result<void> check_groups(const std::byte* packed, std::size_t count,

@@ -4,6 +4,7 @@
 
 #include "codecs/pack/packed_codec.h"
 #include "codecs/parameter_values.h"
+#include "codecs/quantize/options.h"
 #include "codecs/registry.h"
 #include "kernels/quantize/group_scale.h"
 
@@ -23,18 +24,19 @@ constexpr std::array<ParameterInfo, 4> kParameters = {{
      .needs = ParameterNeed{"rounding", "stochastic"}},
 }};
 
-// Chunks round independently of each other: those after the first have a seed of their own, which
-// depends on where they begin. The first one has the seed of pack.h.
 QuantizeOptions for_chunk(const QuantizeOptions& options, const ChunkWorkspace& workspace) {
-  QuantizeOptions own = options;
-  for (std::size_t axis = 0; axis < workspace.origin.size(); ++axis) {
-    if (workspace.origin[axis] == 0) continue;
-    own.seed = kernels::mix64(own.seed ^ kernels::mix64(workspace.origin[axis] * kMaxRank + axis));
-  }
-  return own;
+  return options_for_chunk(options, workspace.origin);
 }
 
 Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters) {
+  TRY(const QuantizeOptions options, options_of(parameters));
+  return std::unique_ptr<ChunkCodec>(std::make_unique<packing::PackedCodec<QuantizeOptions>>(
+      "quantize", options, false, options.group, for_chunk));
+}
+
+}  // namespace
+
+Result<QuantizeOptions> options_of(std::span<const Parameter> parameters) {
   ENSURE(parameters.size() == kParameters.size());
   constexpr std::array kBits = {1, 2, 4, 8};
   QuantizeOptions options;
@@ -46,11 +48,18 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
   options.rounding = stochastic == 1 ? Rounding::stochastic : Rounding::nearest;
   TRY(options.seed, whole_number_u64("seed", parameters[3].value));
   RETURN_IF_ERROR(packing::check(DType::f32, options));
-  return std::unique_ptr<ChunkCodec>(std::make_unique<packing::PackedCodec<QuantizeOptions>>(
-      "quantize", options, false, options.group, for_chunk));
+  return options;
 }
 
-}  // namespace
+QuantizeOptions options_for_chunk(const QuantizeOptions& options,
+                                  const std::array<std::uint64_t, kMaxRank>& origin) {
+  QuantizeOptions own = options;
+  for (std::size_t axis = 0; axis < origin.size(); ++axis) {
+    if (origin[axis] == 0) continue;
+    own.seed = kernels::mix64(own.seed ^ kernels::mix64(origin[axis] * kMaxRank + axis));
+  }
+  return own;
+}
 
 extern constinit const RegisteredCodec kCodec = {
     {"quantize", "fixed rate: 1, 2, 4 or 8 bits a value in groups with their own scale",
