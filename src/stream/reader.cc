@@ -112,6 +112,11 @@ const ChunkGrid& ReaderAccess::grid(const StreamReader& reader) {
   return reader.state_->decoder.grid();
 }
 
+Result<FetchedChunk> ReaderAccess::fetch(const StreamReader& reader, std::uint64_t number,
+                                         AlignedBuffer& scratch) {
+  return reader.state_->chunks->fetch(number, scratch);
+}
+
 Result<void> ReaderAccess::read_chunk(const StreamReader& reader, std::uint64_t number,
                                       const MutableTensorView& output, ChunkWorkspace& workspace) {
   const auto& state = *reader.state_;
