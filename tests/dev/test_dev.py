@@ -158,8 +158,9 @@ def test_help_names_the_presets_that_there_are_and_each_is_built(house):
 def test_help_names_what_full_adds(house):
     told = re.search(r"test --full +(.*)", house.run("help").stdout).group(1)
     files = {path.stem for path in (ROOT / "tests" / "full").glob("test_*.py")}
-    assert files == {"test_huge_arrays", "test_pages_in_a_browser"}
-    for words in ("other CPUs", "ThreadSanitizer", "huge arrays", "every page in a browser"):
+    assert files == {"test_device_kernels", "test_huge_arrays", "test_pages_in_a_browser"}
+    added = "other CPUs", "ThreadSanitizer", "huge arrays", "every page in a browser", "CUDA"
+    for words in added:
         assert words in told
 
 
@@ -227,7 +228,7 @@ def test_test_full_adds_other_cpus_thread_sanitizer_and_huge_arrays(house):
     result = house.run("test", "--full", MISSING="")
     found = outcomes(result)
     assert result.returncode == 0, result.stdout + result.stderr
-    slow = "huge arrays, pages in a browser"
+    slow = "huge arrays, pages, CUDA kernels"
     for stage in ("tests without SIMD (s390x)", "unit tests (tsan)", slow):
         assert found[stage] == "ok"
     assert "tests/full" in house.calls("pytest")[-1]

@@ -18,6 +18,11 @@ namespace tensorpress::cli {
 namespace {
 
 Result<FileReport> rewrite(const CompressArguments& options) {
+  if (!options.device.empty()) {
+    return bad_argument("--device writes .tpz files, and '", options.output,
+                        "' is a whole NetCDF or HDF5 file; give -o NAME.tpz and --var, or leave "
+                        "--device out");
+  }
   if (options.stream.given()) {
     return bad_argument("--chunk-shape and --attr are for .tpz files, and '", options.output,
                         "' is a NetCDF or HDF5 file");

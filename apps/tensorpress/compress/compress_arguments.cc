@@ -32,6 +32,11 @@ void CompressArguments::declare(Arguments& arguments) {
             "are now; what was lost before is added to the history")
       .group(kBoundGroup);
   threads.declare(arguments);
+  arguments
+      .option("--device", device,
+              "compress on a device that `tensorpress info` lists, opencl or opencl:N; the stream "
+              "is the same, and the tensor has to fit into the host's memory")
+      .shown_as("NAME");
   stream.declare(arguments);
   arguments.flag("--verify", verify,
                  "read the result back and compare, as `tensorpress verify` does");

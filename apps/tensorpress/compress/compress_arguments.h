@@ -26,6 +26,7 @@ struct CompressArguments {
   std::vector<std::string> variables;
   bool from_here = false;
   bool verify = false;
+  std::string device;  // whose memory is compressed in; empty: the host's
 
   void declare(Arguments& arguments);
 

@@ -11,6 +11,7 @@
 #include "command_line/reports/progress_bar.h"
 #include "command_line/reports/stream_report.h"
 #include "files/bytes/byte_files.h"
+#include "on_device.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -41,7 +42,9 @@ Result<Compressed> run_compression(const CompressArguments& options, const Codec
   InterruptibleByteSink sink(*file);
   ProgressBar bar("compressing");
   job.write.progress = bar.callback();
-  auto written = write_stream(codec, *job.source, sink, job.write);
+  auto written = options.device.empty()
+                     ? write_stream(codec, *job.source, sink, job.write)
+                     : write_stream_on_device(options.device, codec, *job.source, sink, job.write);
   if (!written.ok() && job.write.earlier_error) {
     return about(job.name, files::with_way_out(options.earlier_loss(), written.error()));
   }

@@ -34,7 +34,7 @@ Action declare(Arguments& arguments) {
   arguments
       .option("FILE", *files,
               ".tpz, .npy, NetCDF or HDF5 files; - is a .tpz stream on standard input; without a "
-              "file: this program's version, instruction set and codecs")
+              "file: this program's version, instruction set, codecs and devices")
       .shown_as("...");
   return [files](Reporter& reporter) { return run(*files, reporter); };
 }

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "command_line/reports/report_fields.h"
 #include "tensorpress/codec.h"
+#include "tensorpress/device.h"
 #include "tensorpress/version.h"
 
 namespace tensorpress::cli {
@@ -32,10 +33,16 @@ Json to_json(const ReportFields& program) {
   }
   Json fields = program.to_json();
   fields["codecs"] = all;
+  fields["devices"] = Json::array();
+  for (const device::DeviceInfo& device : device::devices()) {
+    fields["devices"].push_back({{"name", device.name},
+                                 {"description", device.description},
+                                 {"memory_bytes", device.memory_bytes}});
+  }
   return fields;
 }
 
-/// Codecs one a line, with what they are for.
+/// Codecs one a line, with what they are for; devices likewise.
 std::string to_text(const ReportFields& program) {
   std::string lines = text(program.to_text(), "\nCodecs:\n");
   std::size_t width = 0;
@@ -43,6 +50,13 @@ std::string to_text(const ReportFields& program) {
   for (const CodecInfo& codec : codecs()) {
     lines += text("  ", codec.name, std::string(width + 2 - codec.name.size(), ' '), codec.summary,
                   "\n");
+  }
+  lines += "\nDevices:\n";
+  const auto devices = device::devices();
+  if (devices.empty()) lines += "  none\n";
+  for (const device::DeviceInfo& device : devices) {
+    lines += text("  ", device.name, "  ", device.description, ", ",
+                  human_bytes(device.memory_bytes), "\n");
   }
   return lines;
 }

@@ -15,7 +15,7 @@ extern const std::span<const EmbeddedFile> kKernelFiles;
 namespace {
 
 // Arrays in local memory of the largest kernel.
-constexpr cl_ulong kLocalBytes = 36 << 10;
+constexpr cl_ulong kLocalBytes = 38400;
 
 Error failed(std::string_view what, cl_int status) {
   const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
@@ -88,7 +88,7 @@ Result<void> check_device(const OpenClFunctions& cl, cl_device_id device) {
     return lacks("work groups of 256");
   }
   if (fact_of<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE) < kLocalBytes) {
-    return lacks("36 KiB of local memory");
+    return lacks("37.5 KiB of local memory");
   }
   if (fact_of<cl_bool>(cl, device, CL_DEVICE_COMPILER_AVAILABLE) != CL_TRUE) {
     return lacks("a compiler for kernels");

@@ -123,7 +123,7 @@ def test_info_without_a_file_describes_the_program(tensorpress):
 def test_info_without_a_file_lists_codecs_one_a_line(tensorpress):
     text = tensorpress("info").out.decode()
     assert "\n\nCodecs:\n" in text
-    lines = text.split("Codecs:\n")[1].splitlines()
+    lines = text.split("Codecs:\n")[1].split("\n\nDevices:")[0].splitlines()
     names = [line.split()[0] for line in lines]
     assert names == list(tensorpress("info", "--json").json["codecs"])
     assert all(len(line.split()) > 3 and len(line) < 120 for line in lines)

@@ -1,0 +1,52 @@
+"""compress --device: the stream of the host, made in the memory of a device. ./dev test installs an
+OpenCL device that runs on the CPU; without one these tests skip."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def device(tensorpress):
+    devices = tensorpress("info", "--json").json["devices"]
+    if not devices:
+        pytest.skip("there is no OpenCL device")
+    return devices[0]
+
+
+def test_info_lists_devices(tensorpress, device):
+    assert device["name"] == "opencl:0"
+    assert device["memory_bytes"] > 0
+    text = tensorpress("info").out.decode()
+    assert f"\nDevices:\n  opencl:0  {device['description']}, " in text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--codec", "ceresz", "--rel", "1e-3"],
+        ["--codec", "quantize", "--bits", "2", "--rounding", "stochastic"],
+        ["--codec", "cast", "--to", "e4m3"],
+        ["--codec", "mask"],
+        ["--rel", "1e-3"],  # dense: the host does it
+    ],
+)
+def test_streams_are_those_of_the_host(tensorpress, device, smooth, tmp_path, options):
+    field = smooth((40, 50, 60))
+    field[3, 4, 5] = np.nan
+    np.save(tmp_path / "field.npy", field)
+    tensorpress("compress", "field.npy", *options, "-o", "host.tpz")
+    tensorpress("compress", "field.npy", *options, "--device", "opencl", "-o", "device.tpz")
+    assert (tmp_path / "device.tpz").read_bytes() == (tmp_path / "host.tpz").read_bytes()
+
+
+def test_what_cannot_be_done_is_said(tensorpress, device, smooth, tmp_path):
+    np.save(tmp_path / "field.npy", smooth((4, 5)))
+    compress = ["compress", "field.npy", "--rel", "1e-3"]
+    message = tensorpress.refuses(*compress, "--device", "toaster")
+    assert "there is no device 'toaster'; a device is opencl or opencl:N" in message
+    assert "opencl:77" in tensorpress.refuses(*compress, "--device", "opencl:77")
+    assert not (tmp_path / "field.tpz").exists()
+    tensorpress(*compress, "-o", "field.tpz")
+    tensorpress("decompress", "field.tpz", "-o", "field.nc")
+    whole = ["compress", "field.nc", "-o", "small.nc", "--rel", "1e-3"]
+    assert "--device writes .tpz files" in tensorpress.refuses(*whole, "--device", "opencl")
