@@ -1,11 +1,11 @@
 // Where the chunks of a tensor lie, for the host and the kernels.
 #ifdef __cplusplus
-#ifndef __CUDACC__
-#ifndef __HIP__
+#  ifndef __CUDACC__
+#    ifndef __HIP__
 namespace tensorpress::device {
-#define TENSORPRESS_DEVICE_NAMESPACE
-#endif
-#endif
+#      define TENSORPRESS_DEVICE_NAMESPACE
+#    endif
+#  endif
 #endif
 
 // What a kernel does with a chunk. The host does what is left.
