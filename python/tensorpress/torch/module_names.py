@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 import torch
@@ -60,13 +61,29 @@ class ModuleNames:
         self._on_forward = on_forward
         self._calls: list[Running] = []
         self._hooks: list[RemovableHandle] = []
+        self._watched: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
+        self._modules_changed = False
 
     @property
     def running(self) -> Running:
         return self._calls[-1] if self._calls else OUTSIDE
 
     def attach(self) -> None:
+        registered = torch.nn.modules.module.register_module_module_registration_hook
+        self._hooks.append(registered(self._module_is_set))
+        self._attach_new()
+
+    def _module_is_set(self, *_: Any) -> None:
+        """A part of some model was replaced. What is attached before the next forward pass is then
+        attached to the new part too."""
+        self._modules_changed = True
+
+    def _attach_new(self) -> None:
+        self._modules_changed = False
         for name, module in self.model.named_modules():
+            if module in self._watched:
+                continue
+            self._watched.add(module)
             watch = Watch(self, name)
             before = module.register_forward_pre_hook(watch.enter, prepend=True, with_kwargs=True)
             after = module.register_forward_hook(watch.leave, always_call=True)
@@ -76,6 +93,8 @@ class ModuleNames:
         if module is self.model:
             self._calls.clear()  # also what an interrupted forward has left
         if not self._calls:
+            if self._modules_changed:
+                self._attach_new()
             self._on_forward(args, kwargs)
         self._calls.append(Running(name, type(module).__name__, {}))
 
@@ -87,6 +106,7 @@ class ModuleNames:
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
+        self._watched.clear()
         self._calls.clear()
 
     def name_for(self, what: str) -> str:

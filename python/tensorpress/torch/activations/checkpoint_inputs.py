@@ -64,4 +64,8 @@ class CheckpointInputs:
             )
         elif value.kept._version == value.version:
             kept, value.kept = value.kept, None
-            self._store(value, kept, waiting.requirement, waiting.record)
+            try:
+                self._store(value, kept, waiting.requirement, waiting.record)
+            except BaseException:
+                value.keep(kept)
+                raise

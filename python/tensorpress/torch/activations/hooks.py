@@ -13,6 +13,8 @@ from ..policy.saved_by import Need
 from .budget import Budget
 from .checkpoint_inputs import CheckpointInputs
 from .ledger import Ledger
+from .local_shards import Shard, local_of
+from .memory_errors import note_what_was_unpacked, ran_out_of_memory
 from .report import Activation
 from .requirements import EXACTLY, Requirement, Requirements
 from .stored_value import StoredValue, VersionCounter, has_plain_memory
@@ -23,7 +25,7 @@ class Handle:
     """What autograd holds instead of a tensor. A weight, and what has no plain memory, is held
     itself."""
 
-    __slots__ = ("requirement", "shape", "start", "strides", "value", "version", "weight")
+    __slots__ = ("requirement", "shape", "shard", "start", "strides", "value", "version", "weight")
 
     def __init__(
         self,
@@ -31,11 +33,14 @@ class Handle:
         requirement: Requirement,
         value: StoredValue | None,
         weight: bool = False,
+        shard: Shard | None = None,
+        whole: torch.Tensor | None = None,
     ) -> None:
         self.requirement = requirement
         self.value = value
+        self.shard = shard  # if the tensor is what this process holds of a DTensor
         self.weight = tensor.detach() if weight else None
-        self.version = VersionCounter(tensor)
+        self.version = VersionCounter(tensor) if whole is None else VersionCounter(whole, True)
         if not weight:
             self.shape = tensor.shape
             self.strides = tensor.stride()
@@ -96,21 +101,29 @@ class SavedTensorHooks:
             return self._pack(tensor)
 
     def _pack(self, tensor: torch.Tensor) -> Handle:
+        whole, shard = tensor, None
         plain = has_plain_memory(tensor)
+        if not plain and not _is_parameter(tensor):
+            found = local_of(tensor)
+            if found is not None:
+                tensor, shard = found
+                plain = has_plain_memory(tensor)
         if not plain and not _is_parameter(tensor):
             self._requirements.note_type(tensor, self._modules.running.name)
         if not plain or self._is_weight(tensor):
-            return Handle(tensor, EXACTLY, None, weight=True)
+            return Handle(whole, EXACTLY, None, weight=True)
         self._checkpoint_inputs.settle()
         if self._ledger.step_begins():
             self._begin_step()
         call, running = self.functions.saving, self._modules.running
         name = self._modules.name_for(call.name or "value")
-        value = self._ledger.value_of(tensor, name)
+        value = self._ledger.value_of(tensor, name, whole)
         record = self._ledger.record_of(value, name)
         record.saves += 1
         rule = self._requirements.policy.rule_for(name, value.name, running)
-        requirement = self._requirements.requirement_of(tensor, value.plain_bytes, call, name, rule)
+        requirement = self._requirements.requirement_of(
+            tensor, value.plain_bytes, call, name, rule, whole
+        )
         if self._budget is not None and rule is None:
             requirement = self._budget.requirement_within(value, requirement)
         if call is saved_by.CHECKPOINT and rule is None and requirement.codec != KEEP:
@@ -119,19 +132,46 @@ class SavedTensorHooks:
             self._store(value, tensor, EXACTLY, record)
         else:
             requirement = self._store(value, tensor, requirement, record)
-        return Handle(tensor, requirement, value)
+        if shard is None:
+            return Handle(tensor, requirement, value)
+        return Handle(tensor, requirement, value, shard=shard, whole=whole)
 
     def _store(
         self, value: StoredValue, tensor: torch.Tensor, requirement: Requirement, record: Activation
     ) -> Requirement:
         began = time.perf_counter()
-        requirement = self._coder.store(value, tensor, requirement, record)
+        try:
+            requirement = self._coder.store(value, tensor, requirement, record)
+        except (MemoryError, RuntimeError) as error:
+            if not ran_out_of_memory(error):
+                raise
+            requirement = self._keep(value, tensor, record)
         record.encode_seconds += time.perf_counter() - began
         self._ledger.update(value, record)
         if value.stored is not None and (record.error is None or self.measuring):
-            self._coder.measure(value, tensor, record, self.measuring)
-            self._ledger.remember_quality(record)
+            self._measure(value, tensor, record)
         return requirement
+
+    def _measure(self, value: StoredValue, tensor: torch.Tensor, record: Activation) -> None:
+        """Takes memory for a copy; without that, there are no figures yet."""
+        try:
+            self._coder.measure(value, tensor, record, self.measuring)
+        except (MemoryError, RuntimeError) as error:
+            if not ran_out_of_memory(error):
+                raise
+        else:
+            self._ledger.remember_quality(record)
+
+    def _keep(self, value: StoredValue, tensor: torch.Tensor, record: Activation) -> Requirement:
+        """Needs no memory, because the tensor is there."""
+        value.keep(tensor)
+        record.codec, record.lossy = "keep", False
+        self._requirements.notes.setdefault(
+            "there was no memory left to pack a tensor, which was kept as it is; take a smaller "
+            "batch, or pack earlier tensors in fewer bits",
+            value.name,
+        )
+        return EXACTLY
 
     def unpack(self, handle: Handle | torch.Tensor) -> torch.Tensor:
         if isinstance(handle, torch.Tensor):
@@ -141,8 +181,15 @@ class SavedTensorHooks:
         self._checkpoint_inputs.settle()
         if handle.weight is not None:
             return handle.weight
-        value = handle.value
-        assert value is not None
+        assert handle.value is not None
+        try:
+            tensor = self._unpack(handle, handle.value)
+        except (MemoryError, RuntimeError) as error:
+            note_what_was_unpacked(error, handle.value)
+            raise
+        return tensor if handle.shard is None else handle.shard.wrap(tensor)
+
+    def _unpack(self, handle: Handle, value: StoredValue) -> torch.Tensor:
         if value.kept is not None:
             return value.view_of_kept(handle.shape, handle.strides, handle.start)
         if handle.requirement.need is Need.SHAPE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .report import Activation
-from .stored_value import StoredValue, ValueTable
+from .stored_value import StoredValue, ValueTable, VersionCounter
 
 
 class Ledger:
@@ -43,14 +43,17 @@ class Ledger:
         self.records = {}
         self.saved = self.most_held = 0
 
-    def value_of(self, tensor: torch.Tensor, name: str) -> StoredValue:
-        """The value that a tensor is a view of: one that is known already, or a new one."""
-        value = self._values.find(tensor)
-        return self._new_value(tensor, name) if value is None else value
+    def value_of(self, tensor: torch.Tensor, name: str, whole: torch.Tensor) -> StoredValue:
+        """The value that a tensor is a view of: one that is known already, or a new one. `whole` is
+        the tensor, or what wraps it."""
+        value = self._values.find(tensor, whole)
+        return self._new_value(tensor, name, whole) if value is None else value
 
-    def _new_value(self, tensor: torch.Tensor, name: str) -> StoredValue:
+    def _new_value(self, tensor: torch.Tensor, name: str, whole: torch.Tensor) -> StoredValue:
         value = StoredValue(tensor, self._freed)
         value.name = name
+        if whole is not tensor:
+            value.wrapper = VersionCounter(whole, wrapper=True)
         known = self._values.of_storage(tensor)
         value.counted = value.plain_bytes
         if any(_overlap(value, other) for other in known):  # no more than the storage has

@@ -59,33 +59,42 @@ class Requirements:
             self.notes.setdefault(f"tensors of type {kind} are kept and not counted", module)
 
     def requirement_of(
-        self, tensor: torch.Tensor, size: int, call: Call, name: str, rule: TensorCodec | None
+        self,
+        tensor: torch.Tensor,
+        size: int,
+        call: Call,
+        name: str,
+        rule: TensorCodec | None,
+        whole: torch.Tensor,
     ) -> Requirement:
-        """`size` is what the tensor takes as it is."""
+        """`size` is what the tensor takes as it is. `whole` is what the function saves, which is
+        the tensor, or a DTensor that it is the local tensor of."""
         exact_forms = self.policy.level.exact_forms or rule is not None
         if size < self.policy.min_bytes or rule == KEEP or not exact_forms:
             return EXACTLY
         if not tensor.is_floating_point():
             self._note_workspace(tensor, call, name)
-            return _requirement_of_whole_numbers(tensor, call)
-        if saved_by.is_log_sum(call, tensor):
+            return _requirement_of_whole_numbers(tensor, call, whole)
+        if saved_by.is_log_sum(call, whole):
             return EXACTLY
         need, limits = saved_by.need_of(call, tensor), saved_by.limits_of(call)
         if need is not Need.VALUES:
             return Requirement(need, limits=limits)
-        codec = rule or self._codec_of_level(tensor, size, call)
+        codec = rule or self._codec_of_level(tensor, size, call, whole)
         if not codec.takes(tensor):
             codec = self._instead_of(codec, tensor, name, rule)
         sign = call.name in saved_by.SMOOTH_BESIDE_ZERO
-        mask = _may_be_mask(tensor, call)
+        mask = _may_be_mask(tensor, call, whole)
         return Requirement(Need.VALUES, codec, limits=limits, sign=sign, mask=mask)
 
-    def _codec_of_level(self, tensor: torch.Tensor, size: int, call: Call) -> TensorCodec:
-        if _is_flat(tensor, call) and size <= self.policy.exact_2d_bytes:
+    def _codec_of_level(
+        self, tensor: torch.Tensor, size: int, call: Call, whole: torch.Tensor
+    ) -> TensorCodec:
+        if _is_flat(whole, call) and size <= self.policy.exact_2d_bytes:
             return KEEP
-        if saved_by.is_weight(call, tensor):
+        if saved_by.is_weight(call, whole):
             return KEEP
-        if self._is_input(tensor) or _is_constant_of_checkpoint(tensor, call):
+        if self._is_input(tensor, whole) or _is_constant_of_checkpoint(whole, call):
             return KEEP
         return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
 
@@ -97,10 +106,10 @@ class Requirements:
                 name,
             )
 
-    def _is_input(self, tensor: torch.Tensor) -> bool:
+    def _is_input(self, tensor: torch.Tensor, whole: torch.Tensor) -> bool:
         """The batch or a view of it: a copy would be on top of it."""
         storage = tensor.untyped_storage()._cdata
-        return tensor.grad_fn is None and any(each.cdata == storage for each in self._inputs)
+        return whole.grad_fn is None and any(each.cdata == storage for each in self._inputs)
 
     def _instead_of(
         self, codec: TensorCodec, tensor: torch.Tensor, name: str, rule: TensorCodec | None
@@ -128,17 +137,21 @@ def _is_constant_of_checkpoint(tensor: torch.Tensor, call: Call) -> bool:
     return call is saved_by.CHECKPOINT and tensor.grad_fn is None
 
 
-def _requirement_of_whole_numbers(tensor: torch.Tensor, call: Call) -> Requirement:
+def _requirement_of_whole_numbers(
+    tensor: torch.Tensor, call: Call, whole: torch.Tensor
+) -> Requirement:
     if tensor.dtype == torch.bool:
         return Requirement(Need.VALUES, mask=True)
+    if tensor.shape != whole.shape:  # indices count in planes of the whole
+        return EXACTLY
     windows = saved_by.windows_of(call) if tensor.dtype == torch.int64 else None
     on_cpu = tensor.device.type == "cpu" and pool_indices.has_planes(tensor)
     return Requirement(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
 
 
-def _may_be_mask(tensor: torch.Tensor, call: Call) -> bool:
+def _may_be_mask(tensor: torch.Tensor, call: Call, whole: torch.Tensor) -> bool:
     """Whether some of the values are 0 or one other: dropout's noise, an attention mask."""
-    if tensor.grad_fn is not None or not MASK.takes(tensor):
+    if whole.grad_fn is not None or not MASK.takes(tensor):
         return False
     if "dropout" in call.name:
         return True

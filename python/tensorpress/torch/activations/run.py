@@ -91,19 +91,30 @@ class CompressedActivations:
             self._modules.attach()
             self._hooks.note_weights()
             stack.enter_context(self._hooks.functions)
-            stack.enter_context(saved_tensors_hooks(self._hooks.pack, self._hooks.unpack))
+            hooks = saved_tensors_hooks(self._hooks.pack, self._hooks.unpack)
+            try:
+                stack.enter_context(hooks)
+            except RuntimeError as error:
+                _explain_refused_hooks(error)
+                raise
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         stack, self._stack = self._stack, None
         if stack is not None:
             stack.close()
+        _explain_refused_hooks(error)
 
     def _forward_begins(self, args: Any, kwargs: Any) -> None:
         self._ledger.step_may_begin = True
         self._hooks.note_weights()
         self._requirements.inputs_are(args, kwargs)
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """What was given, without DistributedDataParallel and the like around it."""
+        return self._modules.model
 
     @property
     def held_bytes(self) -> int:
@@ -148,3 +159,11 @@ class CompressedActivations:
         ]
         choice = None if self._budget is None else self._budget.choice
         return [*notes, f"the budget chose {choice.describe()}"] if choice else notes
+
+
+def _explain_refused_hooks(error: BaseException | None) -> None:
+    if isinstance(error, RuntimeError) and "support saved tensor hooks" in str(error):
+        error.add_note(
+            "tensorpress: compress_activations stores tensors by such hooks. Call torch.func.grad, "
+            "vjp, jacrev and hessian outside of `with`, or torch.autograd.grad inside of it."
+        )

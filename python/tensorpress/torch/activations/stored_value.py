@@ -51,20 +51,28 @@ class Span(NamedTuple):
 
 
 class VersionCounter:
-    """The version of a tensor, also after the tensor is gone: an empty alias shares its counter."""
+    """The version of a tensor, also after the tensor is gone: an empty alias shares its counter.
+    With `wrapper` the tensor is one whose values are in another, such as a DTensor."""
 
     __slots__ = ("_alias", "saved")
 
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self._alias = tensor.detach()
+    def __init__(self, tensor: torch.Tensor, wrapper: bool = False) -> None:
+        if wrapper:  # an alias of the wrapper alone, not of what is inside
+            with torch._C._ExcludeDispatchKeyGuard(_PYTHON), torch.no_grad():
+                self._alias = tensor.detach()
+        else:
+            self._alias = tensor.detach()
         # Other tensors have no empty alias; they are held anyway.
-        if has_plain_memory(tensor):
+        if wrapper or has_plain_memory(tensor):
             self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         self.saved = self._alias._version
 
     @property
     def now(self) -> int:
         return self._alias._version
+
+
+_PYTHON = torch._C.DispatchKeySet(torch._C.DispatchKey.Python)
 
 
 class StoredValue:
@@ -77,6 +85,7 @@ class StoredValue:
     def __init__(self, tensor: torch.Tensor, freed: Callable[[StoredValue], None]) -> None:
         self.storage = StorageWeakRef(tensor.untyped_storage())
         self.version = tensor._version
+        self.wrapper: VersionCounter | None = None  # of the tensor around this one, if there is one
         self.span = Span.of(tensor)
         self.name = ""
         self.dtype = tensor.dtype
@@ -129,6 +138,17 @@ class StoredValue:
             return self.span == span and same_shape
         return self.span.start <= span.start and span.stop <= self.span.stop
 
+    def is_in(self, whole: torch.Tensor, wrapped: bool) -> bool:
+        """Whether a tensor has the value as it was stored, as far as wrappers know: changes in
+        place through one count there, not in the tensor inside. Those through another wrapper of
+        the same memory escape this, as they escape PyTorch's own check of the first one."""
+        saved = 0
+        if self.wrapper is not None:
+            if self.wrapper.now != self.wrapper.saved:
+                return False
+            saved = self.wrapper.saved
+        return not wrapped or whole._version in (0, saved)
+
     def dense(self, tensor: torch.Tensor) -> torch.Tensor:
         """All elements of the value in the order of memory, seen through a tensor that it covers.
         A copy only if there are gaps."""
@@ -174,10 +194,13 @@ class ValueTable:
         values = (reference() for reference in references)
         return [value for value in values if value is not None and not value.storage.expired()]
 
-    def find(self, tensor: torch.Tensor) -> StoredValue | None:
+    def find(self, tensor: torch.Tensor, whole: torch.Tensor) -> StoredValue | None:
+        """`whole` is the tensor, or what wraps it."""
         span = Span.of(tensor)
-        covering = (value for value in self.of_storage(tensor) if value.covers(tensor, span))
-        return next(covering, None)
+        for value in self.of_storage(tensor):
+            if value.covers(tensor, span) and value.is_in(whole, whole is not tensor):
+                return value
+        return None
 
     def add(self, tensor: torch.Tensor, value: StoredValue) -> None:
         key = tensor.untyped_storage()._cdata
