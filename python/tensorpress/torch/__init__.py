@@ -22,7 +22,7 @@ from .checkpoint import (
 )
 from .chop import ChopCompressor, ChopDecompressor, compressed_shape
 from .compiled import compile, compile_options, compiled_report
-from .data import CompressedDataset, CompressedLoader
+from .data import CompressedDataset, CompressedLoader, CompressedRecords
 from .export import to_text, write_graph
 from .gradients import GradientCompression, GradientReport, compress_gradients
 from .logits import LinearCrossEntropy, fuse_logits, linear_cross_entropy
@@ -44,6 +44,7 @@ __all__ = [
     "CompressedActivations",
     "CompressedDataset",
     "CompressedLoader",
+    "CompressedRecords",
     "DistributedReader",
     "DistributedWriter",
     "GradientCompression",

@@ -2,11 +2,13 @@
 
 `CompressedDataset` keeps samples compressed in memory or in a folder of .tpz files;
 `CompressedLoader` brings them to the model as batches, decompressed by a worker or on the device,
-and says what that cost. docs/guide/training-data.md shows both.
+and says what that cost. `CompressedRecords` is for samples of several parts: tokens, masks, dicts.
+docs/guide/training-data.md shows all of them.
 """
 
 from .dataset import CompressedDataset
 from .loader import CompressedLoader
+from .records import CompressedRecords
 from .report import LoaderReport
 
-__all__ = ["CompressedDataset", "CompressedLoader", "LoaderReport"]
+__all__ = ["CompressedDataset", "CompressedLoader", "CompressedRecords", "LoaderReport"]

@@ -65,7 +65,8 @@ def as_tensor(value: Any, place: int) -> torch.Tensor:
         value = torch.from_numpy(np.ascontiguousarray(value))
     if not isinstance(value, torch.Tensor):
         raise TypeError(
-            f"sample {place} is a {type(value).__name__}; make it a tensor or a NumPy array first "
+            f"sample {place} is a {type(value).__name__}; make it a tensor or a NumPy array first, "
+            "or use CompressedRecords, which takes dicts and tuples of anything "
             "(of a picture: torch.from_numpy(numpy.array(picture)).permute(2, 0, 1))"
         )
     if value.device.type != "cpu":
@@ -76,7 +77,8 @@ def as_tensor(value: Any, place: int) -> torch.Tensor:
         raise TypeError(
             f"sample {place} is {value.dtype}; samples are float16, bfloat16, float32, float64, or "
             "uint8 (which becomes float32 from 0 to 1). Convert it first, for example with "
-            ".float(); what is not an input of the network belongs behind it, as a label"
+            ".float(); what is not an input of the network belongs behind it, as a label. Tokens "
+            "and other whole numbers are stored exactly by CompressedRecords"
         )
     return value.detach()
 
