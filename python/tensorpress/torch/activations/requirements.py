@@ -145,7 +145,7 @@ def _requirement_of_whole_numbers(
     if tensor.shape != whole.shape:  # indices count in planes of the whole
         return EXACTLY
     windows = saved_by.windows_of(call) if tensor.dtype == torch.int64 else None
-    on_cpu = tensor.device.type == "cpu" and pool_indices.has_planes(tensor)
+    on_cpu = tensor.device.type in ("cpu", "meta") and pool_indices.has_planes(tensor)
     return Requirement(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
 
 
@@ -155,6 +155,8 @@ def _may_be_mask(tensor: torch.Tensor, call: Call, whole: torch.Tensor) -> bool:
         return False
     if "dropout" in call.name:
         return True
+    if tensor.is_meta:
+        return False
     span = Span.of(tensor)
     some = tensor.detach().as_strided((min(64, span.stop - span.start),), (1,))
     return some.unique().numel() == 2 and bool((some == 0).any())

@@ -24,6 +24,7 @@ from .ledger import Ledger
 from .report import ActivationReport
 from .requirements import Requirements
 from .value_coder import ValueCoder
+from .without_memory import NOTE, AttentionAsOnTheCpu, is_without_memory
 
 
 def compress_activations(
@@ -45,7 +46,8 @@ def compress_activations(
     portable:  pack with PyTorch's own operations, as on devices other than the CPU
 
     Only forward has to run inside; backward may run inside or after. The run that `with` gives has
-    report() and measure().
+    report() and measure(). A model on the device meta takes no memory, and its report says what
+    training on the CPU would save and store.
 
     >>> from torch import nn
     >>> model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 8, 3))
@@ -90,6 +92,9 @@ class CompressedActivations:
             stack.callback(self._modules.detach)
             self._modules.attach()
             self._hooks.note_weights()
+            if is_without_memory(self.model):
+                self._requirements.notes.setdefault(NOTE, "")
+                stack.enter_context(AttentionAsOnTheCpu())
             stack.enter_context(self._hooks.functions)
             hooks = saved_tensors_hooks(self._hooks.pack, self._hooks.unpack)
             try:

@@ -24,11 +24,11 @@ from ..packing.pool_indices import is_channels_last
 
 def has_plain_memory(tensor: torch.Tensor) -> bool:
     """Whether a storage, an offset and strides say all values. They do not for sparse and nested
-    tensors, for those without memory, for those that are to be read as conjugates or with the
+    tensors, for those that are to be read as conjugates or with the
     other sign, and for subclasses that compute in their own way, such as DTensor."""
     if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         return False
-    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_meta:
+    if tensor.layout is not torch.strided or tensor.is_nested:
         return False
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     return not (wrapped or tensor.is_conj() or tensor.is_neg())

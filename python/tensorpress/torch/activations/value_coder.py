@@ -173,6 +173,8 @@ class ValueCoder:
     ) -> None:
         """Error and sparsity for the record, of all values or of some of them."""
         assert value.stored is not None
+        if tensor.is_meta:
+            return
         some, stored = value.dense(tensor), value.stored
         if not everything and some.numel() > SAMPLE and stored.codec.local:
             some = some.view(-1)[:SAMPLE]
@@ -226,6 +228,8 @@ def _exact_form(key: object) -> str:
 def _zeros_among_both_signs(dense: torch.Tensor) -> bool:
     """Whether zeros mean something and quantizing would move them: in groups of values above 0
     they stay by themselves, and single ones are values like others. Asks 512 values."""
+    if dense.is_meta:
+        return False
     flat = dense.view(-1)
     some = flat[:: max(1, flat.numel() // 512)]
     zeros = int((some == 0).sum())

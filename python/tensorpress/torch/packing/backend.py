@@ -1,4 +1,5 @@
-"""Which packing a tensor gets: the library's on the CPU, or PyTorch's operations on any device."""
+"""Which packing a tensor gets: the library's on the CPU, PyTorch's operations on any device, or
+sizes alone where there is no memory."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Protocol
 
 import torch
 
-from . import native, portable
+from . import native, portable, sizes
 
 
 class Packing(Protocol):
@@ -57,6 +58,8 @@ class Backend:
     elsewhere: Packing
 
     def packing_for(self, tensor: torch.Tensor) -> Packing:
+        if tensor.is_meta:
+            return sizes
         return self.on_cpu if tensor.device.type == "cpu" else self.elsewhere
 
 

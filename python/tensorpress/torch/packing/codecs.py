@@ -257,7 +257,7 @@ class DctChop(TensorCodec):
     def pack(self, values: torch.Tensor, seed: int, packing: Packing) -> torch.Tensor | None:
         compressor = self._compressor(values.shape).to(values.device, values.dtype)
         kept = compressor(values)
-        return kept if bool(torch.isfinite(kept.sum())) else None
+        return kept if kept.is_meta or bool(torch.isfinite(kept.sum())) else None
 
     def unpack(self, stored: Stored) -> torch.Tensor:
         compressor = self._compressor(stored.shape).to(stored.packed.device, stored.dtype)

@@ -40,6 +40,8 @@ def pack(dense: torch.Tensor, windows: Windows, channels_last: bool = False) -> 
     """`dense` has its axes in the order of memory."""
     indices = dense.permute(0, 3, 1, 2) if channels_last else dense
     packed = torch.empty(_core.window_size(indices.numel(), windows.kernel), dtype=torch.uint8)
+    if dense.is_meta:  # which has sizes and no values
+        return packed.to("meta")
     fits = _core.window_pack(_planes(indices), packed, *windows)
     return packed if fits else None
 
@@ -48,6 +50,8 @@ def unpack(
     packed: torch.Tensor, shape: Sequence[int], windows: Windows, channels_last: bool = False
 ) -> torch.Tensor:
     """In the `shape` and order that they were packed from."""
+    if packed.is_meta:
+        return torch.empty(shape, dtype=torch.int64, device="meta")
     last = [0, 3, 1, 2] if channels_last else range(len(shape))
     indices = torch.empty([shape[axis] for axis in last], dtype=torch.int64)
     if not _core.window_unpack(packed, _planes(indices), *windows):
