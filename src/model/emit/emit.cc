@@ -241,7 +241,9 @@ std::string forward_method(const Graph& graph, const Program& program, const std
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) out += expected_shape(graph, program, i);
   if (program.streams > 0) out += "        seed = S[\":seed\"] = self.draw_seed()\n";
   if (!program.adaptive_bits.empty()) out += "        bits = S[\":bits\"] = dict(self.bits)\n";
-  const std::set<std::string> here = mentions_of(program.forward).symbols;
+  const Mentions mentions = mentions_of(program.forward);
+  if (mentions.device) out += "        device = next(iter(P.values())).device\n";
+  const std::set<std::string>& here = mentions.symbols;
   const std::set<std::string> later = mentions_of(program.backward).symbols;
   for (const std::string& symbol : graph.symbols) {
     const bool kept = later.contains(symbol);

@@ -57,6 +57,15 @@ std::vector<std::int64_t> Attributes::integers(std::string_view name, std::size_
   return {};
 }
 
+std::vector<double> Attributes::numbers(std::string_view name) const {
+  const Attribute* found = find(name);
+  if (found == nullptr) return {};
+  if (const auto* list = std::get_if<std::vector<double>>(found)) return *list;
+  std::vector<double> all;
+  for (const std::int64_t each : integers(name)) all.push_back(static_cast<double>(each));
+  return all;
+}
+
 const Value* NodeView::parameter(std::string_view name) const {
   for (const auto& [local, id] : node.parameters) {
     if (local == name) return &graph.values[id];

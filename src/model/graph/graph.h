@@ -41,13 +41,14 @@ struct Value {
   std::size_t output = 0;         // which of the producer's outputs
   std::vector<NodeId> consumers;  // in order; a node that reads it twice stands here twice
   bool needs_gradient = false;
+  bool constant = false;  // the same in every step: made of numbers of the text alone
   /// Of parameters and buffers: a Python statement that fills the tensor {}.
   std::string init;
   Place place;
 };
 
 using Attribute = std::variant<std::monostate, std::int64_t, double, bool, std::string,
-                               std::vector<std::int64_t>>;
+                               std::vector<std::int64_t>, std::vector<double>>;
 
 /// The arguments of a node that are not tensors, by name, complete with defaults.
 class Attributes {
@@ -60,6 +61,8 @@ class Attributes {
   const std::string& word(std::string_view name) const;
   /// A list as it is; a single integer is repeated `count` times.
   std::vector<std::int64_t> integers(std::string_view name, std::size_t count = 1) const;
+  /// A list of any numbers.
+  std::vector<double> numbers(std::string_view name) const;
 
  private:
   const Attribute* find(std::string_view name) const;

@@ -27,7 +27,7 @@ namespace tensorpress::model {
 class Site;
 
 /// Numbers are finite, limits may be infinite.
-enum class AttributeKind : std::uint8_t { integer, number, limit, flag, word, integers };
+enum class AttributeKind : std::uint8_t { integer, number, limit, flag, word, integers, numbers };
 
 struct AttributeSpec {
   const char* name;

@@ -16,12 +16,13 @@ constexpr std::array<std::string_view, 35> kKeywords = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
-constexpr std::array<std::string_view, 28> kWords = {
+constexpr std::array<std::string_view, 30> kWords = {
     // What the file begins with.
-    "F", "Step", "aten", "expect", "init", "math", "owner", "packing", "parameter", "buffer",
-    "pool_indices", "seeded_dropout", "tensor_codecs", "tie", "torch", "train_step",
+    "F", "Step", "aten", "expect", "init", "logit_slices", "math", "owner", "packing", "parameter",
+    "buffer", "pool_indices", "seeded_dropout", "tensor_codecs", "tie", "torch", "train_step",
     // In the two passes and in what calls them.
-    "B", "P", "S", "bits", "dict", "give", "gradient", "iter", "next", "params", "seed", "self"};
+    "B", "P", "S", "bits", "device", "dict", "give", "gradient", "iter", "next", "params", "seed",
+    "self"};
 
 /// Modules that the file imports: one beside it that is called so would be found before them.
 constexpr std::array<std::string_view, 3> kImported = {"math", "tensorpress", "torch"};

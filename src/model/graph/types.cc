@@ -55,6 +55,10 @@ bool is_floating(Element element) {
   return row(element).floating;
 }
 
+bool is_whole(Element element) {
+  return element == Element::i64 || element == Element::i32;
+}
+
 std::string to_text(const Dim& dim) {
   if (dim.known()) return text(dim.factor);
   return dim.factor == 1 ? dim.symbol : text(dim.factor, " * ", dim.symbol);

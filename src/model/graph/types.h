@@ -19,6 +19,8 @@ std::string_view name_of(Element element);
 std::string_view torch_name(Element element);
 std::int64_t bytes_of(Element element);
 bool is_floating(Element element);
+/// Whole numbers that are computed with: i64 and i32.
+bool is_whole(Element element);
 
 /// `factor`, or `factor` times the symbol.
 struct Dim {

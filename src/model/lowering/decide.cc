@@ -76,7 +76,10 @@ class Decision {
     id = graph_.viewed(id);
     if (graph_.values[id].role == Role::parameter || graph_.values[id].role == Role::buffer) return;
     (need.signs ? stashes_[id].signs : stashes_[id].values) = true;
-    if (!need.signs) stashes_[id].tolerance = std::min(stashes_[id].tolerance, need.tolerance);
+    if (need.signs) return;
+    // An error of a constant would be the same in every step, and there are few of them.
+    const Tolerance tolerance = graph_.values[id].constant ? Tolerance::exact : need.tolerance;
+    stashes_[id].tolerance = std::min(stashes_[id].tolerance, tolerance);
   }
 
   bool wants_rebuilding(ValueId id) const {

@@ -1,6 +1,6 @@
 // Functions of single elements, one row each: gelu, silu, sigmoid, tanh, elu, softplus, exp, log,
-// sqrt, rsqrt, abs. Backward reads the input (and the output is then rebuilt from it) or the
-// output. log and sqrt divide by what they read and abs takes its sign, so that they need it
+// sqrt, rsqrt, abs, sin, cos. Backward reads the input (and the output is then rebuilt from it) or
+// the output. log and sqrt divide by what they read and abs takes its sign, so that they need it
 // exactly; the gradient of exp is linear in it; the others are smooth.
 #include <array>
 
@@ -46,6 +46,10 @@ constexpr std::array kRows = std::to_array<Row>({
      [](E g, E y) { return -0.5 * g * y.call("pow", 3); }, true, Tolerance::smooth},
     {"abs", [](E x) { return torch("abs", x); }, [](E g, E x) { return g * x.call("sgn"); }, false,
      Tolerance::exact},
+    {"sin", [](E x) { return torch("sin", x); }, [](E g, E x) { return g * x.call("cos"); }, false,
+     Tolerance::smooth},
+    {"cos", [](E x) { return torch("cos", x); }, [](E g, E x) { return g * -x.call("sin"); }, false,
+     Tolerance::smooth},
 });
 
 class Activation final : public Operator {
@@ -53,7 +57,10 @@ class Activation final : public Operator {
   explicit Activation(const Row& row) : row_(row), signature_{row.name} {}
   const Signature& signature() const override { return signature_; }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
+    const bool whole = is_whole(arguments.inputs[0].element);
+    if (!whole || std::string_view(row_.name) != "abs") {
+      RETURN_IF_ERROR(expect_floating(arguments.inputs[0]));
+    }
     return Inferred{{arguments.inputs[0]}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override {
@@ -121,6 +128,12 @@ const Operator& rsqrt_operator() {
 }
 const Operator& abs_operator() {
   return row_operator<11>();
+}
+const Operator& sin_operator() {
+  return row_operator<12>();
+}
+const Operator& cos_operator() {
+  return row_operator<13>();
 }
 
 }  // namespace tensorpress::model

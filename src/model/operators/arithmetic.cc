@@ -1,5 +1,8 @@
 // add, sub, mul, div of two tensors with broadcasting; scale(x, factor, divisor) and shift(x,
 // offset) by numbers. Sums keep nothing: the gradient goes through. Products keep their factors.
+// Whole numbers (positions, labels) are added, subtracted and multiplied too, without a gradient.
+#include <cmath>
+
 #include "base/errors.h"
 #include "model/operators/axes.h"
 
@@ -14,9 +17,10 @@ class Binary : public Operator {
   Result<Inferred> infer(const Arguments& arguments) const override {
     const TensorType& a = arguments.inputs[0];
     const TensorType& b = arguments.inputs[1];
-    if (a.element != b.element || !is_floating(a.element) || a.sparse || b.sparse) {
-      return bad_argument("both tensors must be floating and of one type, but are ", to_text(a),
-                          " and ", to_text(b));
+    const bool numbers = is_floating(a.element) || (is_whole(a.element) && infix_ != Infix::div);
+    if (a.element != b.element || !numbers || a.sparse || b.sparse) {
+      return bad_argument("both tensors must be ", infix_ == Infix::div ? "floating" : "numbers",
+                          " and of one type, but are ", to_text(a), " and ", to_text(b));
     }
     TRY(Shape shape, broadcast(a, b));
     return Inferred{{{a.element, std::move(shape)}}};
@@ -100,8 +104,14 @@ class ByNumber final : public Operator {
     return scales_ ? kScale : kShift;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    if (!is_floating(arguments.inputs[0].element)) {
-      return bad_argument("the tensor must be floating, but is ", to_text(arguments.inputs[0]));
+    const Element element = arguments.inputs[0].element;
+    if (!is_floating(element) && !is_whole(element)) {
+      return bad_argument("the tensor must be numbers, but is ", to_text(arguments.inputs[0]));
+    }
+    const double by = arguments.attributes.number(scales_ ? "factor" : "offset");
+    if (is_whole(element) && (std::floor(by) != by || arguments.attributes.has("divisor"))) {
+      return bad_argument("the tensor is ", to_text(arguments.inputs[0]),
+                          ", which is joined with whole numbers by '+' and '*' only");
     }
     if (arguments.attributes.has("divisor") && arguments.attributes.number("divisor") == 0) {
       return bad_argument("the tensor is divided by 0");
@@ -114,9 +124,14 @@ class ByNumber final : public Operator {
 
  private:
   Expression applied(const Site& s, const Expression& x) const {
-    if (!scales_) return x + s.attributes().number("offset");
+    if (!scales_) return x + number(s, "offset");
     if (s.attributes().has("divisor")) return x / s.attributes().number("divisor");
-    return x * s.attributes().number("factor");
+    return x * number(s, "factor");
+  }
+  static Expression number(const Site& s, const char* name) {
+    const double given = s.attributes().number(name);
+    if (is_whole(s.view().input(0).type.element)) return static_cast<std::int64_t>(given);
+    return given;
   }
   bool scales_;
 };

@@ -1,7 +1,9 @@
 // attention(q, k, v, heads, causal = false, dropout = 0, scale = none) on [batch, tokens,
 // features]: softmax(scale q k^T + mask) v for each head; the scale is 1 / sqrt(d) if none is
 // given. attention(q, k, v, mask, heads): a mask is added if it is floating; where a bool one is
-// false, a pair does not count.
+// false, a pair does not count. k and v may have fewer features than q: several heads of q then
+// read one of theirs. `cached`: k and v lie head by head in memory, as a cache of earlier tokens
+// leaves them, which decides the last bits where attention is composed.
 //
 // PyTorch's fused function for CPUs keeps q, k, v, the output and one number a row: the logarithm
 // of the sum of its exponentials, by which backward makes probabilities of q k^T again. With lossy
@@ -30,7 +32,8 @@ class Attention final : public Operator {
                                       {{"heads", AttributeKind::integer, true},
                                        {"causal", AttributeKind::flag, false, false},
                                        {"dropout", AttributeKind::number, false, 0.0},
-                                       {"scale", AttributeKind::number}}};
+                                       {"scale", AttributeKind::number},
+                                       {"cached", AttributeKind::flag, false, false}}};
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
@@ -40,12 +43,18 @@ class Attention final : public Operator {
     const std::int64_t heads = attributes.integer("heads");
     if (q.shape.size() != 3 || k.shape.size() != 3 || !is_floating(q.element) ||
         arguments.inputs[2] != k || k.element != q.element || k.shape[0] != q.shape[0] ||
-        k.shape[2] != q.shape[2]) {
+        !k.shape[2].known()) {
       return bad_argument("q, k and v must be [batch, tokens, features], but are ", to_text(q),
                           ", ", to_text(k), " and ", to_text(arguments.inputs[2]));
     }
     if (heads < 1 || !q.shape[2].known() || q.shape[2].factor % heads != 0) {
       return bad_argument(heads, " heads do not divide ", to_text(q.shape[2]), " features");
+    }
+    const std::int64_t head = q.shape[2].factor / heads;
+    const std::int64_t theirs = head == 0 ? 0 : k.shape[2].factor / head;
+    if (theirs < 1 || theirs * head != k.shape[2].factor || heads % theirs != 0) {
+      return bad_argument("the heads of q have ", head, " features; k and v have ",
+                          to_text(k.shape[2]), ", which are not as many heads or a part of them");
     }
     const double p = attributes.number("dropout");
     if (p < 0 || p >= 1) {
@@ -85,11 +94,12 @@ class Attention final : public Operator {
     const Fused again =
         s.step().lossy ? define_fused(s) : Fused{split(s, s.out()), s.saved("sums")};
     const std::vector<Definition> made = gradients_of_heads(s);
-    s.define_all(made,
-                 aten("_scaled_dot_product_flash_attention_for_cpu_backward", split(s, s.grad()),
-                      split(s, s.in(0)), split(s, s.in(1)), split(s, s.in(2)), again.heads,
-                      again.sums, decimal(0), s.attributes().flag("causal"), options(s)),
-                 mask_bytes(s));
+    s.define_all(
+        made,
+        aten("_scaled_dot_product_flash_attention_for_cpu_backward", split(s, s.grad()),
+             split(s, s.in(0)), split_keys(s, s.in(1)), split_keys(s, s.in(2)), again.heads,
+             again.sums, decimal(0), s.attributes().flag("causal"), options(s)),
+        mask_bytes(s));
     give_heads(s, made);
   }
   double flops(const NodeView& node, const Sizes& sizes) const override {
@@ -133,11 +143,11 @@ class Attention final : public Operator {
     const TensorType& q = s.view().input(0).type;
     const TensorType rows{q.element, {q.shape[0], dim(heads(s)), q.shape[1]}};
     Fused made{s.local("heads"), s.local("sums")};
-    s.define_all(
-        {{made.heads, q}, {made.sums, rows}},
-        aten("_scaled_dot_product_flash_attention_for_cpu", split(s, s.in(0)), split(s, s.in(1)),
-             split(s, s.in(2)), decimal(0), s.attributes().flag("causal"), options(s)),
-        mask_bytes(s));
+    s.define_all({{made.heads, q}, {made.sums, rows}},
+                 aten("_scaled_dot_product_flash_attention_for_cpu", split(s, s.in(0)),
+                      split_keys(s, s.in(1)), split_keys(s, s.in(2)), decimal(0),
+                      s.attributes().flag("causal"), options(s)),
+                 mask_bytes(s));
     return made;
   }
 
@@ -176,7 +186,7 @@ class Attention final : public Operator {
         weights = chosen * noise;
       }
     }
-    s.define_output(0, joined(torch("matmul", weights, split(s, s.in(2)))),
+    s.define_output(0, joined(torch("matmul", weights, repeated(s, s.in(2)))),
                     (noisy && !compact ? bytes(type, s.sizes()) : 0) +
                         bytes(s.view().output().type, s.sizes()));
   }
@@ -201,12 +211,14 @@ class Attention final : public Operator {
     const std::int64_t q = bytes(s.view().input(0).type, s.sizes());
     const std::int64_t k = bytes(s.view().input(1).type, s.sizes());
     std::vector<Definition> made = gradients_of_heads(s);
+    const TensorType& queries = s.view().input(0).type;
+    for (std::size_t i = 1; i < 3; ++i) made[i].type.shape[2] = queries.shape[2];
     made.push_back({s.local("d_pairs"), type});
     s.define_all(made,
                  function("attention_backward", split(s, s.grad()), split(s, s.in(0)),
-                          split(s, s.in(1)), split(s, s.in(2)), chosen, noise, scale(s)),
+                          repeated(s, s.in(1)), repeated(s, s.in(2)), chosen, noise, scale(s)),
                  std::max(2 * q, bytes(type, s.sizes()) - q - k));
-    give_heads(s, made);
+    give_heads(s, made, true);
     if (s.view().input_count() < 4 || !s.wants(3)) return;
     const Shape& mask = s.view().input(3).type.shape;
     const Expression& d_pairs = made[3].variable;
@@ -224,7 +236,7 @@ class Attention final : public Operator {
     } else if (s.view().input_count() == 4) {
       mask = additive(s);
     }
-    return function("attention_probabilities", split(s, s.in(0)), split(s, s.in(1)), mask,
+    return function("attention_probabilities", split(s, s.in(0)), repeated(s, s.in(1)), mask,
                     scale(s));
   }
   /// Products, and probabilities before rows without any pair are set to 0.
@@ -240,12 +252,25 @@ class Attention final : public Operator {
     }
     return made;
   }
-  static void give_heads(Site& s, const std::vector<Definition>& made) {
+  /// `repeated`: the gradients of k and v are those of repeated heads.
+  static void give_heads(Site& s, const std::vector<Definition>& made, bool repeated = false) {
     for (std::size_t i = 0; i < 3; ++i) {
-      s.give(i, joined(made[i].variable));
+      const Expression& gradient = made[i].variable;
+      if (i == 0 || !repeated || key_heads(s) == heads(s)) {
+        s.give(i, joined(gradient));
+      } else {
+        s.give(i,
+               joined(gradient.call("unflatten", 1, tuple_of({key_heads(s), -1})).call("sum", 2)),
+               bytes(s.view().input(i).type, s.sizes()));
+      }
     }
   }
   static std::int64_t heads(const Site& s) { return s.attributes().integer("heads"); }
+  /// Fewer than heads where several of them read the same keys and values.
+  static std::int64_t key_heads(const Site& s) {
+    const std::int64_t head = s.view().input(0).type.shape[2].factor / heads(s);
+    return s.view().input(1).type.shape[2].factor / head;
+  }
   static Expression scale(const Site& s) {
     return s.attributes().has("scale") ? Expression(s.attributes().number("scale")) : none();
   }
@@ -269,6 +294,16 @@ class Attention final : public Operator {
   /// [batch, tokens, features] by heads, and back.
   static Expression split(const Site& s, const Expression& x) {
     return x.call("unflatten", 2, tuple_of({heads(s), -1})).call("transpose", 1, 2);
+  }
+  static Expression split_keys(const Site& s, const Expression& x) {
+    return x.call("unflatten", 2, tuple_of({key_heads(s), -1})).call("transpose", 1, 2);
+  }
+  /// A head of keys or values for every head of q.
+  static Expression repeated(const Site& s, const Expression& x) {
+    const std::int64_t times = heads(s) / key_heads(s);
+    const Expression keys = split_keys(s, x);
+    if (times > 1) return keys.call("repeat_interleave", times, 1);
+    return s.attributes().flag("cached") ? keys.call("contiguous") : keys;
   }
   static Expression joined(const Expression& x) {
     return x.call("transpose", 1, 2).call("flatten", 2);

@@ -1,5 +1,6 @@
-// cross_entropy(logits, labels): the mean of -log softmax at the labels. Backward reads the
-// logarithms of the probabilities, which are small and kept exactly.
+// cross_entropy(logits, labels, ignore = -100): the mean of -log softmax at the labels but for
+// those that are `ignore`. Backward reads the logarithms of the probabilities, which are small and
+// kept exactly.
 #include "base/errors.h"
 #include "model/lowering/packing.h"
 #include "model/lowering/site.h"
@@ -14,7 +15,8 @@ constexpr std::int64_t kLeastPacked = std::int64_t{1} << 20;
 class CrossEntropy final : public Operator {
  public:
   const Signature& signature() const override {
-    static const Signature kSignature{"cross_entropy", 2, 2};
+    static const Signature kSignature{
+        "cross_entropy", 2, 2, {{"ignore", AttributeKind::integer, false, std::int64_t{-100}}}};
     return kSignature;
   }
 
@@ -45,7 +47,7 @@ class CrossEntropy final : public Operator {
     s.define({log, logits}, torch("log_softmax", s.in(), 1));
     s.define_all({{s.out(), s.view().output().type}, {weight, s.view().output().type}},
                  aten(has_rows(s) ? "nll_loss_forward" : "nll_loss2d_forward", as_image(s, log, 2),
-                      as_image(s, s.in(1), 1), none(), 1, -100));
+                      as_image(s, s.in(1), 1), none(), 1, ignore(s)));
     if (packs(s)) {
       s.save("log", function("pack_bits", log, kPacked.bits),
              stored_bytes(kPacked, logits, s.sizes()));
@@ -62,8 +64,8 @@ class CrossEntropy final : public Operator {
       s.define({log, logits}, function("unpack_bits", s.saved("log"), kPacked.bits, logits.shape,
                                        dtype_operand(logits)));
       const Expression gradient = s.grad_name_of(0);
-      s.define({gradient, logits},
-               function("cross_entropy_backward_", log, s.in(1), s.grad() / s.saved("total")));
+      s.define({gradient, logits}, function("cross_entropy_backward_", log, s.in(1),
+                                            s.grad() / s.saved("total"), ignore(s)));
       s.give(0, gradient);
       return;
     }
@@ -71,12 +73,13 @@ class CrossEntropy final : public Operator {
     const Expression log = s.saved("log");
     const Expression made =
         aten(has_rows(s) ? "nll_loss_backward" : "nll_loss2d_backward", s.grad(),
-             as_image(s, log, 2), as_image(s, s.in(1), 1), none(), 1, -100, s.saved("total"));
+             as_image(s, log, 2), as_image(s, s.in(1), 1), none(), 1, ignore(s), s.saved("total"));
     s.define({inner, logits}, is_image(s) ? made : made.call("view_as", log));
     s.give(0, aten("_log_softmax_backward_data", inner, log, 1, inner.member("dtype")));
   }
 
  private:
+  static std::int64_t ignore(const Site& s) { return s.attributes().integer("ignore"); }
   /// Rows of many logits wait in 8 bits in lossy steps: probabilities are off by the half of a
   /// step, about 2 %.
   static bool packs(const Site& s) {

@@ -1,7 +1,8 @@
 // index_select(x, index, axis = 0): slices of x by their numbers, i64[count]. gather(x, index,
 // axis): single elements by theirs. segment_sum(x, index, like): the rows of x added to the rows
 // of a tensor of zeros as long as `like`, by their numbers: what a node of a graph gets over its
-// edges. Backward reads the numbers only, exactly.
+// edges. scatter_add(x, index, source, axis): elements of source added to those of x.
+// Backward reads the numbers only, exactly.
 #include "base/errors.h"
 #include "model/operators/axes.h"
 
@@ -93,6 +94,49 @@ class Gather final : public IndexOperator {
   }
 };
 
+class ScatterAdd final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{
+        "scatter_add", 3, 3, {{"axis", AttributeKind::integer, true}}};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    const TensorType& x = arguments.inputs[0];
+    const TensorType& index = arguments.inputs[1];
+    const TensorType& source = arguments.inputs[2];
+    RETURN_IF_ERROR(expect_index(x, index));
+    TRY(const std::size_t axis, axis_of(arguments.attributes.integer("axis"), x));
+    bool fits = source.element == x.element && source.shape == index.shape &&
+                index.shape.size() == x.shape.size();
+    for (std::size_t i = 0; fits && i < x.shape.size(); ++i) {
+      const Dim& theirs = index.shape[i];
+      const bool fewer = theirs.symbol == x.shape[i].symbol && theirs.factor <= x.shape[i].factor;
+      fits = i == axis || fewer;
+    }
+    if (!fits) {
+      return bad_argument(to_text(source), " and numbers of ", to_text(index), " do not fit to ",
+                          to_text(x), " on the axes beside ", axis);
+    }
+    return Inferred{{x}};
+  }
+  std::vector<Need> needs(const NodeView& node, bool /*split*/) const override {
+    if (!node.input(2).needs_gradient) return {};
+    return {need_input(1, Tolerance::exact)};
+  }
+  void forward(Site& s) const override {
+    const Expression x = s.in(0);
+    s.define_output(0, x.call(s.may_overwrite() ? "scatter_add_" : "scatter_add",
+                              s.attributes().integer("axis"), s.in(1), s.in(2)));
+  }
+  void backward(Site& s) const override {
+    if (s.wants(2)) {
+      s.give(2, s.grad().call("gather", s.attributes().integer("axis"), s.in(1)));
+    }
+    s.give(0, s.grad());
+  }
+};
+
 class SegmentSum final : public IndexOperator {
  public:
   SegmentSum() : IndexOperator({"segment_sum", 3, 3}) {}
@@ -127,6 +171,10 @@ const Operator& index_select_operator() {
 }
 const Operator& gather_operator() {
   static const Gather kOperator;
+  return kOperator;
+}
+const Operator& scatter_add_operator() {
+  static const ScatterAdd kOperator;
   return kOperator;
 }
 const Operator& segment_sum_operator() {

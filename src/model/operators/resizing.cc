@@ -1,6 +1,8 @@
 // upsample(x, factor, mode), pad(x, [left, right, top, bottom], value): values are moved or
 // repeated, and the gradients are moved back or summed; nothing is stored. What is larger than x is
 // made again from x where backward reads it.
+#include <cmath>
+
 #include "base/errors.h"
 #include "model/lowering/site.h"
 #include "model/operators/windows.h"
@@ -90,31 +92,46 @@ class Pad final : public Operator {
     return kSignature;
   }
   Result<Inferred> infer(const Arguments& arguments) const override {
-    RETURN_IF_ERROR(expect_images(arguments.inputs[0]));
-    const auto sides = arguments.attributes.integers("sides", 4);
-    if (sides.size() != 4) {
-      return bad_argument("'sides' is a list of ", sides.size(),
-                          "; it is [left, right, top, bottom] or one number");
-    }
     TensorType y = arguments.inputs[0];
-    for (std::size_t i = 0; i < 4; ++i) {
+    const auto sides = arguments.attributes.integers("sides", 4);
+    const std::size_t axes = sides.size() / 2;
+    if (sides.size() != 4 && sides.size() != 2) {
+      return bad_argument("'sides' is a list of ", sides.size(),
+                          "; it is [left, right, top, bottom], [left, right] or one number");
+    }
+    if (y.sparse || y.shape.size() < axes) {
+      return bad_argument(to_text(y), " does not have ", axes, axes == 1 ? " axis" : " axes");
+    }
+    if (!is_floating(y.element) &&
+        std::floor(value(arguments.attributes)) != value(arguments.attributes)) {
+      return bad_argument("'value' is ", value(arguments.attributes), ", which ",
+                          name_of(y.element), " does not have");
+    }
+    for (std::size_t i = 0; i < sides.size(); ++i) {
       if (sides[i] < 0 || sides[i] > 65536) {
         return bad_argument("'sides' has ", sides[i], "; each must be 0 to 65536");
       }
-      y.shape[i < 2 ? 3 : 2].factor += sides[i];
+      Dim& padded = y.shape[y.shape.size() - 1 - i / 2];
+      if (!padded.known() && sides[i] > 0) {
+        return bad_argument("an axis of ", to_text(y), " that is open cannot be padded");
+      }
+      padded.factor += sides[i];
     }
     return Inferred{{y}};
   }
   std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
   void forward(Site& s) const override {
     s.define_output(0, functional("pad", s.in(), s.attributes().integers("sides", 4),
-                                  keyword("value", s.attributes().number("value"))));
+                                  keyword("value", value(s.attributes()))));
   }
   void backward(Site& s) const override {
     auto sides = s.attributes().integers("sides", 4);
     for (std::int64_t& each : sides) each = -each;
     s.give(0, functional("pad", s.grad(), sides));
   }
+
+ private:
+  static double value(const Attributes& attributes) { return attributes.number("value"); }
 };
 
 }  // namespace

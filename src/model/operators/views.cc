@@ -1,6 +1,6 @@
 // reshape(x, [0, -1, 64]), transpose(x, a, b), permute(x, [0, 2, 1]), squeeze(x, axis),
-// unsqueeze(x, axis), chunk(x, parts, axis): other ways to look at the same memory; nothing is
-// stored.
+// unsqueeze(x, axis), chunk(x, parts, axis), contiguous(x): other ways to look at the same memory;
+// nothing is stored.
 #include <algorithm>
 
 #include "base/errors.h"
@@ -55,6 +55,26 @@ class Reshape final : public Operator {
   void backward(Site& s) const override {
     s.give(0, s.grad().shaped("reshape", s.view().input(0).type.shape));
   }
+};
+
+/// In the order of its axes, where x is in another one: convolutions and norms of channels follow
+/// the order of what they read.
+class Contiguous final : public Operator {
+ public:
+  const Signature& signature() const override {
+    static const Signature kSignature{"contiguous"};
+    return kSignature;
+  }
+  Result<Inferred> infer(const Arguments& arguments) const override {
+    if (arguments.inputs[0].sparse) {
+      return bad_argument(to_text(arguments.inputs[0]), " has no order to change");
+    }
+    return Inferred{{arguments.inputs[0]}};
+  }
+  std::vector<Need> needs(const NodeView& /*node*/, bool /*split*/) const override { return {}; }
+  bool is_view() const override { return true; }
+  void forward(Site& s) const override { s.define_output(0, s.in().call("contiguous")); }
+  void backward(Site& s) const override { s.give(0, s.grad()); }
 };
 
 class Transpose final : public Operator {
@@ -207,6 +227,10 @@ class Chunk final : public Operator {
 
 const Operator& reshape_operator() {
   static const Reshape kOperator;
+  return kOperator;
+}
+const Operator& contiguous_operator() {
+  static const Contiguous kOperator;
   return kOperator;
 }
 const Operator& transpose_operator() {

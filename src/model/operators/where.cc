@@ -25,8 +25,8 @@ class Choice : public Operator {
     for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
       if (i == at_) continue;
       const TensorType& each = arguments.inputs[i];
-      if (each.element != x.element || !is_floating(each.element) || each.sparse) {
-        return bad_argument("what is chosen from must be floating and of one type, but there is ",
+      if (each.element != x.element || each.element == Element::boolean || each.sparse) {
+        return bad_argument("what is chosen from must be numbers of one type, but there is ",
                             to_text(each));
       }
       TRY(y.shape, broadcast(y, each));

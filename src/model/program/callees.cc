@@ -10,11 +10,11 @@
 namespace tensorpress::model {
 namespace {
 
-/// Methods whose result is in the memory of their tensor. flatten and reshape are counted so though
-/// they copy what has gaps.
-constexpr std::array<std::string_view, 13> kViews = {
-    "chunk",   "expand", "flatten",   "narrow",    "permute",   "reshape", "select",
-    "squeeze", "t",      "transpose", "unflatten", "unsqueeze", "view"};
+/// Methods whose result is in the memory of their tensor. contiguous, flatten and reshape are
+/// counted so though they copy what has gaps.
+constexpr std::array<std::string_view, 14> kViews = {
+    "chunk",  "contiguous", "expand", "flatten",   "narrow",    "permute",   "reshape",
+    "select", "squeeze",    "t",      "transpose", "unflatten", "unsqueeze", "view"};
 
 /// Methods that ask and compute nothing.
 constexpr std::array<std::string_view, 2> kQueries = {"numel", "size"};

@@ -135,7 +135,7 @@ struct Buffer {  // B["name"]; B.get("name") where the caller may have none
 struct Symbol {  // an open dimension
   std::string name;
 };
-/// Words of Python and of the two passes: None, True, gradient, seed, bits, B, math.inf.
+/// Words of Python and of the two passes: None, True, gradient, seed, bits, device, B, math.inf.
 struct Word {
   std::string_view text;
 };

@@ -79,6 +79,8 @@ Mentions mentions_of(const std::vector<Line>& lines) {
       mentions.elements.insert(*element);
     } else if (const auto* symbol = std::get_if<Symbol>(&part.kind)) {
       mentions.symbols.insert(symbol->name);
+    } else if (const auto* word = std::get_if<Word>(&part.kind)) {
+      mentions.device = mentions.device || word->text == "device";
     }
   };
   for (const Line& line : lines) {

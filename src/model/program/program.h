@@ -86,11 +86,12 @@ struct Program {
   std::vector<Moment> moments() const;
 };
 
-/// Functions of the file, types and open dimensions that lines name.
+/// Functions of the file, types, open dimensions and the device that lines name.
 struct Mentions {
   std::set<std::string> functions;
   std::set<Element> elements;
   std::set<std::string> symbols;
+  bool device = false;  // where the parameters are
 };
 Mentions mentions_of(const std::vector<Line>& lines);
 

@@ -33,6 +33,8 @@ const char* kind_name(AttributeKind kind) {
       return "a word in quotes";
     case AttributeKind::integers:
       return "a whole number or a list of them";
+    case AttributeKind::numbers:
+      return "a list of numbers";
   }
   return "";
 }
@@ -52,6 +54,9 @@ bool fits(AttributeKind kind, const Attribute& value) {
     case AttributeKind::integers:
       return std::holds_alternative<std::int64_t>(value) ||
              std::holds_alternative<std::vector<std::int64_t>>(value);
+    case AttributeKind::numbers:
+      return std::holds_alternative<std::vector<std::int64_t>>(value) ||
+             std::holds_alternative<std::vector<double>>(value);
   }
   return false;
 }

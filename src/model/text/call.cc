@@ -223,6 +223,7 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
   owner.path = path + ".";
   owner.shared = shared;
   bool gradient = false;
+  bool constant = inferred->parameters.empty();
   for (const ParameterSpec& spec : inferred->parameters) {
     TRY(const ValueId id, parameter_of(spec, arguments, owner, place));
     node.parameters.emplace_back(spec.name, id);
@@ -240,6 +241,7 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
   for (const ValueId id : node.inputs) {
     graph_.values[id].consumers.push_back(node_id);
     gradient = gradient || graph_.values[id].needs_gradient;
+    constant = constant && graph_.values[id].constant;
   }
   Meaning meaning;
   const std::size_t visible = inferred->outputs.size();
@@ -250,6 +252,7 @@ Result<Meaning> Elaborator::make_node(const Operator& op, const CallArguments& a
     graph_.values[id].producer = node_id;
     graph_.values[id].output = j;
     graph_.values[id].needs_gradient = gradient && is_floating(type.element);
+    graph_.values[id].constant = constant;
     node.outputs.push_back(id);
     meaning.tensors.push_back(id);
   }

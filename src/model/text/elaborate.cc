@@ -220,6 +220,7 @@ Result<void> Elaborator::declare_parameter(const Statement& statement, Scope& sc
   std::string init = "init.zeros_({})";
   if (!statement.expressions.empty()) {
     TRY(const Meaning given, evaluate(statement.expressions[0], scope));
+    if (given.is_tensor()) return declare_again(statement, type, given, scope);
     const auto* whole = std::get_if<std::int64_t>(&given.attribute);
     const auto* real = std::get_if<double>(&given.attribute);
     const auto* word = std::get_if<std::string>(&given.attribute);
@@ -230,11 +231,33 @@ Result<void> Elaborator::declare_parameter(const Statement& statement, Scope& sc
           text("init.constant_({}, ", whole != nullptr ? static_cast<double>(*whole) : *real, ")");
     } else {
       return error(statement.expressions[0].place,
-                   "a parameter starts with a finite number or \"normal\"");
+                   "a parameter starts with a finite number or \"normal\", or is another one: "
+                   "@layer.weight");
     }
   }
   TRY(const ValueId id, find_or_make_parameter({name, type, init, false}, scope, statement.place));
   scope.names[name] = Meaning{{id}, false, {}};
+  return {};
+}
+
+Result<void> Elaborator::declare_again(const Statement& statement, const TensorType& type,
+                                       const Meaning& given, Scope& scope) {
+  const ValueId id = given.tensors[0];
+  const Value& value = graph_.values[id];
+  const Place place = statement.expressions[0].place;
+  if (given.tensors.size() != 1 || value.role != Role::parameter) {
+    return error(place, "a parameter can be another parameter, not another tensor");
+  }
+  if (value.type != type) {
+    return error(place, "'", value.name, "' is ", to_text(value.type), ", not ", to_text(type));
+  }
+  const std::string name = scope.path + statement.names[0];
+  if (!parameters_.emplace(name, id).second) {
+    if (!scope.shared) return error(statement.place, "there is already a parameter '", name, "'");
+  } else {
+    graph_.aliases.emplace_back(name, id);
+  }
+  scope.names[statement.names[0]] = Meaning{{id}, false, {}};
   return {};
 }
 

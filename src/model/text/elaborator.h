@@ -63,6 +63,9 @@ class Elaborator {
   Result<void> declare_input(const Statement& statement, Scope& scope);
   Result<void> declare_output(const Statement& statement, Scope& scope);
   Result<void> declare_parameter(const Statement& statement, Scope& scope);
+  /// A further name of a parameter that a line above has made.
+  Result<void> declare_again(const Statement& statement, const TensorType& type,
+                             const Meaning& given, Scope& scope);
   Result<void> set_loss(const Statement& statement, Scope& scope);
   Result<void> assign(const Statement& statement, Scope& scope);
 

@@ -84,25 +84,34 @@ Result<Meaning> Elaborator::evaluate_kind(const TextExpression& expression, Scop
 Result<Meaning> Elaborator::evaluate_list(const TextExpression& expression, Scope& scope) {
   Meaning meaning;
   meaning.list = true;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> whole;
+  std::vector<double> numbers;  // all of them
   for (const TextExpression& child : expression.children) {
     TRY(const Meaning part, evaluate(child, scope));
     const auto* number = std::get_if<std::int64_t>(&part.attribute);
+    const auto* real = std::get_if<double>(&part.attribute);
     if (part.is_tensor()) {
       meaning.tensors.insert(meaning.tensors.end(), part.tensors.begin(), part.tensors.end());
     } else if (number != nullptr) {
-      numbers.push_back(*number);
+      whole.push_back(*number);
+      numbers.push_back(static_cast<double>(*number));
+    } else if (real != nullptr) {
+      numbers.push_back(*real);
     } else {
-      return error(child.place, "a list holds whole numbers or tensors");
+      return error(child.place, "a list holds numbers or tensors");
     }
   }
   if (meaning.tensors.size() > kMostTensors || numbers.size() > kMostTensors) {
     return error(expression.place, "a list holds at most ", kMostTensors, " tensors or numbers");
   }
   if (!numbers.empty() && meaning.is_tensor()) {
-    return error(expression.place, "a list holds either whole numbers or tensors");
+    return error(expression.place, "a list holds either numbers or tensors");
   }
-  meaning.attribute = std::move(numbers);
+  if (whole.size() == numbers.size()) {
+    meaning.attribute = std::move(whole);
+  } else {
+    meaning.attribute = std::move(numbers);
+  }
   return meaning;
 }
 

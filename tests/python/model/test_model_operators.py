@@ -40,6 +40,23 @@ def attended(causal=False, mask=None, **options):
     return reference
 
 
+def grouped(h, **options):
+    q, k, v = h[..., :8], h[..., 8:10], h[..., 10:]
+    q, k, v = (t.unflatten(2, (-1, 2)).transpose(1, 2) for t in (q, k, v))
+    y = F.scaled_dot_product_attention(q, k, v, enable_gqa=True, **options)
+    return y.transpose(1, 2).flatten(2)
+
+
+def rotation():
+    return torch.arange(5.0)[:, None] * torch.tensor([[1, 0.25, 0.0625, 0.5]])
+
+
+def masked(h):
+    i = torch.arange(1, 6)[:, None]
+    m = ~((torch.arange(5) * 2 - i * 2 > 0) | (torch.arange(5) == i))
+    return (h @ h.transpose(1, 2)).masked_fill(m, 0.5) * m.long().cumsum(1).to(h.dtype)
+
+
 def twice(a, b):
     return a * b + b
 
@@ -313,6 +330,69 @@ CASES = {
         "param c: f32[12] = 0.1\ny = where(c > 0, h, otherwise = 0.25) * c",
         lambda P, h: torch.where(P["c"] > 0, h, 0.25) * P["c"],
     ),
+    "linear by a weight of features and channels": (
+        TOKENS,
+        "y = c: linear(h, 7, transposed = true)",
+        lambda P, h: torch.addmm(P["c.bias"], h.view(-1, 12), P["c.weight"]).view(-1, 5, 7),
+    ),
+    "linear of rows by such a weight, without bias": (
+        ROWS,
+        "y = c: linear(h, 7, false, true)",
+        lambda P, h: h @ P["c.weight"],
+    ),
+    "sin and cos": (TOKENS, "y = sin(h) * 2 + cos(h)", lambda P, h: h.sin() * 2 + h.cos()),
+    "maximum": (
+        TOKENS,
+        "y = maximum(h, relu(h))",
+        lambda P, h: torch.maximum(h, F.relu(h)),
+    ),
+    "minimum with a repeated side": (
+        TOKENS,
+        "param c: f32[12] = 0.1\ny = minimum(c, h)",
+        lambda P, h: torch.minimum(P["c"], h),
+    ),
+    "cumsum": (TOKENS, "y = cumsum(h, 1)", lambda P, h: h.cumsum(1)),
+    "roll": (
+        IMAGES,
+        "y = roll(h, [1, -2], [2, 3])",
+        lambda P, h: h.roll((1, -2), (2, 3)),
+    ),
+    "pad along one axis": (TOKENS, "y = pad(h, [1, 2])", lambda P, h: F.pad(h, (1, 2))),
+    "scatter_add": (
+        TOKENS,
+        'i = expand(reshape(numbers([3, 0, 3, 1, 1], type = "i64"), [1, 5, 1]), h, '
+        "shape = [0, -1, 12])\ny = scatter_add(h * 2, i, tanh(h), axis = 1)",
+        lambda P, h: (h * 2).scatter_add(
+            1, torch.tensor([3, 0, 3, 1, 1]).view(1, 5, 1).expand(len(h), -1, 12), h.tanh()
+        ),
+    ),
+    "embedding with padding": (
+        TOKENS,
+        "ids = reshape(arange(5), [1, 5])\ny = h + (c: embedding(ids, 9, 12, padding = 2))",
+        lambda P, h: h + F.embedding(torch.arange(5)[None], P["c.weight"], padding_idx=2),
+    ),
+    "attention with fewer heads of keys": (
+        TOKENS,
+        "q = slice(h, axis = 2, stop = 8)\nk = slice(h, axis = 2, start = 8, stop = 10)\n"
+        "v = slice(h, axis = 2, start = 10)\ny = attention(q, k, v, 4, causal = true)",
+        lambda P, h: grouped(h, is_causal=True),
+    ),
+    "a rotation by constants": (
+        TOKENS,
+        "f = numbers([1, 0.25, 0.0625, 0.5], [1, 4])\n"
+        't = reshape(arange(5, type = "f32"), [5, 1]) * f\n'
+        "a = slice(h, axis = 2, stop = 4)\nb = slice(h, axis = 2, start = 8)\n"
+        "y = a * cos(t) + b * sin(t)",
+        lambda P, h: h[..., :4] * rotation().cos() + h[..., 8:] * rotation().sin(),
+    ),
+    "a causal mask by whole numbers": (
+        TOKENS,
+        "i = reshape(arange(5, start = 1), [5, 1])\n"
+        "m = logical_not(logical_or(arange(5) * 2 - (i * 2) > 0, arange(5) == i))\n"
+        'c = cumsum(cast(m, "i64"), 1)\n'
+        'y = masked_fill(matmul(h, h, transposed = true), m, 0.5) * cast(c, "f32")',
+        lambda P, h: masked(h),
+    ),
     "local_response_norm": (
         IMAGES,
         "y = local_response_norm(h, 3, alpha = 0.5)",
@@ -359,7 +439,8 @@ def test_gradient_is_autograds_in_double(tmp_path, case):
     assert_close_pairs(compare(tmp_path, CASES[case], torch.float64))
 
 
-@pytest.mark.parametrize("case", CASES)
+# The row of padding has a slope, but is to have no gradient.
+@pytest.mark.parametrize("case", [each for each in CASES if "padding" not in each])
 def test_gradient_is_the_slope(tmp_path, case):
     step, _, inputs = stepped(tmp_path, CASES[case], torch.float64)
     assert_slopes_are_gradients(step, inputs)

@@ -84,12 +84,27 @@ def layer_norm_backward(gradient, normal, features, rstd, weight, bias, mask):
 
 # operators: arange, exp_, clamp_min, mul_, unsqueeze
 # in place: log
-def cross_entropy_backward_(log, labels, scale):
+def cross_entropy_backward_(log, labels, scale, ignore):
     """Probabilities less 1 at the label, times the scale, in the memory of their logarithms."""
-    counted = labels != -100
+    counted = labels != ignore
     rows = torch.arange(log.size(0), device=log.device)
     log.exp_()[rows, labels.clamp_min(0)] -= 1
     return log.mul_((scale * counted).unsqueeze(1))
+
+
+# modules: logit_slices
+# operators: reshape 2, mm, amax, sub_, exp_, sum 2, log, add_, gather, mul_, scatter_add_, addmm_
+def linear_cross_entropy(x, weight, bias, labels, ignore, smoothing, z_loss, slice_bytes):
+    """The mean loss over rows that count, how many these are, and the gradients of the sum by x,
+    weight and bias."""
+    rows, wanted = x.reshape(-1, x.size(-1)), (True, True, bias is not None)
+    losses, count, d_x, *others = logit_slices.sliced(
+        rows, weight, bias, labels.reshape(-1), None, None, ignore, smoothing, z_loss, True,
+        slice_bytes, x.dtype, wanted,
+    )
+    d_weight, d_bias = (each.to(x.dtype) for each in others)
+    made = losses.sum() / count, count, d_x.view(x.shape), d_weight
+    return made if bias is None else (*made, d_bias)
 
 
 # operators: pad, unsqueeze, avg_pool3d, squeeze, mul 3, add, pow 2, div, sub
@@ -129,20 +144,29 @@ def attention_probabilities(q, k, mask, scale):
     return aten._safe_softmax(pairs, -1)
 
 
-# operators: sqrt 2, mul 4, matmul 4, transpose 4, _softmax_backward_data
+# needs: as_rows
+# operators: sqrt 2, mul 4, matmul 4, transpose 6, _softmax_backward_data
 def attention_backward(gradient, q, k, v, probabilities, noise, scale):
     """The gradients of q, k, v and of what the softmax was taken of."""
     root = math.sqrt(1 / math.sqrt(q.size(-1)) if scale is None else scale)
     noisy = probabilities if noise is None else probabilities * noise
     d_v = torch.matmul(noisy.transpose(-2, -1), gradient)
     del noisy
-    d_pairs = torch.matmul(gradient, v.transpose(-2, -1))
+    d_pairs = torch.matmul(gradient, as_rows(v).transpose(-2, -1))
     if noise is not None:
         d_pairs = d_pairs * noise
     d_pairs = aten._softmax_backward_data(d_pairs, probabilities, -1, q.dtype)
-    d_q = torch.matmul(d_pairs, k * root) * root
-    d_k = torch.matmul((q * root).transpose(-2, -1), d_pairs).transpose(-2, -1) * root
+    keys = as_rows(k.transpose(-2, -1) * root).transpose(-2, -1)  # as forward turned them
+    d_q = torch.matmul(d_pairs, keys) * root
+    queries = as_rows(q * root).transpose(-2, -1)
+    d_k = torch.matmul(queries, d_pairs).transpose(-2, -1) * root
     return d_q, d_k, d_v, d_pairs
+
+
+# operators: flatten, unflatten
+def as_rows(x):
+    """Copied where batch and heads cannot be one axis, as PyTorch's product does it."""
+    return x.flatten(0, 1).unflatten(0, x.shape[:2])
 
 
 # operators: view, expand_as, new_zeros, scatter_reduce_, exp, index_select 2, div, zeros_like,
