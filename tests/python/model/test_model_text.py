@@ -265,6 +265,49 @@ def test_hardtanh_without_an_upper_limit_is_relu(tmp_path):
     assert "1: relu(linear)" in text
 
 
+class Assigned(nn.Module):
+    """Parts of tensors that are assigned to, and constants of many kinds."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(12, 12)
+        self.table = nn.Embedding(9, 12, padding_idx=3)
+        self.register_buffer("scale", torch.rand(12), persistent=False)
+        self.register_buffer("order", torch.randperm(9), persistent=False)
+
+    def forward(self, x, ids):
+        before = self.fc(x)
+        h = before * 1
+        h[:, 1:4] = self.table(self.order[:3])
+        h[..., -2] = 0.5
+        shifted = ids.new_zeros(ids.shape)
+        shifted[:, 1:] = ids[:, :-1].clone()
+        shifted[:, 0] = 3
+        shifted.masked_fill_(shifted == 5, 0)
+        with torch.no_grad():
+            turn = torch.outer(torch.arange(x.shape[1]).float(), self.scale).sin()
+        rest = torch.full_like(h, 0.25).cumsum(1) + torch.diff(torch.arange(4.0)).sum()
+        return h * turn + self.table(shifted) * before.roll((1, 2), (1, 2)) + rest
+
+
+def test_assignments_and_constants(tmp_path):
+    torch.manual_seed(17)
+    inputs = (torch.randn(4, 7, 12), torch.randint(9, (4, 7)))
+    text = same_gradients(tmp_path, Assigned(), inputs, loss="mse_loss")
+    assert "padding=3" in text and "roll(" in text and "numbers(" in text
+    assert "copy" in text and "cat([" in text
+    assert "diff" not in text  # of constants
+
+
+def test_a_constant_of_the_batch_size_is_refused():
+    class Averaged(nn.Module):
+        def forward(self, x):
+            return x * torch.ones_like(x).sum()
+
+    with pytest.raises(ValueError, match="depends on an open size|size of an open dimension"):
+        to_text(nn.Sequential(nn.Linear(4, 4), Averaged()), torch.randn(3, 4))
+
+
 class Attending(nn.Module):
     """PyTorch's own attention; what `attend` gives it are query, key and value."""
 

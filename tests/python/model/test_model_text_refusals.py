@@ -19,16 +19,16 @@ def test_what_has_no_text_is_named_with_its_line():
             self.fc = nn.Linear(4, 4)
 
         def forward(self, x):
-            y = torch.cumsum(self.fc(x), 1)
+            y = torch.cumprod(self.fc(x), 1)
             return torch.fft.fft(y).real
 
     with pytest.raises(ValueError) as refused:
         to_text(Spectrum(), torch.zeros(2, 4))
     message = str(refused.value)
     assert "Spectrum cannot be written as model text" in message
-    assert "aten.cumsum.default has no text" in message
+    assert "aten.cumprod.default has no text" in message
     assert "test_model_text_refusals.py, line" in message
-    assert "y = torch.cumsum(self.fc(x), 1)" in message
+    assert "y = torch.cumprod(self.fc(x), 1)" in message
     assert "aten.fft_fft.default" in message
 
 
@@ -74,7 +74,7 @@ def refusal(module, x=None):
 
 def set_a_part(module, h):
     h = h * 1
-    h[:, 0] = 0
+    h[0] = 0
     return h
 
 
@@ -85,12 +85,12 @@ def computed_bias(module, h):
 def test_what_is_no_tensor_of_the_text_is_refused_with_its_line():
     own = {"weight": nn.Parameter(torch.randn(6, 6, 1, 1)), "bias": nn.Parameter(torch.randn(6))}
     message = refusal(Around(set_a_part))
-    assert "an assignment to a part of a tensor" in message
+    assert "an assignment along an open axis" in message
     message = refusal(Around(lambda module, h: h / h.shape[0]))
     assert "the size of an open dimension" in message and "test_model_text_refusals.py" in message
     assert "conv2d with a bias that is not a parameter" in refusal(Around(computed_bias, **own))
     assert ".item()" in refusal(Around(lambda module, h: h * h.sum().item()))
-    assert "+ of whole numbers" in refusal(
+    assert "+ of conditions" in refusal(
         nn.Sequential(Added(), nn.Embedding(9, 5), nn.Flatten(1), nn.Linear(35, 5)),
         torch.randint(0, 8, (6, 7)),
     )
@@ -98,7 +98,7 @@ def test_what_is_no_tensor_of_the_text_is_refused_with_its_line():
 
 class Added(nn.Module):
     def forward(self, ids):
-        return ids + 1
+        return ids + (ids > 3)
 
 
 def test_modules_that_change_what_a_step_keeps_are_named():

@@ -89,7 +89,7 @@ TEST(ModelOperators, ChoicesAndComparisonsAreOfTruths) {
   EXPECT_EQ(type_of("y = where(c, h)"),
             "where: either a third tensor or 'otherwise' says what stands elsewhere");
   EXPECT_EQ(type_of("y = where(c, c, c)"),
-            "where: what is chosen from must be floating and of one type, but there is "
+            "where: what is chosen from must be numbers of one type, but there is "
             "bool[N, 4, 6]");
   EXPECT_EQ(type_of("y = masked_fill(p, c, 0)"),
             "masked_fill: a mask of bool[N, 4, 6] does not fit into f32[4, 1]");
@@ -117,6 +117,27 @@ TEST(ModelOperators, NumbersOfElementsAreWholeAndFit) {
             "gather: numbers of i64[K] do not fit to f32[N, 4, 6] on the axes beside 1");
   EXPECT_EQ(type_of("y = segment_sum(h, i, h)"),
             "segment_sum: rows and as many numbers are needed, not f32[N, 4, 6] and i64[K]");
+}
+
+TEST(ModelOperators, ConstantsAndWholeNumbersHaveTypes) {
+  EXPECT_EQ(type_of("y = arange(5)"), "i64[5]");
+  EXPECT_EQ(type_of("y = full([2, 1], -infinity)"), "f32[2, 1]");
+  EXPECT_EQ(type_of("y = numbers([0.5, -2, 3], [3, 1]) * 2"), "f32[3, 1]");
+  EXPECT_EQ(type_of("y = cumsum(cast(arange(4) + 1 > 2, \"i32\"), 0)"), "i64[4]");
+  EXPECT_EQ(type_of("y = arange(5) * 0.5"),
+            "scale: the tensor is i64[5], which is joined with whole numbers by '+' and '*' only");
+  EXPECT_EQ(type_of("y = arange(0)"), "arange: 'shape' has an extent of 0; it must be 1 or more");
+  EXPECT_EQ(type_of("y = numbers([1, 2], [3])"), "numbers: 2 numbers cannot be [3]");
+  EXPECT_EQ(type_of("y = numbers([0.5], type = \"i64\")"),
+            "numbers: 0.5 is not a whole number, which i64 has");
+  EXPECT_EQ(type_of("y = cast(h, \"f32\")"), "cast: the input is f32 already");
+  EXPECT_EQ(type_of("y = logical_and(c, h)"),
+            "logical_and: the inputs must be bool, but there is f32[N, 4, 6]");
+  EXPECT_EQ(type_of("y = roll(h, [1, 2], 1)"),
+            "roll: there are 2 shifts for 1 axes of f32[N, 4, 6]");
+  EXPECT_EQ(type_of("y = pad(h, [0, 1, 0])"),
+            "pad: 'sides' is a list of 3; it is [left, right, top, bottom], [left, right] or one "
+            "number");
 }
 
 /// The same for attention over h with a mask of some type.

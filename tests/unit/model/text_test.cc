@@ -129,7 +129,7 @@ TEST(ModelText, EveryKindOfMistakeIsNamed) {
   contains(
       "block a(x)\n  return b(x)\nend\nblock b(x)\n  return a(x)\nend\n" + kInputs + "h = a(x)\n",
       "a block cannot contain itself: a -> b -> a");
-  contains(kInputs + "h = x + y\n", "must be floating and of one type");
+  contains(kInputs + "h = x + y\n", "must be numbers and of one type");
   contains("input x: f31[N]\n", "'f31' is not an element type");
   contains(kInputs + "repeat i in 0..3\n", "has no 'end'");
   contains(kInputs + "end\n", "this 'end' closes nothing");

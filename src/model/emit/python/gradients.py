@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from slices import unpack_slices
 
-from tensorpress.torch import seeded_dropout
+from tensorpress.torch import logit_slices, seeded_dropout
 
 aten = torch.ops.aten
 

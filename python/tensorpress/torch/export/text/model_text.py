@@ -32,16 +32,20 @@ of autograd's graph are not.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import elementwise, operators, shapes, writing  # noqa: F401  (the first three register operators)
-from .names import ELEMENTS, Free, Names, running_module, word
+from . import assignments, elementwise, operators, shapes, slicing, writing  # noqa: F401  (the first four register operators)
+from .constants import SHORT, short_text
+from .in_place import InPlace, where
+from .names import ELEMENTS, Free, word
+from .outputs import one_output
+from .prepared import Prepared
+from .simplify import refuse_without_gradients
 from .tracing import exported
 from .writing import Call, Expression, Unsupported
 
@@ -50,35 +54,78 @@ from .writing import Call, Expression, Unsupported
 SAME_SHAPE = ("mse_loss", "l1_loss", "bce_with_logits")
 CLASSES = ("cross_entropy", "nll_loss")
 SHOWN = 8  # operators that a refusal lists
+LONG = 1024  # numbers of a constant that no operators make
 
 
 def to_text(
     module: torch.nn.Module,
-    example_inputs: torch.Tensor | Sequence[torch.Tensor],
+    example_inputs: torch.Tensor | Sequence[torch.Tensor] | Mapping[str, torch.Tensor],
     loss: str | None = "cross_entropy",
     name: str | None = None,
+    output: str | int | None = None,
+    slice_logits: bool = False,
 ) -> str:
     """The model's text. The first dimension of the inputs is left open as N, if the module allows
-    it. `loss` names the operator between the module's result and a target; None: the module
-    returns the loss itself. Operators that have no text are all named in one ValueError."""
+    it. Inputs by name are a dictionary, as `forward(**example_inputs)` takes them.
+
+    `loss` names the operator between the module's result and a target; None: the module returns
+    the loss itself, alone or as its field `loss`. Of a result with several tensors the text is of
+    `logits` or `sample`, or of what `output` names. With `slice_logits`, a linear layer and the
+    cross entropy of its logits are one operator, so that a step never has all logits; its sums are
+    rounded otherwise than PyTorch's. Operators that have no text are all named in one
+    ValueError."""
     if loss is not None and loss not in SAME_SHAPE + CLASSES:
         raise ValueError(
             f"loss is {loss!r}; it is one of {', '.join(CLASSES + SAME_SHAPE)} or None"
         )
-    inputs = (
-        (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    by_name = isinstance(example_inputs, Mapping)
+    names = list(example_inputs) if isinstance(example_inputs, Mapping) else []
+    inputs = tuple(
+        example_inputs.values() if isinstance(example_inputs, Mapping) else example_inputs
     )
     for i, each in enumerate(inputs):
+        which = repr(names[i]) if by_name else i
         if not isinstance(each, torch.Tensor):
-            raise TypeError(f"example input {i} is {type(each).__name__}, not a tensor")
+            raise TypeError(f"example input {which} is {type(each).__name__}, not a tensor")
         if each.dtype not in ELEMENTS:
-            raise ValueError(f"example input {i} is {each.dtype}, which model text does not have")
+            raise ValueError(
+                f"example input {which} is {each.dtype}, which model text does not have"
+            )
     name = word(name or type(module).__name__)
-    program, complaints = exported(module, _different(inputs), name)
-    _refuse(name, complaints)
+    inputs = _different(inputs)
+    complaint: ValueError | None = None
+    for one_batch in (False, True):
+        with one_output(module, loss, output, name):
+            program, complaints = exported(
+                module,
+                () if by_name else inputs,
+                dict(zip(names, inputs, strict=True)) if by_name else {},
+                name,
+                one_batch,
+            )
+        _refuse(name, complaints)
+        prepared = Prepared(program)
+        try:
+            return _text_of(module, prepared, loss, name, slice_logits)
+        except ValueError as problem:
+            complaint = complaint or problem
+        if prepared.open_extents() < 2:
+            break
+    raise complaint
+
+
+def _text_of(
+    module: torch.nn.Module,
+    prepared: Prepared,
+    loss: str | None,
+    name: str,
+    slice_logits: bool,
+) -> str:
     free: Free = {}
     while True:  # until a text knows from its beginning which parameters no operator makes
-        writer = _Writer(module, program, loss, name, free)
+        writer = _Writer(module, prepared, loss, name, free, slice_logits)
         text = writer.text()
         if writer.free == free:
             return text
@@ -105,42 +152,66 @@ def _refuse(name: str, complaints: list[str]) -> None:
     )
 
 
-class _Writer(Names):
+class _Writer(InPlace):
     """Lines for the operators of a graph, in order."""
 
     def __init__(
-        self, module: torch.nn.Module, exported: Any, loss: str | None, name: str, free: Free
+        self,
+        module: torch.nn.Module,
+        prepared: Prepared,
+        loss: str | None,
+        name: str,
+        free: Free,
+        slice_logits: bool,
     ):
-        super().__init__(module, free)
-        self.exported = exported
+        super().__init__(module, prepared, free)
+        self.constants = prepared.constants
         self.loss = loss
         self.name = name
-        self.names: dict[torch.fx.Node, str] = {}  # what a node is called in the text
         self.parts: dict[torch.fx.Node, list[str]] = {}
-        self.same_memory: dict[torch.fx.Node, list[torch.fx.Node]] = {}
-        self.counters: set[torch.fx.Node] = set()
-        self.buffers: dict[str, str] = {}
         self.notes: list[str] = []
-        self.complaints: list[str] = []
+        self.target = ""  # of a loss after the module
+        self.pairs: dict[torch.fx.Node, slicing.Pair] = {}  # by the loss, or by the result
+        if slice_logits:
+            self._pair_losses()
 
     def text(self) -> str:
-        graph = self.exported.graph
-        kinds = {spec.arg.name: spec for spec in self.exported.graph_signature.input_specs}
-        outputs: list[Any] = []
-        for node in graph.nodes:
+        for node in self.prepared.graph.nodes:
             if node.op == "placeholder":
-                self._placeholder(node, kinds[node.name])
-            elif node.op == "output":
-                outputs = [each for each in node.args[0] if isinstance(each, torch.fx.Node)]
-            else:
-                self._operator(node)
+                self._placeholder(node, self.prepared.kinds[node.name])
+            elif node.op == "call_function" and node in self.prepared.living:
+                hidden = any(node in pair.between for pair in self.pairs.values())
+                if node not in self.constants and not hidden:  # written where they are read
+                    self._operator(node)
+        if self.loss is not None:
+            self.target = self.fresh("labels" if self.loss in CLASSES else "wanted")
+        sliced = self._sliced_loss()
         self._declare_unread()
         _refuse(self.name, self.complaints)
-        self._finish(outputs)
+        self._finish(sliced)
         self._drop_unused()
         _refuse(self.name, self._unread_inputs())
         self._note_frozen()
         return "\n".join([f"model {self.name}", *self.notes, *self.blocks, *self.lines]) + "\n"
+
+    def _pair_losses(self) -> None:
+        living, results = self.prepared.living, self.prepared.results
+        for node in living:
+            if str(node.target) != slicing.LOSS:
+                continue
+            if slicing.can_be_sliced(writing.Arguments(node, self)):
+                pair = slicing.pair_of(node.args[0], living)
+                if pair is not None:
+                    self.pairs[node] = pair
+        if self.loss == "cross_entropy" and len(results) == 1:
+            pair = slicing.pair_of(results[0], living)
+            if pair is not None and len(results[0].meta["val"].shape) == 2:
+                self.pairs[results[0]] = pair
+        if not self.pairs:
+            self.notes.append(
+                "# Logits are not sliced: no cross entropy follows a linear layer whose logits "
+                "nothing else reads."
+            )
 
     # --- Inputs and parameters --------------------------------------------------------------------
 
@@ -153,8 +224,6 @@ class _Writer(Names):
             self.parameters[node.name] = spec.target
         elif spec.kind == InputKind.BUFFER:
             self.buffers[node.name] = spec.target
-        elif node.users:
-            self.complaints.append(f"the constant tensor '{spec.target}' is not a parameter")
 
     def _note_fixed(self, node: torch.fx.Node) -> None:
         first = [self.dim(each) for each in node.meta["val"].shape[:1]]
@@ -178,31 +247,47 @@ class _Writer(Names):
 
     def _declare_unread(self) -> None:
         """Parameters that forward does not read are in the state_dict all the same."""
-        for node in self.exported.graph.nodes:
+        for node in self.prepared.graph.nodes:
             if node.name in self.parameters and self._path(node) not in self.known:
                 try:
                     self.parameter(node)
                 except Unsupported as problem:
                     self.complaints.append(str(problem))
+        try:
+            self.declare_aliases()
+        except Unsupported as problem:
+            self.complaints.append(str(problem))
 
     # --- Operators --------------------------------------------------------------------------------
 
     def _operator(self, node: torch.fx.Node) -> None:
         if not isinstance(node.meta.get("val"), (torch.Tensor, list, tuple)):
             return  # a size, or a check of one
-        if self._counts_batches(node):
+        if self.counts_batches(node):
             return
         try:
-            written = writing.write(node, self)
-            call = self.call(written, node) if isinstance(written, Call) else ""
+            self._write(node)
         except Unsupported as problem:
-            self.complaints.append(f"{problem} {_where(node)}")
+            self.complaints.append(f"{problem} {where(node)}")
             self.names[node] = "?"
             return
+        self.changed_in_place(node)
+
+    def _write(self, node: torch.fx.Node) -> None:
+        refuse_without_gradients(node)
+        pair = self.pairs.get(node)
+        if pair is None:
+            written = writing.write(node, self)
+        else:
+            loss = writing.Arguments(node, self)
+            labels, options = loss.tensor("target"), slicing.options_of(loss)
+            written = slicing.call_of(pair.linear, labels, self, options)
+        at = node if pair is None else pair.linear
+        call = self.call(written, at) if isinstance(written, Call) else ""
         if isinstance(written, str):  # the same tensor under another name
             self.names[node] = written
             if writing.is_itself(node):
-                self._share_memory(node, node.args[0])
+                self.share_memory(node, node.args[0])
         elif isinstance(written, Expression):
             self.names[node] = self.fresh(node.name.rstrip("_"))
             self.lines.append(f"{self.names[node]} = {written.text}")
@@ -215,44 +300,6 @@ class _Writer(Names):
             self.parts[node] = [self.fresh(each) for each in wanted]
             self.names[node] = self.parts[node][0]
             self.lines.append(f"{', '.join(self.parts[node])} = {line}")
-        self._changed_in_place(node)
-
-    def _counts_batches(self, node: torch.fx.Node) -> bool:
-        """The counter of batch norm, which its operator keeps itself."""
-        first = node.args[0] if node.args else None
-        if not isinstance(first, torch.fx.Node):
-            return False
-        counts = self.buffers.get(first.name, "").endswith("num_batches_tracked")
-        if counts or first in self.counters:
-            self.counters.add(node)
-            return True
-        return False
-
-    def _changed_in_place(self, node: torch.fx.Node) -> None:
-        schema = getattr(node.target, "_schema", None)
-        if schema is None or not schema.name.endswith("_") or schema.name.endswith("__"):
-            return
-        changed = node.args[0]
-        if not isinstance(changed, torch.fx.Node):
-            return
-        if node not in self.names:  # nothing was written
-            return
-        self._share_memory(node, changed)
-        same = self.same_memory[node]
-        others = [user for each in same for user in each.users if user not in same]
-        if changed.name in self.parameters or changed.name in self.buffers:
-            self.complaints.append(f"a parameter or buffer is changed {_where(node)}")
-        elif any(map(writing.is_view, [*same, *others])):
-            self.complaints.append(
-                f"{schema.name} changes a tensor that others see through a view {_where(node)}"
-            )
-        for each in same:
-            self.names[each] = self.names[node]
-
-    def _share_memory(self, node: torch.fx.Node, other: Any) -> None:
-        """The two are one tensor, so that changing one changes the other."""
-        self.same_memory[node] = self.same_memory.setdefault(other, [other])
-        self.same_memory[node].append(node)
 
     def part(self, node: torch.fx.Node, number: int) -> str:
         """One tensor of an operator that makes several."""
@@ -266,11 +313,67 @@ class _Writer(Names):
             raise Unsupported(f"a tensor is expected where {node!r} stands")
         if node.name in self.parameters:
             return self.parameter(node)
-        if node.name in self.buffers:
-            raise Unsupported(f"the buffer '{self.buffers[node.name]}' is used as a value")
+        if node not in self.names and node in self.constants:
+            self._constant(node)
+        elif node.name in self.buffers:
+            raise Unsupported(
+                f"the buffer '{self.buffers[node.name]}' is used as a value and changed"
+            )
         if node not in self.names:
             raise Unsupported(f"{_not_a_tensor(node)} that is computed with")
         return self.names[node]
+
+    def constant(self, node: Any) -> torch.Tensor | None:
+        if node not in self.constants or (node in self.names and self.names[node] == "?"):
+            return None
+        try:
+            return self.constants.value(node)
+        except Unsupported:
+            return None
+
+    def _constant(self, node: torch.fx.Node) -> None:
+        """A line for a constant: its numbers where they are few, otherwise what makes them."""
+        value = self.constants.value(node)
+        made = node.op == "call_function"
+        text = short_text(value, SHORT if made else LONG)
+        before = len(self.lines)
+        if text is None and made:
+            try:
+                self._write(node)
+                return
+            except Unsupported:
+                del self.lines[before:]
+                text = short_text(value, LONG)
+        if text is None:
+            raise Unsupported(
+                f"a constant of {value.numel()} numbers, which is too long for a text; make it a "
+                "parameter that is not trained,"
+            )
+        wanted = self.buffers.get(node.name, node.name).rpartition(".")[2]
+        name = self.fresh(wanted.rstrip("_"))
+        self.lines.append(f"{name} = {text}")
+        self.names[node] = name
+        extents = {
+            i: each for i, each in enumerate(node.meta["val"].shape) if not isinstance(each, int)
+        }
+        if extents:
+            self.names[node] = self.fresh(wanted.rstrip("_"))
+            like = self.tensor_with(node, extents)
+            shape = [0 if i in extents else -1 for i in range(value.dim())]
+            self.lines.append(
+                f"{self.names[node]} = expand({name}, {like}, shape={writing.listed(shape)})"
+            )
+
+    def tensor_with(self, node: torch.fx.Node, extents: dict[int, Any]) -> str:
+        """A tensor before the node that has these open extents at these places."""
+        for other in self.prepared.graph.nodes:
+            if other is node:
+                break
+            shape = getattr(other.meta.get("val"), "shape", ())
+            same = [i < len(shape) and str(shape[i]) == str(e) for i, e in extents.items()]
+            if all(same) and self.is_tensor(other):
+                return self.names[other]
+        raise Unsupported("an open extent that no tensor before has at that place")
 
     def is_tensor(self, node: torch.fx.Node) -> bool:
         """The node has a name in the text, as inputs and results have."""
@@ -279,24 +382,31 @@ class _Writer(Names):
 
     # --- The end ----------------------------------------------------------------------------------
 
-    def _finish(self, outputs: list[Any]) -> None:
-        results = [each for each in outputs if isinstance(each.meta.get("val"), torch.Tensor)]
-        if len(results) != 1:
-            raise ValueError(f"{self.name} gives {len(results)} tensors; a step has one loss")
-        result = self.names[results[0]]
-        value = results[0].meta["val"]
+    def _sliced_loss(self) -> str:
+        """The call where the loss after the module is one with its last linear layer."""
+        pair = self.pairs.get(self.prepared.results[0]) if self.loss is not None else None
+        if pair is None:
+            return ""
+        return self.call(slicing.call_of(pair.linear, self.target, self, []), pair.linear)
+
+    def _finish(self, sliced: str) -> None:
+        result = self.prepared.results[0]
+        value = result.meta["val"]
         if self.loss is None:
-            self.lines.append(f"loss {result}")
+            self.lines.append(f"loss {self.tensor(result)}")
             return
-        target = self.fresh("labels" if self.loss in CLASSES else "wanted")
         if self.loss in CLASSES:
             dims = ", ".join(self.dim(e) for i, e in enumerate(value.shape) if i != 1)
             kind = f"i64[{dims}]"
         else:
             kind = self.type_of(value)
         at = next((i for i, e in enumerate(self.lines) if not e.startswith("input ")), 0)
-        self.lines.insert(at, f"target {target}: {kind}")
-        self.lines += [f"output {result}", f"loss {self.loss}({result}, {target})"]
+        self.lines.insert(at, f"target {self.target}: {kind}")
+        if sliced:
+            self.lines.append(f"loss {sliced}")
+            return
+        result_text = self.tensor(result)
+        self.lines += [f"output {result_text}", f"loss {self.loss}({result_text}, {self.target})"]
 
     def _drop_unused(self) -> None:
         """Lines without parameters whose results no later line reads."""
@@ -332,16 +442,3 @@ def _not_a_tensor(node: torch.fx.Node) -> str:
     if isinstance(value, (torch.SymFloat, torch.SymBool)):
         return "a number of .item()"
     return f"a result of {node.target}"
-
-
-def _where(node: torch.fx.Node) -> str:
-    """The module that ran, and the last line of the user's own code that led here."""
-    frames = re.findall(
-        r'File "([^"]+)", line (\d+), in [^\n]*\n\s*([^\n]*)', node.meta.get("stack_trace") or ""
-    )
-    torchs = os.path.dirname(torch.__file__) + os.sep
-    running = running_module(node)
-    known = [f"'{running}'"] if running else []
-    for file, line, code in [each for each in frames if not each[0].startswith(torchs)][-1:]:
-        known.append(f"{file}, line {line}: {code.strip()}")
-    return f"({', '.join(known) or node.target})"

@@ -105,6 +105,36 @@ class Names:
         made = ", ".join(self.declared[path] for path in types)
         self.lines.append(f"{made} = {owner + ': ' if owner else ''}{block}()")
 
+    def declare_aliases(self) -> None:
+        """Names that no operator gives to parameters which have several."""
+        missing: dict[str, dict[str, str]] = {}
+        for path, same in self.same.items():
+            made = next((each for each in same if each in self.known), None)
+            if path not in self.known and made is not None:
+                owner, _, local = path.rpartition(".")
+                missing.setdefault(owner, {})[local] = made
+        kinds = dict(self.module.named_parameters(remove_duplicate=False))
+        for owner, names in missing.items():
+            if owner in self.instances or any(each != word(each) for each in names):
+                path = f"{owner}.{next(iter(names))}"
+                raise Unsupported(f"the second name '{path}' of a parameter")
+            made = [self.fresh(f"{owner}_{each}".replace(".", "_")) for each in names]
+            prefix = f"{owner}." if owner else ""
+            lines = [
+                f"param {local}: {self.type_of(kinds[prefix + local])} = @{path}"
+                for local, path in names.items()
+            ]
+            self.known |= {prefix + local for local in names}
+            if not owner:
+                self.lines += lines
+                continue
+            self.instances.add(owner)
+            block = self.fresh("names_" + owner.replace(".", "_"))
+            inside = ", ".join(names)
+            self.blocks += [f"block {block}()", *(f"  {each}" for each in lines)]
+            self.blocks += [f"  return {inside}", "end"]
+            self.lines.append(f"{', '.join(made)} = {_written_path(owner)}: {block}()")
+
     def _path(self, node: torch.fx.Node) -> str:
         """The name that a line above has made, or the one that torch.export gives."""
         path = self.parameters[node.name]

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from .constants import is_all_true, is_causal
+from .names import ELEMENTS
 from .writing import (
     Arguments,
     Call,
@@ -79,6 +81,17 @@ def _by_computed_matrix(a: Arguments) -> Call:
     return Call("matmul", [tensor, a.tensor("weight")], ["transposed=true"], inside=inside)
 
 
+@writes("addmm.default")
+def addmm(a: Arguments) -> Call:
+    """A linear layer whose weight is [in, features], as GPT-2's are."""
+    refuse_unless(a.alpha == 1 and a.beta == 1, "addmm with alpha or beta")
+    own = a.is_parameter("mat2") and a.is_parameter("self")
+    refuse_unless(own and len(a.shape("self")) == 1, "addmm of tensors that are not parameters")
+    parameters = {"weight": a.given["mat2"], "bias": a.given["self"]}
+    features = str(a.shape("mat2")[1])
+    return Call("linear", [a.tensor("mat1")], [features, "transposed=true"], parameters)
+
+
 @writes("matmul.default", "bmm.default", "mm.default")
 def matmul(a: Arguments) -> Call:
     other = "other" if "other" in a.given else "mat2"
@@ -100,29 +113,41 @@ def matmul(a: Arguments) -> Call:
 @writes("embedding.default")
 def embedding(a: Arguments) -> Call:
     refuse_unless(a.is_parameter("weight"), "embedding in a computed table")
-    refuse_unless(a.padding_idx == -1 and not a.sparse, "embedding with padding_idx or sparse")
+    refuse_unless(not a.sparse, "embedding with sparse gradients")
     refuse_unless(not a.scale_grad_by_freq, "embedding with scale_grad_by_freq")
     sizes = [str(each) for each in a.shape("weight")]
+    kind = ELEMENTS[a.result.dtype]
+    sizes += unless(-1, "padding", a.padding_idx)
+    sizes += [] if kind == "f32" else [f'type="{kind}"']
     return Call("embedding", [a.tensor("indices")], sizes, {"weight": a.weight})
 
 
 @writes("scaled_dot_product_attention.default")
 def attention(a: Arguments) -> Call:
     """Model text has the heads beside each other: [batch, tokens, features]."""
-    refuse_unless(not a.enable_gqa, "attention with enable_gqa")
     refuse_unless(a.scale is None or a.scale > 0, "attention with a scale that is not above 0")
     query = a.shape("query")
     refuse_unless(len(query) == 4, "attention without an axis of heads")
     heads, features = query[1], query[3]
     refuse_unless(a.shape("value")[3] == features, "attention with other features in value")
     tensors = [_heads_together(a.given[name], a.writer) for name in ("query", "key", "value")]
+    causal = a.is_causal
     if a.attn_mask is not None:
-        tensors.append(_mask_of_pairs(a))
-    attributes = [str(heads)] + (["causal=true"] if a.is_causal else [])
+        # Masks that mask nothing or all later tokens: the fused function has the same bits.
+        known = a.constant("attn_mask")
+        pairs = (query[2], a.shape("key")[2])
+        always = known is not None and is_all_true(known)
+        if known is not None and all(isinstance(each, int) for each in pairs):
+            causal = not always and is_causal(known, *pairs)
+        if not always and not causal:
+            tensors.append(_mask_of_pairs(a))
+    attributes = [str(heads)] + (["causal=true"] if causal else [])
     if a.dropout_p:
         attributes.append(f"dropout={number(a.dropout_p)}")
     if a.scale is not None:
         attributes.append(f"scale={number(float(a.scale))}")
+    if _behind_empty_cache(a.key) is not a.key:
+        attributes.append("cached=true")
     inside = f"transpose(reshape({{}}, [0, 0, {heads}, {features}]), 1, 2)"
     return Call("attention", tensors, attributes, inside=inside)
 
@@ -140,6 +165,7 @@ def _heads_together(node: Node, writer: Writer) -> str:
     """[batch, heads, tokens, features] as [batch, tokens, heads * features]: where the module made
     the one from the other, what it made it from."""
     heads, features = (node.meta["val"].shape[i] for i in (1, 3))
+    node = _behind_empty_cache(node)
     if str(node.target) == "aten.transpose.int" and sorted(node.args[1:]) == [1, 2]:
         apart: Any = node.args[0]
         whole = apart.args[0] if apart.args else None
@@ -150,6 +176,16 @@ def _heads_together(node: Node, writer: Writer) -> str:
             return writer.tensor(whole)
         return f"reshape({writer.tensor(apart)}, [0, 0, {heads * features}])"
     return f"reshape(transpose({writer.tensor(node)}, 1, 2), [0, 0, {heads * features}])"
+
+
+def _behind_empty_cache(node: Node) -> Node:
+    """What an empty tensor was put in front of."""
+    while str(node.target) == "aten.cat.default":
+        parts: Any = [each for each in node.args[0] if 0 not in each.meta["val"].shape]  # type: ignore[union-attr]
+        if len(parts) != 1:
+            break
+        node = parts[0]
+    return node
 
 
 RESHAPES = ("aten.view.default", "aten.reshape.default", "aten.unflatten.int")
@@ -242,9 +278,9 @@ def pad(a: Arguments) -> Call:
     refuse_unless(a.given.get("mode", "constant") == "constant", "pad with a mode")
     sides = list(a.pad)
     refuse_unless(len(sides) <= 4 and min(sides) >= 0, "pad on other than the last two axes")
-    sides += [0] * (4 - len(sides))
     value = a.value or 0
-    attributes = [listed(sides)] + ([f"value={number(float(value))}"] if value else [])
+    value = int(value) if a.is_whole("self") else float(value)
+    attributes = [listed(sides)] + ([f"value={number(value)}"] if value else [])
     return Call("pad", [a.tensor("self")], attributes)
 
 
@@ -253,11 +289,14 @@ def pad(a: Arguments) -> Call:
 
 @writes("cross_entropy_loss.default")
 def cross_entropy(a: Arguments) -> Call:
-    plain = a.weight is None and a.reduction == 1 and a.ignore_index == -100
-    refuse_unless(plain and a.label_smoothing == 0, "cross_entropy with options")
+    plain = a.weight is None and a.reduction == 1
+    refuse_unless(plain, "cross_entropy with weights, or that is not a mean")
+    smoothing = "cross_entropy with label_smoothing, which only slice_logits=True has"
+    refuse_unless(a.label_smoothing == 0, smoothing)
     classes = a.given["target"].meta["val"].dtype == torch.int64
     refuse_unless(classes, "cross_entropy with probabilities as the target")
-    return Call("cross_entropy", [a.tensor("self"), a.tensor("target")])
+    ignored = unless(-100, "ignore", a.ignore_index)
+    return Call("cross_entropy", [a.tensor("self"), a.tensor("target")], ignored)
 
 
 @writes("nll_loss_nd.default", "nll_loss.default")

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
+from .names import ELEMENTS
 from .writing import (
     Arguments,
     Call,
     Expression,
-    Unsupported,
     axis,
     listed,
     refuse_unless,
@@ -77,9 +77,13 @@ def squeeze(a: Arguments) -> Call | str:
 
 
 @writes("cat.default")
-def cat(a: Arguments) -> Call:
-    tensors = [a.writer.tensor(each) for each in a.tensors]
-    where = a.dim % len(a.tensors[0].meta["val"].shape)
+def cat(a: Arguments) -> Call | str:
+    """Without those that are empty, as caches are before the first token."""
+    parts = [each for each in a.tensors if 0 not in each.meta["val"].shape]
+    tensors = [a.writer.tensor(each) for each in parts]
+    where = a.dim % len(a.result.shape)
+    if len(tensors) == 1:
+        return tensors[0]
     return Call("cat", [listed(tensors)], unless(1, "axis", where))
 
 
@@ -114,6 +118,37 @@ def reduction(a: Arguments) -> Call:
     if a.given.get("keepdim"):
         attributes.append("keep=true")
     return Call(a.name, [a.tensor("self")], attributes)
+
+
+@writes("roll.default")
+def roll(a: Arguments) -> Call:
+    refuse_unless(len(a.dims) > 0, "roll of all elements in a row")
+    shifts = a.shifts if isinstance(a.shifts, (list, tuple)) else [a.shifts]
+    dims = [axis(a, each) for each in a.dims]
+    return Call("roll", [a.tensor("self")], [listed(shifts), listed(dims)])
+
+
+@writes("cumsum.default")
+def cumsum(a: Arguments) -> Call:
+    refuse_unless(a.dtype in (None, a.result.dtype), "cumsum into another type")
+    return Call("cumsum", [a.tensor("self")], [str(axis(a, a.dim))])
+
+
+@writes("scatter_add.default")
+def scatter_add(a: Arguments) -> Call:
+    tensors = [a.tensor(each) for each in ("self", "index", "src")]
+    return Call("scatter_add", tensors, [f"axis={axis(a, a.dim)}"])
+
+
+@writes("diff.default")
+def diff(a: Arguments) -> Expression:
+    refuse_unless(a.n == 1 and a.prepend is None and a.append is None, "diff with options")
+    where = axis(a, a.dim)
+    extent = a.shape("self")[where]
+    refuse_unless(isinstance(extent, int), "a part of an open axis")
+    text = a.tensor("self")
+    later = f"slice({text}, axis={where}, start=1)"
+    return Expression(f"{later} - slice({text}, axis={where}, stop={extent - 1})")
 
 
 @writes("slice.Tensor")
@@ -152,21 +187,9 @@ def expand(a: Arguments) -> Call | str:
         kept = i >= added and str(a.shape("self")[i - added]) == str(extent)
         shape.append(-1 if kept else extent if isinstance(extent, int) else 0)
     if 0 in shape:
-        tensors.append(
-            _with_extents(a, {i: wanted[i] for i, each in enumerate(shape) if each == 0})
-        )
+        extents = {i: wanted[i] for i, each in enumerate(shape) if each == 0}
+        tensors.append(a.writer.tensor_with(a.node, extents))
     return Call("expand", tensors, [f"shape={listed(shape)}"])
-
-
-def _with_extents(a: Arguments, extents: dict[int, Any]) -> str:
-    for node in a.node.graph.nodes:
-        if node is a.node:
-            break
-        shape = getattr(node.meta.get("val"), "shape", ())
-        same = [i < len(shape) and str(shape[i]) == str(extent) for i, extent in extents.items()]
-        if all(same) and a.writer.is_tensor(node):
-            return a.writer.tensor(node)
-    raise Unsupported("an open extent that no tensor before has at that place")
 
 
 @writes("index_select.default")
@@ -183,14 +206,49 @@ def gather(a: Arguments) -> Call:
 
 
 @writes("index.Tensor")
-def index(a: Arguments) -> Call:
-    """x[index] by numbers along the first axis."""
+def index(a: Arguments) -> Call | str:
+    """x[index] by numbers along the first axis, or by all numbers along all axes."""
+    if _takes_all(a):
+        return _reshaped(a, a.tensor("self"), a.shape("self"), list(a.result.shape))
     numbers = [each for each in a.indices if each is not None]
     one = len(a.indices) == 1 and len(numbers) == 1
     value = numbers[0].meta["val"] if one else None
     plain = value is not None and value.dtype == torch.int64 and value.dim() == 1
     refuse_unless(plain, "an index other than whole numbers along the first axis")
     return Call("index_select", [a.tensor("self"), a.writer.tensor(numbers[0])])
+
+
+def _takes_all(a: Arguments) -> bool:
+    """x[arange(n)[:, None, None], arange(m)], which only spreads the axes of x."""
+    before, after = a.shape("self"), list(a.result.shape)
+    if len(a.indices) != len(before) or any(each is None for each in a.indices):
+        return False
+    rank = max(len(each.meta["val"].shape) for each in a.indices)
+    places = []
+    for each, extent in zip(a.indices, before, strict=True):
+        shape = [1] * (rank - len(each.meta["val"].shape)) + list(each.meta["val"].shape)
+        long = [i for i, size in enumerate(shape) if str(size) != "1"]
+        if len(long) != 1 or str(shape[long[0]]) != str(extent) or not _counts(each):
+            return False
+        places += long
+    ordered = places == sorted(set(places))
+    return ordered and len(after) == rank
+
+
+def _counts(node: Any) -> bool:
+    """0, 1, 2, ... however it is reshaped."""
+    while str(node.target) in (
+        "aten.unsqueeze.default",
+        "aten.view.default",
+        "aten.slice.Tensor",
+    ):
+        whole = str(node.meta["val"].numel()) == str(node.args[0].meta["val"].numel())
+        if not whole:
+            return False
+        node = node.args[0]
+    if str(node.target) == "aten.add.Tensor" and node.args[1] == 0:
+        return _counts(node.args[0])
+    return str(node.target) == "aten.arange.default"
 
 
 @writes("index_add.default")
@@ -201,25 +259,38 @@ def index_add(a: Arguments) -> Call | Expression:
     )
     sums = f"segment_sum({a.tensor('source')}, {a.tensor('index')}, "
     if str(a.given["self"].target) in ZEROS:
-        return Expression(f"{sums}{_with_extents(a, {0: a.shape('self')[0]})})")
+        rows = a.writer.tensor_with(a.node, {0: a.shape("self")[0]})
+        return Expression(f"{sums}{rows})")
     return Expression(f"{a.tensor('self')} + {sums}{a.tensor('self')})")
-
-
-@writes("zeros_like.default", "new_zeros.default", "zeros.default")
-def zeros(a: Arguments) -> str:
-    added = (str(user.target).startswith("aten.index_add") for user in a.node.users)
-    refuse_unless(all(added), "a tensor of zeros")
-    return "?"  # segment_sum makes it
 
 
 ZEROS = ("aten.zeros_like.default", "aten.new_zeros.default", "aten.zeros.default")
 
 
-@writes("contiguous.default", "clone.default", "alias.default")
-@writes("to.dtype", "_to_copy.default")
-def same(a: Arguments) -> str:
+# As defaults of schemas have them.
+ORDERS = {0: torch.contiguous_format, 1: torch.preserve_format}
+
+
+@writes("contiguous.default", "clone.default")
+def contiguous(a: Arguments) -> Call | str:
+    """The order in memory decides which of PyTorch's kernels run, and so the last bits."""
+    wanted = ORDERS.get(a.memory_format, a.memory_format)
+    if a.name == "clone" and wanted in (None, torch.preserve_format):
+        return a.tensor("self")
+    refuse_unless(wanted == torch.contiguous_format, f"{a.name} with memory_format={wanted}")
+    kept = a.given["self"].meta["val"].is_contiguous()
+    return a.tensor("self") if kept else Call("contiguous", [a.tensor("self")])
+
+
+@writes("alias.default")
+@writes("to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "type_as.default")
+@writes("lift_fresh_copy.default", "detach.default")
+def same(a: Arguments) -> Call | str:
     unchanged = str(list(a.result.shape)) == str(a.shape("self"))
     refuse_unless(unchanged, f"{a.name} to another shape")
-    kept = a.result.dtype == a.given["self"].meta["val"].dtype
-    refuse_unless(kept, "a change of type")
-    return a.tensor("self")
+    before = a.given["self"].meta["val"]
+    refuse_unless(a.name != "detach" or not before.requires_grad, "detach, which ends a gradient")
+    if a.result.dtype == before.dtype:
+        return a.tensor("self")
+    refuse_unless(a.result.dtype in ELEMENTS, f"a change of type to {a.result.dtype}")
+    return Call("cast", [a.tensor("self")], [f'"{ELEMENTS[a.result.dtype]}"'])

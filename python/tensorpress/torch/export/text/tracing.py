@@ -19,54 +19,89 @@ from typing import Any
 
 import torch
 
+from .outputs import NoSingleOutput
+
+# Of torch.compiler.
+QUESTIONS = ("is_compiling", "is_exporting", "is_dynamo_compiling")
 HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 # Who writes stacks of hundreds of lines to the log about an error that is then raised.
 LOGS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.export")
 
 
 def exported(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], name: str
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    by_name: dict[str, torch.Tensor],
+    name: str,
+    one_batch: bool = False,
 ) -> tuple[Any, list[str]]:
-    """The exported program, and why it is not all of the module."""
+    """The exported program, and why it is not all of the module. `one_batch`: all inputs with the
+    first extent that most of them have share it."""
     complaints = _cannot_be_followed(module)
     if complaints:
         return None, complaints
-    shapes = _open_first(module, inputs)
+    shapes = _open_first(module, inputs, by_name, one_batch)
+    problem: Exception | None = None
     with _watched_backward(complaints):
-        try:
-            program = _export(module, inputs, shapes)
-        except Exception:  # export raises whatever the module's own arithmetic on sizes raises
+        for opened, eager in ((shapes, True), (shapes, False), (None, True), (None, False)):
             complaints.clear()
             try:
-                program = _export(module, inputs, None)
-            except Exception as error:
-                reason = next((line for line in str(error).splitlines() if line.strip()), "")
-                raise ValueError(
-                    f"{name} cannot be written as model text: torch.export cannot follow it: "
-                    f"{type(error).__name__}: {reason.strip()}"
-                ) from error
-    return program, list(dict.fromkeys(complaints))
+                program = _export(module, inputs, by_name, opened, eager)
+                return program, list(dict.fromkeys(complaints))
+            except NoSingleOutput:
+                raise
+            except Exception as error:  # whatever the module's own arithmetic on sizes raises
+                problem = error
+    reason = next((line for line in str(problem).splitlines() if line.strip()), "")
+    raise ValueError(
+        f"{name} cannot be written as model text: torch.export cannot follow it: "
+        f"{type(problem).__name__}: {reason.strip()}"
+    ) from problem
 
 
-def _export(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> Any:
-    """What torch.export prints before it fails is dropped: the exception says it."""
+def _export(
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    by_name: dict[str, torch.Tensor],
+    shapes: Any,
+    eager: bool,
+) -> Any:
+    """What torch.export prints before it fails is dropped: the exception says it. `eager`: modules
+    that ask whether they are compiled or exported hear that they run as usual, since the text is to
+    compute what they compute then. Transformers, for one, leaves out masks that mask nothing."""
     printed = io.StringIO()
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stderr(printed))
         for name in LOGS:
             stack.enter_context(_replaced(logging.getLogger(name), "disabled", True))
-        program = torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False)
+        for question in QUESTIONS if eager else ():
+            stack.enter_context(_replaced(torch.compiler, question, lambda: False))
+        program = torch.export.export(module, inputs, by_name, dynamic_shapes=shapes, strict=False)
     print(printed.getvalue(), end="", file=sys.stderr)
     return program
 
 
-def _open_first(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+def _open_first(
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    by_name: dict[str, torch.Tensor],
+    one_batch: bool,
+) -> Any:
     """The first dimension of each input, by the parameters of `forward`: those of `*args` are a
     tuple of their own."""
-    opened = tuple(
-        {0: torch.export.Dim.AUTO} if each.dim() > 0 and each.shape[0] > 1 else None
-        for each in inputs
-    )
+
+    extents = [each.shape[0] for each in (*inputs, *by_name.values()) if each.dim() > 0]
+    shared = max(extents, key=extents.count, default=0)
+    batch = torch.export.Dim("batch", min=2)
+
+    def opened_first(each: torch.Tensor) -> Any:
+        if each.dim() == 0 or each.shape[0] <= 1:
+            return None
+        return {0: batch if one_batch and each.shape[0] == shared else torch.export.Dim.AUTO}
+
+    if by_name:
+        return {key: opened_first(each) for key, each in by_name.items()}
+    opened = tuple(map(opened_first, inputs))
     kinds = [each.kind for each in inspect.signature(module.forward).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         return opened
@@ -154,12 +189,12 @@ def _users_functions(base: Any) -> list[Any]:
 
 
 def _caller() -> str:
-    """The innermost line that is neither PyTorch's nor this file's."""
+    """The innermost line that is neither PyTorch's nor this folder's."""
     frame: types.FrameType | None = sys._getframe(1)
-    torchs = os.path.dirname(torch.__file__) + os.sep
+    theirs = tuple(os.path.dirname(each) + os.sep for each in (torch.__file__, __file__))
     while frame is not None:
         file = frame.f_code.co_filename
-        if file != __file__ and not file.startswith(torchs):
+        if not file.startswith(theirs):
             return f"({file}, line {frame.f_lineno})"
         frame = frame.f_back
     return ""

@@ -30,6 +30,10 @@ class Writer(Protocol):
 
     def is_tensor(self, node: Any) -> bool: ...
 
+    def constant(self, node: Any) -> torch.Tensor | None: ...
+
+    def tensor_with(self, node: Any, extents: dict[int, Any]) -> str: ...
+
 
 @dataclasses.dataclass
 class Call:
@@ -75,6 +79,16 @@ class Arguments:
     def tensor(self, name: str) -> str:
         return self.writer.tensor(self.given[name])
 
+    def constant(self, name: str) -> torch.Tensor | None:
+        """The values of an argument that is the same for all inputs, with one element along open
+        axes; None for others."""
+        return self.writer.constant(self.given[name])
+
+    def is_whole(self, name: str) -> bool:
+        given = self.given[name]
+        value = given.meta["val"] if isinstance(given, Node) else None
+        return isinstance(value, torch.Tensor) and not value.is_floating_point()
+
     @property
     def name(self) -> str:
         """ "relu" of aten.relu.default."""
@@ -112,8 +126,6 @@ def writes(*targets: str) -> Callable[[Write], Write]:
 
 # Operators that change a tensor in place and are not called by name.
 ASSIGNMENTS = {
-    "fill_": "an assignment to a part of a tensor",
-    "copy_": "an assignment to a part of a tensor",
     "index_put_": "an assignment to a part of a tensor",
     "embedding_renorm_": "embedding with max_norm, which changes its table",
 }
@@ -142,7 +154,7 @@ def write(node: Node, writer: Writer) -> Call | Expression | str | None:
         return part
     function = WRITERS.get(str(node.target))
     if function is None:
-        if not node.users and not _changes(node):
+        if not node.users and not is_mutable(node):
             return None
         name = str(node.target).removeprefix("aten.").partition(".")[0]
         raise Unsupported(ASSIGNMENTS.get(name, f"operator {node.target} has no text"))
@@ -165,7 +177,7 @@ def _uneven_part(a: Arguments, number: int) -> Expression:
     return Expression(f"slice({a.tensor('self')}, {places})")
 
 
-def _changes(node: Node) -> bool:
+def is_mutable(node: Node) -> bool:
     """The operator writes into an argument."""
     schema = getattr(node.target, "_schema", None)
     return schema is not None and schema.is_mutable
@@ -174,6 +186,19 @@ def _changes(node: Node) -> bool:
 def is_itself(node: Node) -> bool:
     """The result is the argument, though the schema does not say so: dropout in evaluation."""
     return str(node.target) == "aten.dropout.default"
+
+
+def is_kept(node: Node) -> bool:
+    """Dropout that drops nothing gives its argument."""
+    if not is_itself(node):
+        return False
+    _, p, training = (*node.args, *node.kwargs.values())
+    return p == 0 or not training
+
+
+def assigns(node: Node) -> bool:
+    """It writes over a part of a tensor, or over all of it."""
+    return str(node.target).split(".")[1:2] in (["copy_"], ["fill_"])
 
 
 def is_view(node: Node) -> bool:
