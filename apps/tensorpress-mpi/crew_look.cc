@@ -13,9 +13,9 @@ std::span<const std::uint64_t> part_of(std::span<const std::uint64_t> chunks, co
 CrewLook::CrewLook(const Crew& crew, TensorSource& source, const stream::Execution& execution)
     : crew_(crew), source_(source), execution_(execution) {}
 
-Result<stream::Survey> CrewLook::survey(const stream::ChunkGrid& grid,
-                                        std::span<const double> fill_values) {
-  const auto chunks = stream::all_chunks(grid);
+Result<std::vector<stream::Sighting>> CrewLook::look_at(const stream::ChunkGrid& grid,
+                                                        std::span<const std::uint64_t> chunks,
+                                                        std::span<const double> fill_values) {
   TRY(const auto mine, crew_.together([&] {
     return stream::look_at_chunks(source_, grid, part_of(chunks, crew_.share_of(chunks.size())),
                                   fill_values, execution_);
@@ -38,7 +38,7 @@ Result<stream::Survey> CrewLook::survey(const stream::ChunkGrid& grid,
     all[i] = {hints[i], {next, end}};
     next = end;
   }
-  return stream::conclude(all);
+  return all;
 }
 
 Result<stream::Trial> CrewLook::trial(const ChunkCodec& codec, const stream::ChunkGrid& grid,

@@ -11,8 +11,9 @@ class CrewLook : public stream::DataLook {
  public:
   CrewLook(const Crew& crew, TensorSource& source, const stream::Execution& execution);
 
-  Result<stream::Survey> survey(const stream::ChunkGrid& grid,
-                                std::span<const double> fill_values) override;
+  Result<std::vector<stream::Sighting>> look_at(const stream::ChunkGrid& grid,
+                                                std::span<const std::uint64_t> chunks,
+                                                std::span<const double> fill_values) override;
   Result<stream::Trial> trial(const ChunkCodec& codec, const stream::ChunkGrid& grid,
                               std::span<const std::uint64_t> chunks) override;
   Result<void> show_to(Learner& learner, const stream::ChunkGrid& grid) override;

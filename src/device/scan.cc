@@ -34,15 +34,20 @@ class LookOnDevice final : public stream::DataLook {
   LookOnDevice(Backend& backend, const DeviceTensor& tensor, stream::DataLook& host)
       : backend_(backend), tensor_(tensor), host_(host) {}
 
-  Result<stream::Survey> survey(const stream::ChunkGrid& grid,
-                                std::span<const double> fill_values) override {
-    if (!can_scan(tensor_.dtype)) return host_.survey(grid, fill_values);
+  // A look at all chunks here is cheaper than a copy of some of them to the host.
+  Result<std::vector<stream::Sighting>> look_at(const stream::ChunkGrid& grid,
+                                                std::span<const std::uint64_t> chunks,
+                                                std::span<const double> fill_values) override {
+    if (!can_scan(tensor_.dtype)) return host_.look_at(grid, chunks, fill_values);
+    if (chunks.empty()) return std::vector<stream::Sighting>();
     const std::uint64_t count = grid.chunk_count();
     std::vector<stream::Sighting> sightings;
     for (std::uint64_t first = 0; first < count;) {
       const auto batch = ChunkBatch::of(grid, tensor_.dtype, first, batch_bytes(backend_));
       const auto left = [](const ChunkPlace& place) { return place.kind == CHUNK_LEFT; };
-      if (std::ranges::any_of(batch.places, left)) return host_.survey(grid, fill_values);
+      if (std::ranges::any_of(batch.places, left)) {
+        return host_.look_at(grid, chunks, fill_values);
+      }
       TRY(const auto scans, scan_chunks(backend_, tensor_, batch, fill_values));
       for (const ChunkScan& scan : scans) sightings.push_back({hint_of(scan), {}});
       const std::uint64_t each =
@@ -51,7 +56,11 @@ class LookOnDevice final : public stream::DataLook {
                                    std::span(sightings).last(scans.size())));
       first += batch.places.size();
     }
-    return stream::conclude(sightings);
+    std::vector<stream::Sighting> wanted;
+    for (const std::uint64_t chunk : chunks) {
+      wanted.push_back(std::move(sightings[static_cast<std::size_t>(chunk)]));
+    }
+    return wanted;
   }
   Result<stream::Trial> trial(const ChunkCodec& codec, const stream::ChunkGrid& grid,
                               std::span<const std::uint64_t> chunks) override {

@@ -60,15 +60,6 @@ bool is_customary_fill(double value) {
   return nines >= 3 && nines + points == mantissa.size();
 }
 
-/// The survey once more, with more values left out.
-Result<Survey> survey_without(DataLook& look, const ChunkGrid& grid,
-                              std::span<const double> fill_values,
-                              std::span<const double> left_out) {
-  std::vector<double> all(fill_values.begin(), fill_values.end());
-  all.insert(all.end(), left_out.begin(), left_out.end());
-  return look.survey(grid, all);
-}
-
 class Search {
  public:
   Search(const Survey& survey, DataLook& look, const ChunkGrid& grid,
@@ -107,8 +98,43 @@ class Search {
     return count >= (is_customary_fill(extreme) ? 1 : 2);
   }
 
+  /// The ends of the chunks' ranges are some of the values too, and need no second look.
+  bool are_surely_wide(std::span<const double> left_out) const {
+    ValueRange others{HUGE_VAL, -HUGE_VAL};
+    for (const ChunkHint& chunk : survey_.chunks) {
+      if (!(chunk.min <= chunk.max)) continue;
+      for (const double end : {chunk.min, chunk.max}) {
+        if (std::ranges::find(left_out, end) != left_out.end()) continue;
+        others.low = std::min(others.low, end);
+        others.high = std::max(others.high, end);
+      }
+    }
+    return others.low <= others.high && !is_small(others);
+  }
+
+  /// The survey with some of its extremes left out. A chunk that has one is a chunk whose range
+  /// ends there; only these are looked at again.
+  Result<Survey> survey_without(std::span<const double> extremes) {
+    std::vector<double> left_out(fill_values_.begin(), fill_values_.end());
+    left_out.insert(left_out.end(), extremes.begin(), extremes.end());
+    std::vector<Sighting> sightings;
+    std::vector<std::uint64_t> again;
+    for (const ChunkHint& chunk : survey_.chunks) {
+      const bool has_one = std::ranges::any_of(
+          extremes, [&](double extreme) { return extreme == chunk.min || extreme == chunk.max; });
+      if (has_one) again.push_back(sightings.size());
+      sightings.push_back({.hint = chunk, .samples = {}});
+    }
+    TRY(auto seen, look_.look_at(grid_, again, left_out));
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      sightings[static_cast<std::size_t>(again[i])] = std::move(seen[i]);
+    }
+    return conclude(sightings);
+  }
+
   Result<std::optional<LikelyFill>> alone(double extreme) {
-    TRY(const Survey others, survey_without(look_, grid_, fill_values_, {&extreme, 1}));
+    if (are_surely_wide({&extreme, 1})) return std::optional<LikelyFill>();
+    TRY(const Survey others, survey_without({&extreme, 1}));
     const std::uint64_t count = special_count(others) - special_count(survey_);
     counts_[extreme == survey_.range.low ? 0 : 1] = count;
     if (!are_data(others, extreme) || !is_small(others.range) || !is_repeated(extreme, count)) {
@@ -118,12 +144,13 @@ class Search {
   }
 
   Result<std::optional<LikelyFill>> together(std::span<const double, 2> both) {
+    if (are_surely_wide(both)) return std::optional<LikelyFill>();
     for (std::size_t i = 0; i < both.size(); ++i) {
       if (counts_[i] > 0) continue;
-      TRY(const Survey others, survey_without(look_, grid_, fill_values_, {&both[i], 1}));
+      TRY(const Survey others, survey_without({&both[i], 1}));
       counts_[i] = special_count(others) - special_count(survey_);
     }
-    TRY(const Survey others, survey_without(look_, grid_, fill_values_, both));
+    TRY(const Survey others, survey_without(both));
     const std::size_t more = counts_[0] > counts_[1] ? 0 : 1;
     if (!are_data(others, both[more]) || !is_small(others.range) ||
         !is_repeated(both[0], counts_[0]) || !is_repeated(both[1], counts_[1])) {

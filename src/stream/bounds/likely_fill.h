@@ -17,7 +17,8 @@ struct LikelyFill {
   ValueRange without_it;    // of the other values
 };
 
-/// Looks at the data again, but only where the samples of the survey leave it possible. A value
+/// Looks at the data again, but only where the samples of the survey and the ranges of its chunks
+/// leave it possible, and only at chunks that have such a value. A value
 /// counts as likely when it is an extreme, when it occurs twice or more (once suffices for numbers
 /// that are commonly used as fill values), and when the other values cover less than a tenth of the
 /// range. Both extremes may be fill values at once; then this is the one with more elements.

@@ -84,8 +84,10 @@ class OwnLook : public DataLook {
   OwnLook(TensorSource& source, const Execution& execution)
       : source_(source), execution_(execution) {}
 
-  Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values) override {
-    return survey_values(source_, grid, fill_values, execution_);
+  Result<std::vector<Sighting>> look_at(const ChunkGrid& grid,
+                                        std::span<const std::uint64_t> chunks,
+                                        std::span<const double> fill_values) override {
+    return look_at_chunks(source_, grid, chunks, fill_values, execution_);
   }
   Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
                       std::span<const std::uint64_t> chunks) override {
@@ -102,6 +104,11 @@ class OwnLook : public DataLook {
 };
 
 }  // namespace
+
+Result<Survey> DataLook::survey(const ChunkGrid& grid, std::span<const double> fill_values) {
+  TRY(const auto sightings, look_at(grid, all_chunks(grid), fill_values));
+  return conclude(sightings);
+}
 
 class Resolution::State {
  public:

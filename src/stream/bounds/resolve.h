@@ -2,8 +2,11 @@
 // range for a relative bound, a search for a PSNR or a ratio.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "codecs/chunk_codec.h"
 #include "codecs/registry.h"
@@ -29,7 +32,12 @@ struct ResolvedCodec {
 class DataLook {
  public:
   virtual ~DataLook() = default;
-  virtual Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values) = 0;
+  /// What is seen of these chunks, in their order.
+  virtual Result<std::vector<Sighting>> look_at(const ChunkGrid& grid,
+                                                std::span<const std::uint64_t> chunks,
+                                                std::span<const double> fill_values) = 0;
+  /// Of all chunks.
+  Result<Survey> survey(const ChunkGrid& grid, std::span<const double> fill_values);
   virtual Result<Trial> trial(const ChunkCodec& codec, const ChunkGrid& grid,
                               std::span<const std::uint64_t> chunks) = 0;
   /// Shows every chunk to the learner.

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "stream/bounds/resolve.h"
 #include "tensorpress/stream.h"
+#include "tensorpress/streaming.h"
 
 namespace tensorpress {
 namespace {
@@ -125,6 +127,50 @@ TEST(LikelyFill, IsNotSeenInOrdinaryFields) {
   expect_taken(decades);
   expect_taken(std::vector<float>(100, 3.5f));
   expect_taken({});
+}
+
+/// A tensor of 100 chunks that counts how many of them are read.
+class CountedReads : public TensorSource {
+ public:
+  explicit CountedReads(const std::vector<float>& values)
+      : view_(*view_of(values, {values.size()})), source_(view_) {}
+
+  DType dtype() const override { return source_.dtype(); }
+  const Shape& shape() const override { return source_.shape(); }
+  bool random_access() const override { return true; }
+  Result<TensorView> read(const Region& region, AlignedBuffer& scratch) override {
+    ++reads_;
+    return source_.read(region, scratch);
+  }
+
+  /// For the limit of a relative bound.
+  std::size_t reads_for_a_limit() {
+    const auto resolved = stream::resolve_codec(
+        *Codec::make("ceresz"), *this,
+        {.bound = Bound::relative(1e-4), .chunk_shape = Shape({view_.shape[0] / 100})});
+    EXPECT_EQ(resolved.ok(), !expect_refusal);
+    return reads_;
+  }
+  bool expect_refusal = false;
+
+ private:
+  TensorView view_;
+  ViewSource source_;
+  std::size_t reads_ = 0;
+};
+
+TEST(LikelyFill, IsRuledOutByTheRangesOfChunks) {
+  std::vector<float> hills(100000, 0.0f);  // so steep that samples see next to nothing of them
+  for (std::size_t i = 0; i < hills.size(); i += 1000) hills[i + 1] = static_cast<float>(i);
+  EXPECT_EQ(CountedReads(hills).reads_for_a_limit(), 100u);
+}
+
+TEST(LikelyFill, IsLookedForOnlyInChunksThatHaveIt) {
+  auto values = sea(100000);
+  values[3] = values[99000] = -777;
+  CountedReads source(values);
+  source.expect_refusal = true;
+  EXPECT_EQ(source.reads_for_a_limit(), 100u + 2);
 }
 
 }  // namespace
