@@ -48,6 +48,26 @@ inline float narrowed(double value) {
   return static_cast<float>(value);
 }
 
+/// The bits of NaN too, where the type has them.
+inline float to_float(float value) {
+  return value;
+}
+inline float to_float(double value) {
+  return narrowed(value);
+}
+inline float to_float(F16Bits value) {
+  return f16_to_float(value.bits);
+}
+inline float to_float(Bf16Bits value) {
+  return bf16_to_float(value.bits);
+}
+inline float to_float(std::uint8_t value) {
+  return value;
+}
+inline float to_float(std::int16_t value) {
+  return value;
+}
+
 inline void from_float(float value, float& to) {
   to = value;
 }
@@ -107,7 +127,7 @@ void load_strided(const std::byte* from, std::int64_t stride, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, from + static_cast<std::int64_t>(i) * stride, sizeof value);
-    to[i] = narrowed(to_double(value));
+    to[i] = to_float(value);
   }
 }
 

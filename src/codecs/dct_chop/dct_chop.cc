@@ -15,7 +15,7 @@
 #include "codecs/dct_chop/parameters.h"
 #include "codecs/dct_chop/slabs.h"
 #include "codecs/registry.h"
-#include "kernels/half/half.h"
+#include "kernels/elements/elements.h"
 #include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress::dct_chop {
@@ -69,9 +69,8 @@ class DctChop final : public ChunkCodec {
     return kernels::block_transform(parameters_.transform, geometry.layout, parameters_.chop_factor,
                                     isa);
   }
-  kernels::HalfConversion half_kernel(Isa isa) const {
-    return parameters_.coefficients == DType::f16 ? kernels::f16_conversion(isa)
-                                                  : kernels::bf16_conversion(isa);
+  kernels::ElementConversion half_kernel(Isa isa) const {
+    return kernels::element_conversion(parameters_.coefficients, isa);
   }
   bool halves() const { return parameters_.coefficients != DType::f32; }
 
@@ -194,8 +193,8 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
       (void)kernel.forward(rows.data(), slab.block_rows, slab.width, values.data(), {});
     }
     if (halves()) {
-      half.narrow(values.data(), stored.data(), slab.values);
-      half.widen(stored.data(), values.data(), slab.values);
+      half.store(values.data(), slab.values, std::as_writable_bytes(stored).data());
+      half.load(std::as_bytes(stored).data(), slab.values, values.data());
     }
     kernel.inverse(values.data(), slab.block_rows, slab.width, reconstructed.data(), false, {});
     squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data(), workspace.isa);
@@ -290,7 +289,7 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
     if (halves()) {
       std::memcpy(stored.data(), piece.data(), piece.size());
       to_little_endian(stored.first(slab.values));
-      half.widen(stored.data(), values.data(), slab.values);
+      half.load(std::as_bytes(stored).data(), slab.values, values.data());
       coefficients = values.data();
     } else if (!in_place) {
       std::memcpy(values.data(), piece.data(), piece.size());

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "kernels/bitmask/bitmask.h"
+#include "kernels/elements/elements.h"
 #include "kernels/fp8/fp8.h"
-#include "kernels/half/half.h"
 #include "kernels/magnitude/magnitude.h"
 #include "kernels/quantize/group_scale.h"
 #include "kernels/quantize/quantize.h"
@@ -86,7 +86,7 @@ class Caster {
   Caster(Isa isa, CastType type)
       : fp8_(type == CastType::e4m3 ? kernels::e4m3_conversion(isa)
                                     : kernels::e5m2_conversion(isa)),
-        half_(type == CastType::f16 ? kernels::f16_conversion(isa) : kernels::bf16_conversion(isa)),
+        half_(kernels::element_conversion(type == CastType::f16 ? DType::f16 : DType::bf16, isa)),
         narrow_to_bytes_(is_fp8(type)) {}
 
   void narrow(const float* values, std::size_t count, std::byte* packed) const {
@@ -94,38 +94,33 @@ class Caster {
       fp8_.narrow(values, reinterpret_cast<std::uint8_t*>(packed), count);
       return;
     }
-    if (in_place(packed)) {
-      half_.narrow(values, reinterpret_cast<std::uint16_t*>(packed), count);
-      return;
+    if constexpr (std::endian::native == std::endian::little) {
+      half_.store(values, count, packed);
+    } else {
+      std::array<std::uint16_t, kPiece> halves;
+      half_.store(values, count, std::as_writable_bytes(std::span(halves)).data());
+      for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
+      std::memcpy(packed, halves.data(), count * sizeof(std::uint16_t));
     }
-    std::array<std::uint16_t, kPiece> halves;
-    half_.narrow(values, halves.data(), count);
-    for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
-    std::memcpy(packed, halves.data(), count * sizeof(std::uint16_t));
   }
   void widen(const std::byte* packed, std::size_t count, float* values) const {
     if (narrow_to_bytes_) {
       fp8_.widen(reinterpret_cast<const std::uint8_t*>(packed), values, count);
       return;
     }
-    if (in_place(packed)) {
-      half_.widen(reinterpret_cast<const std::uint16_t*>(packed), values, count);
-      return;
+    if constexpr (std::endian::native == std::endian::little) {
+      half_.load(packed, count, values);
+    } else {
+      std::array<std::uint16_t, kPiece> halves;
+      std::memcpy(halves.data(), packed, count * sizeof(std::uint16_t));
+      for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
+      half_.load(std::as_bytes(std::span(halves)).data(), count, values);
     }
-    std::array<std::uint16_t, kPiece> halves;
-    std::memcpy(halves.data(), packed, count * sizeof(std::uint16_t));
-    for (std::size_t i = 0; i < count; ++i) halves[i] = little_endian(halves[i]);
-    half_.widen(halves.data(), values, count);
   }
 
  private:
-  static bool in_place(const std::byte* packed) {
-    return std::endian::native == std::endian::little &&
-           reinterpret_cast<std::uintptr_t>(packed) % alignof(std::uint16_t) == 0;
-  }
-
   kernels::Fp8Conversion fp8_;
-  kernels::HalfConversion half_;
+  kernels::ElementConversion half_;
   bool narrow_to_bytes_;
 };
 
@@ -218,8 +213,7 @@ bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const CastOpt
           std::byte* packed) {
   const Caster caster(isa, options.to);
   const auto measure = kernels::largest_magnitude(isa);
-  const auto half =
-      dtype == DType::f16 ? kernels::f16_conversion(isa) : kernels::bf16_conversion(isa);
+  const auto elements = kernels::element_conversion(dtype, isa);
   const std::size_t count = count_of(dtype, values.size());
   std::uint32_t largest = 0;
   std::array<float, kPiece> widened;
@@ -228,7 +222,7 @@ bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const CastOpt
     const std::byte* const from = values.data() + i * size_of(dtype);
     const auto* floats = reinterpret_cast<const float*>(from);
     if (dtype != DType::f32) {
-      half.widen(reinterpret_cast<const std::uint16_t*>(from), widened.data(), size);
+      elements.load(from, size, widened.data());
       floats = widened.data();
     }
     largest = std::max(largest, measure(floats, size));
@@ -240,8 +234,7 @@ bool pack(Isa isa, DType dtype, std::span<const std::byte> values, const CastOpt
 void unpack(Isa isa, DType dtype, const std::byte* packed, const CastOptions& options,
             std::span<std::byte> values, bool past_cache) {
   const Caster caster(isa, options.to);
-  const auto half =
-      dtype == DType::f16 ? kernels::f16_conversion(isa) : kernels::bf16_conversion(isa);
+  const auto elements = kernels::element_conversion(dtype, isa);
   const auto stream = kernels::stream_copy(isa);
   const std::size_t count = count_of(dtype, values.size());
   std::array<float, kPiece> widened;
@@ -251,7 +244,7 @@ void unpack(Isa isa, DType dtype, const std::byte* packed, const CastOptions& op
     const std::byte* const from = packed + i * cast_bytes(options.to);
     if (dtype != DType::f32) {
       caster.widen(from, size, widened.data());
-      half.narrow(widened.data(), reinterpret_cast<std::uint16_t*>(to), size);
+      elements.store(widened.data(), size, to);
     } else if (past_cache) {
       caster.widen(from, size, widened.data());
       stream(reinterpret_cast<const std::byte*>(widened.data()), to, size * sizeof(float));

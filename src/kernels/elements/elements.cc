@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "kernels/elements/elements.h"
-#include "kernels/half/half-inl.h"
+#include "kernels/elements/half-inl.h"
 
 #if TENSORPRESS_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

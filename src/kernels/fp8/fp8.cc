@@ -5,8 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/elements/half-inl.h"
 #include "kernels/fp8/fp8_ref.h"
-#include "kernels/half/half-inl.h"
 
 #if TENSORPRESS_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

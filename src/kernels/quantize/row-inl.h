@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/tensor/elements.h"
-#include "kernels/half/half-inl.h"
+#include "kernels/elements/half-inl.h"
 
 #if defined(TENSORPRESS_KERNELS_QUANTIZE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #  ifdef TENSORPRESS_KERNELS_QUANTIZE_ROW_INL_H_

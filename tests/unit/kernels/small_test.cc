@@ -5,11 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "base/tensor/half_types.h"
 #include "kernels/elements/elements.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/half/half_ref.h"
 #include "kernels/squared_error/squared_error.h"
 #include "kernels/stream_copy/stream_copy.h"
 
@@ -32,18 +33,19 @@ std::vector<float> telling_floats() {
   return values;
 }
 
-TEST(HalfKernels, EveryIsaNarrowsLikeTheReference) {
+TEST(ElementKernels, EveryIsaNarrowsLikeTheReference) {
   const auto values = telling_floats();
   for (const Isa isa : usable_isas()) {
-    std::vector<std::uint16_t> expected(values.size()), actual(values.size());
-    f16_narrow_reference(values.data(), expected.data(), values.size());
-    f16_conversion(isa).narrow(values.data(), actual.data(), values.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      ASSERT_EQ(expected[i], actual[i]) << values[i] << name_of(isa);
-    bf16_narrow_reference(values.data(), expected.data(), values.size());
-    bf16_conversion(isa).narrow(values.data(), actual.data(), values.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      ASSERT_EQ(expected[i], actual[i]) << values[i] << name_of(isa);
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      std::vector<std::uint16_t> actual(values.size());
+      element_conversion(dtype, isa)
+          .store(values.data(), values.size(), std::as_writable_bytes(std::span(actual)).data());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto expected =
+            dtype == DType::f16 ? float_to_f16(values[i]) : float_to_bf16(values[i]);
+        ASSERT_EQ(expected, actual[i]) << values[i] << name_of(isa);
+      }
+    }
   }
 }
 
@@ -90,16 +92,17 @@ TEST(ElementKernels, EveryIsaLoadsLikeTheReference) {
   }
 }
 
-TEST(HalfKernels, EveryIsaWidensAllPatternsLikeTheReference) {
+TEST(ElementKernels, EveryIsaWidensAllPatternsLikeTheReference) {
   std::vector<std::uint16_t> halves(65536);
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
   for (const Isa isa : usable_isas()) {
-    for (const bool bf16 : {false, true}) {
+    for (const DType dtype : {DType::f16, DType::bf16}) {
       std::vector<float> actual(halves.size());
-      (bf16 ? bf16_conversion(isa) : f16_conversion(isa))
-          .widen(halves.data(), actual.data(), halves.size());
+      element_conversion(dtype, isa)
+          .load(std::as_bytes(std::span(halves)).data(), halves.size(), actual.data());
       for (std::size_t i = 0; i < halves.size(); ++i) {
-        const float expected = bf16 ? bf16_to_float(halves[i]) : f16_to_float(halves[i]);
+        const float expected =
+            dtype == DType::bf16 ? bf16_to_float(halves[i]) : f16_to_float(halves[i]);
         ASSERT_EQ(std::bit_cast<std::uint32_t>(expected), std::bit_cast<std::uint32_t>(actual[i]))
             << i;
       }
