@@ -196,7 +196,8 @@ double DctChop::compress_and_measure(const TensorView& chunk, const Geometry& ge
       half.store(values.data(), slab.values, std::as_writable_bytes(stored).data());
       half.load(std::as_bytes(stored).data(), slab.values, values.data());
     }
-    kernel.inverse(values.data(), slab.block_rows, slab.width, reconstructed.data(), false, {});
+    kernel.inverse(std::as_bytes(values).data(), slab.block_rows, slab.width, reconstructed.data(),
+                   false, {});
     squared_error += slab_squared_error(chunk, geometry, slab, reconstructed.data(), workspace.isa);
     if (halves()) {
       to_little_endian(stored.first(slab.values));
@@ -272,29 +273,29 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
   const auto half = half_kernel(workspace.isa);
   const bool direct = is_direct(chunk, geometry);
   const std::size_t value_bytes = size_of(parameters_.coefficients);
-  const bool in_place = !halves() && std::endian::native == std::endian::little &&
-                        reinterpret_cast<std::uintptr_t>(input.data()) % alignof(float) == 0;
+  // The block kernel reads floats of any alignment from the payload itself.
+  constexpr bool kLittleEndian = std::endian::native == std::endian::little;
+  const bool in_place = !halves() && kLittleEndian && !matrices;
   const auto rows =
       workspace.memory.of<ChopBuffers>().rows.reserve_as<float>(direct ? 0 : slabs.most_elements());
   const auto values = workspace.memory.of<ChopBuffers>().values.reserve_as<float>(
       in_place ? 0 : slabs.most_values());
   const auto stored = workspace.memory.of<ChopBuffers>().stored.reserve_as<std::uint16_t>(
-      halves() ? slabs.most_values() : 0);
+      halves() && !kLittleEndian ? slabs.most_values() : 0);
   for (std::uint64_t i = 0; i < slabs.count(); ++i) {
     const Slab slab = slabs[i];
     const auto piece = input.subspan(static_cast<std::size_t>(slab.first_value) * value_bytes,
                                      slab.values * value_bytes);
     workspace.checksum.update(piece);
-    const float* coefficients = reinterpret_cast<const float*>(piece.data());
-    if (halves()) {
+    if (halves() && kLittleEndian) {
+      half.load(piece.data(), slab.values, values.data());
+    } else if (halves()) {
       std::memcpy(stored.data(), piece.data(), piece.size());
       to_little_endian(stored.first(slab.values));
       half.load(std::as_bytes(stored).data(), slab.values, values.data());
-      coefficients = values.data();
     } else if (!in_place) {
       std::memcpy(values.data(), piece.data(), piece.size());
       to_little_endian(values.first(slab.values));
-      coefficients = values.data();
     }
     kernels::NextInput next;
     if (i + 1 < slabs.count())
@@ -302,10 +303,10 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
     float* const target =
         direct ? reinterpret_cast<float*>(chunk.data) + slab.first_element : rows.data();
     if (matrices) {
-      matrices->inverse(coefficients, target);
+      matrices->inverse(values.data(), target);
     } else {
-      kernel.inverse(coefficients, slab.block_rows, slab.width, target,
-                     direct && workspace.stream_stores, next);
+      kernel.inverse(in_place ? piece.data() : std::as_bytes(values).data(), slab.block_rows,
+                     slab.width, target, direct && workspace.stream_stores, next);
     }
     if (!direct) store_slab(rows.data(), geometry, slab, workspace.isa, chunk);
   }

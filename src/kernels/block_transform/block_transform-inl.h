@@ -57,8 +57,8 @@ Energy ForwardSquare(const float* input, size_t block_rows, size_t width, float*
 }
 
 template <class T, int K>
-void InverseSquare(const float* input, size_t block_rows, size_t width, float* output, bool stream,
-                   NextInput next) {
+void InverseSquare(const std::byte* input, size_t block_rows, size_t width, float* output,
+                   bool stream, NextInput next) {
   constexpr size_t P = T::kPoints;
   const size_t N = hn::Lanes(hn::ScalableTag<float>());
   const Tiling tiling = tiling_for(width, P, K, true);
@@ -68,7 +68,7 @@ void InverseSquare(const float* input, size_t block_rows, size_t width, float* o
   for (size_t b = 0; b < block_rows; b += tiling.block_rows) {
     const size_t rows = std::min(tiling.block_rows, block_rows - b);
     const size_t row_values = K * K * (width / P);
-    const float* const from = input + b * row_values;
+    const std::byte* const from = input + b * row_values * sizeof(float);
     float* const to = output + b * P * width;
     if (tiling.columns == width) {
       RowsInverse<T, K>(from, rows * K * (width / P), t, ahead);
@@ -81,8 +81,8 @@ void InverseSquare(const float* input, size_t block_rows, size_t width, float* o
     for (size_t c = 0; c < width; c += tiling.columns) {
       const size_t columns = std::min(tiling.columns, width - c);
       for (size_t u = 0; u < K; ++u) {
-        RowsInverse<T, K>(from + (u * (width / P) + c / P) * K, columns / P, t + u * columns,
-                          ahead);
+        RowsInverse<T, K>(from + (u * (width / P) + c / P) * K * sizeof(float), columns / P,
+                          t + u * columns, ahead);
       }
       ColumnsInverse<T, K>(t, columns, columns, to + c, width, streaming, ahead);
     }
@@ -156,7 +156,7 @@ HWY_INLINE void TriangleForwardPiece(const float* HWY_RESTRICT t, size_t t_strid
 }
 
 template <class T, int K>
-HWY_INLINE void TriangleInversePiece(const float* HWY_RESTRICT input, size_t blocks,
+HWY_INLINE void TriangleInversePiece(const std::byte* HWY_RESTRICT input, size_t blocks,
                                      float* HWY_RESTRICT t, size_t t_stride, ReadAhead& ahead) {
   constexpr size_t P = T::kPoints;
   constexpr int kValues = K * (K + 1) / 2;
@@ -165,11 +165,12 @@ HWY_INLINE void TriangleInversePiece(const float* HWY_RESTRICT input, size_t blo
   for (size_t g = 0; g < blocks; g += N) {
     for (int i = 0; i < K; ++i) ahead.Step();
     hn::Vec<decltype(d)> values[kValues];
+    const std::byte* const from = input + g * kValues * sizeof(float);
     if (g + N <= blocks) {
-      LoadGroups<kValues>(d, input + g * kValues, values);
+      LoadGroups<kValues>(d, reinterpret_cast<const float*>(from), values);
     } else {
       HWY_ALIGN float padded[kValues * 16] = {};
-      std::memcpy(padded, input + g * kValues, (blocks - g) * kValues * sizeof(float));
+      std::memcpy(padded, from, (blocks - g) * kValues * sizeof(float));
       LoadGroups<kValues>(d, padded, values);
     }
     TriangleRowsInverse<T, K, 0, 0>(d, values, t + g * P, t_stride);
@@ -210,7 +211,7 @@ Energy ForwardTriangle(const float* input, size_t block_rows, size_t width, floa
 }
 
 template <class T, int K>
-void InverseTriangle(const float* input, size_t block_rows, size_t width, float* output,
+void InverseTriangle(const std::byte* input, size_t block_rows, size_t width, float* output,
                      bool stream, NextInput next) {
   constexpr size_t P = T::kPoints;
   constexpr size_t kValues = K * (K + 1) / 2;
@@ -223,10 +224,11 @@ void InverseTriangle(const float* input, size_t block_rows, size_t width, float*
   for (size_t b = 0; b < block_rows; b += tiling.block_rows) {
     const size_t rows = std::min(tiling.block_rows, block_rows - b);
     const size_t row_values = kValues * (width / P);
-    const float* const from = input + b * row_values;
+    const std::byte* const from = input + b * row_values * sizeof(float);
     for (size_t c = 0; c < width; c += tiling.columns) {
       const size_t columns = std::min(tiling.columns, width - c);
-      TriangleInversePiece<T, K>(from + c / P * kValues, rows * (columns / P), t, t_stride, ahead);
+      TriangleInversePiece<T, K>(from + c / P * kValues * sizeof(float), rows * (columns / P), t,
+                                 t_stride, ahead);
       for (size_t k = 0; k < rows; ++k) {
         ColumnsInverse<T, K>(t + k * columns, t_stride, columns, output + (b + k) * P * width + c,
                              width, streaming, ahead);
@@ -248,7 +250,7 @@ Energy ForwardLinear(const float* input, size_t /*block_rows*/, size_t width, fl
 }
 
 template <class T, int K>
-void InverseLinear(const float* input, size_t /*block_rows*/, size_t width, float* output,
+void InverseLinear(const std::byte* input, size_t /*block_rows*/, size_t width, float* output,
                    bool /*stream*/, NextInput next) {
   ReadAhead ahead(next, width / T::kPoints / hn::Lanes(hn::ScalableTag<float>()));
   RowsInverse<T, K>(input, width / T::kPoints, output, ahead);

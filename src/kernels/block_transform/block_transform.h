@@ -59,8 +59,9 @@ struct BlockTransform {
   /// Layout::linear: `width` values, block_rows is 1.
   using Forward = Energy (*)(const float* input, std::size_t block_rows, std::size_t width,
                              float* output, NextInput next);
-  /// The reverse. `stream` writes past the cache, for results that are larger than it.
-  using Inverse = void (*)(const float* input, std::size_t block_rows, std::size_t width,
+  /// The reverse; the input, native floats, may begin at any address. `stream` writes past the
+  /// cache, for results that are larger than it.
+  using Inverse = void (*)(const std::byte* input, std::size_t block_rows, std::size_t width,
                            float* output, bool stream, NextInput next);
   Forward forward;
   Inverse inverse;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/block_transform/constants.h"
 #include "kernels/block_transform/variants.h"
@@ -215,9 +216,17 @@ Energy forward_square(const float* input, std::size_t block_rows, std::size_t wi
   return T::kOrthonormal ? lanes.total() : Energy{};
 }
 
+// K coefficients, which need not be aligned.
 template <class T, int K>
-void inverse_square(const float* input, std::size_t block_rows, std::size_t width, float* output,
-                    bool, NextInput) {
+void inverse_line(const std::byte* input, float* x) {
+  float y[points_of(T::kTransform)] = {};
+  std::memcpy(y, input, K * sizeof(float));
+  T::kInverse(K, y, x);
+}
+
+template <class T, int K>
+void inverse_square(const std::byte* input, std::size_t block_rows, std::size_t width,
+                    float* output, bool, NextInput) {
   constexpr std::size_t P = points_of(T::kTransform);
   const std::size_t blocks = width / P;
   for (std::size_t b = 0; b < block_rows; ++b) {
@@ -226,7 +235,8 @@ void inverse_square(const float* input, std::size_t block_rows, std::size_t widt
       float t[K][Tiling::kColumns];
       for (std::size_t u = 0; u < K; ++u) {
         for (std::size_t x = 0; x < columns / P; ++x) {
-          T::kInverse(K, input + ((b * K + u) * blocks + c / P + x) * K, t[u] + x * P);
+          const std::size_t first = ((b * K + u) * blocks + c / P + x) * K;
+          inverse_line<T, K>(input + first * sizeof(float), t[u] + x * P);
         }
       }
       columns_inverse<T, K>(t, width, columns, output + b * P * width + c);
@@ -266,8 +276,8 @@ Energy forward_triangle(const float* input, std::size_t block_rows, std::size_t 
 }
 
 template <class T, int K>
-void inverse_triangle(const float* input, std::size_t block_rows, std::size_t width, float* output,
-                      bool, NextInput) {
+void inverse_triangle(const std::byte* input, std::size_t block_rows, std::size_t width,
+                      float* output, bool, NextInput) {
   constexpr std::size_t P = points_of(T::kTransform);
   const std::size_t blocks = width / P;
   for (std::size_t b = 0; b < block_rows; ++b) {
@@ -275,7 +285,10 @@ void inverse_triangle(const float* input, std::size_t block_rows, std::size_t wi
       const std::size_t columns = std::min(Tiling::kColumns, width - c);
       float t[K][Tiling::kColumns];
       for (std::size_t x = 0; x < columns / P; ++x) {
-        const float* from = input + (b * blocks + c / P + x) * (K * (K + 1) / 2);
+        constexpr std::size_t kValues = K * (K + 1) / 2;
+        float y[kValues];
+        std::memcpy(y, input + (b * blocks + c / P + x) * sizeof y, sizeof y);
+        const float* from = y;
         for (int u = 0; u < K; from += K - u, ++u) T::kInverse(K - u, from, t[u] + x * P);
       }
       columns_inverse<T, K>(t, width, columns, output + b * P * width + c);
@@ -299,10 +312,12 @@ Energy forward_linear(const float* input, std::size_t, std::size_t width, float*
 }
 
 template <class T, int K>
-void inverse_linear(const float* input, std::size_t, std::size_t width, float* output, bool,
+void inverse_linear(const std::byte* input, std::size_t, std::size_t width, float* output, bool,
                     NextInput) {
   constexpr std::size_t P = points_of(T::kTransform);
-  for (std::size_t g = 0; g < width / P; ++g) T::kInverse(K, input + g * K, output + g * P);
+  for (std::size_t g = 0; g < width / P; ++g) {
+    inverse_line<T, K>(input + g * K * sizeof(float), output + g * P);
+  }
 }
 
 template <class T, int K>

@@ -1,6 +1,6 @@
 // Groups of K consecutive floats to and from K vectors, lane i of vector j being value j of group i
 // (array of structures to structure of arrays), for any vector width. Nothing outside the groups is
-// touched. Per target.
+// touched. Loads and stores are unaligned ones, so `from` may be any address. Per target.
 #if defined(TENSORPRESS_GROUPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #  ifdef TENSORPRESS_GROUPS_INL_H
 #    undef TENSORPRESS_GROUPS_INL_H

@@ -147,8 +147,8 @@ HWY_NOINLINE void RowsForward(const float* HWY_RESTRICT t, size_t groups,
 }
 
 template <class T, int K>
-HWY_NOINLINE void RowsInverse(const float* HWY_RESTRICT input, size_t groups, float* HWY_RESTRICT t,
-                              ReadAhead& ahead) {
+HWY_NOINLINE void RowsInverse(const std::byte* HWY_RESTRICT input, size_t groups,
+                              float* HWY_RESTRICT t, ReadAhead& ahead) {
   constexpr int P = T::kPoints;
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
@@ -157,14 +157,14 @@ HWY_NOINLINE void RowsInverse(const float* HWY_RESTRICT input, size_t groups, fl
   size_t g = 0;
   for (; g + N <= groups; g += N) {
     ahead.Step();
-    LoadGroups<K>(d, input + g * K, y);
+    LoadGroups<K>(d, reinterpret_cast<const float*>(input + g * K * sizeof(float)), y);
     T::template Inverse<K>(d, y, x);
     StoreGroups<P>(d, x, t + g * P);
   }
   if (g < groups) {
     HWY_ALIGN float padded[P * 16] = {};
     HWY_ALIGN float result[P * 16];
-    std::memcpy(padded, input + g * K, (groups - g) * K * sizeof(float));
+    std::memcpy(padded, input + g * K * sizeof(float), (groups - g) * K * sizeof(float));
     LoadGroups<K>(d, padded, y);
     T::template Inverse<K>(d, y, x);
     StoreGroups<P>(d, x, result);
