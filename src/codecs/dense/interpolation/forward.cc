@@ -18,16 +18,15 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
   stencils_.reach = fitting_.reach;
   const Lattice lattice(extents, mode.along, mode.level_limit);
   const ModelSet<T> models(mode, bound, lattice);
+  auto& shared = workspace_.memory.of<PredictorBuffers>();
   auto& buffers = workspace_.memory.of<InterpolationBuffers>();
   PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),
                         lattice);
   const std::size_t row = extents[2] + 4 * kernels::kRowSlack;
   const auto rows = buffers.rows.reserve_as<T>(4 * row);
   const std::size_t padded = padded_values(lattice);
-  const auto all_residuals =
-      buffers.residuals.reserve_as<std::int32_t>(padded + kernels::kRowSlack);
-  const auto all_classes =
-      buffers.classes.reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
+  const auto all_residuals = shared.residuals.reserve_as<std::int32_t>(padded + kernels::kRowSlack);
+  const auto all_classes = shared.classes.reserve_as<std::uint8_t>(padded + 2 * kernels::kRowSlack);
   residuals_ = all_residuals.first(padded);
   classes_ = all_classes.first(padded);
 
@@ -51,7 +50,8 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          all_classes},
                         spans_, outliers_, most_outliers);
   encoder.set_scale_fit(scale_fit_);
-  T* const finest = mode.average ? buffers.fine.reserve_as<T>(values.size() + 128).data() : nullptr;
+  T* const finest =
+      mode.average ? shared.values.reserve_as<T>(values.size() + 128).data() : nullptr;
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
   const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });
@@ -59,7 +59,7 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                first == values.end() ? static_cast<T>(0) : *first, coarse, anchors_, outliers_);
   const auto& stencil_kernels = kernels::stencil_kernels<T>(workspace_.isa);
   StencilMemory<T> grids;
-  if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
+  if (mode.stencils) grids = stencil_memory<T>(lattice, shared, buffers);
   FittedWeights<T> fitted(stencils_, fitting_.samples, stencil_kernels);
   if (weights_ != nullptr) stencils_ = *weights_;
   const StoredWeights<T> stored(stencils_);

@@ -11,29 +11,28 @@
 #include "codecs/dense/interpolation/stencils/passes.h"
 #include "codecs/dense/lattice/anchors.h"
 #include "codecs/dense/lattice/folding.h"
+#include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
 
-/// What the interpolating coder keeps between chunks, for the encoder and the decoder.
+/// What the interpolating coder keeps between chunks beside PredictorBuffers, for the encoder and
+/// the decoder.
 struct InterpolationBuffers {
-  AlignedBuffer passes;  // reconstructed values of the coarser levels
-  AlignedBuffer rows;    // one row, or the encoder's four
-  AlignedBuffer residuals;
-  AlignedBuffer classes;
+  AlignedBuffer passes;     // reconstructed values of the coarser levels
+  AlignedBuffer rows;       // one row, or the encoder's four
   AlignedBuffer originals;  // of the coarser levels
-  AlignedBuffer fine;    // reconstructed values of the finest level, where the encoder needs them
-  AlignedBuffer values;  // the decoder's, to be unfolded
+  AlignedBuffer values;     // the decoder's, to be unfolded
   AlignedBuffer sample;
-  AlignedBuffer grids;  // of stencils
   AlignedBuffer sizes;
   AlignedBuffer predicted;  // rows of stencils
 };
 
 template <class T>
-StencilMemory<T> stencil_memory(const Lattice& lattice, InterpolationBuffers& buffers) {
+StencilMemory<T> stencil_memory(const Lattice& lattice, PredictorBuffers& shared,
+                                InterpolationBuffers& buffers) {
   const std::size_t elements = grid_elements(lattice);
-  return {buffers.grids.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements),
+  return {shared.contexts.reserve_as<T>(elements), buffers.sizes.reserve_as<std::uint8_t>(elements),
           buffers.predicted.reserve_as<T>(StencilMemory<T>::predicted_elements(lattice))};
 }
 

@@ -167,6 +167,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   }
   TRY(const auto map, read_map(reader));
   const ModelSet<T> models(mode, bound, lattice);
+  auto& shared = workspace.memory.of<PredictorBuffers>();
   auto& buffers = workspace.memory.of<InterpolationBuffers>();
   PassBuffers<T> passes(buffers.passes.reserve_as<T>(PassBuffers<T>::elements_needed(lattice)),
                         lattice);
@@ -192,11 +193,11 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
     RowDecoder<T> decoder(
         models, kernels::interpolation_kernels<T>(workspace.isa), map, rans,
         kernels::rans_kernels(workspace.isa).decode_values,
-        {buffers.rows.reserve_as<T>(row), buffers.classes.reserve_as<std::uint8_t>(row),
-         buffers.residuals.reserve_as<std::int32_t>(row)});
+        {buffers.rows.reserve_as<T>(row), shared.classes.reserve_as<std::uint8_t>(row),
+         shared.residuals.reserve_as<std::int32_t>(row)});
     const StoredWeights<T> stored(stencils);
     StencilMemory<T> grids;
-    if (mode.stencils) grids = stencil_memory<T>(lattice, buffers);
+    if (mode.stencils) grids = stencil_memory<T>(lattice, shared, buffers);
     for (int level = lattice.levels; level >= 1; --level) {
       T* const fine = level > 1 ? passes.level[level - 1] : target;
       const T* const end = fine + lattice.count(level - 1) + (level > 1 ? 64 : 0);

@@ -1,13 +1,12 @@
-// What the Lorenzo coder keeps between chunks, for the encoder and the decoder.
+// What the Lorenzo coder keeps between chunks beside PredictorBuffers, whose values are its quanta
+// (of 32 bits, or of 64 for wide chunks) and whose residuals are its differences.
 #pragma once
 
-#include "tensorpress/aligned_buffer.h"
+#include "codecs/dense/predictor_buffers.h"
 
 namespace tensorpress::dense {
 
 struct LorenzoBuffers {
-  AlignedBuffer quanta;  // of 32 bits, or of 64 for wide chunks
-  AlignedBuffer differences;
   AlignedBuffer wide_differences;
   AlignedBuffer outliers;  // their places
   AlignedBuffer cells;     // of blocks

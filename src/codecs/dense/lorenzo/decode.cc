@@ -151,8 +151,8 @@ Result<void> decode_narrow(const Header& header, std::span<const std::byte> code
                            std::span<T> output, ChunkWorkspace& workspace) {
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   BlockDecoder blocks(fold, header.log2_block, workspace);
-  const auto q =
-      workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int32_t>(blocks.padded_count());
+  const auto q = workspace.memory.of<PredictorBuffers>().values.reserve_as<std::int32_t>(
+      blocks.padded_count());
   RETURN_IF_ERROR(blocks.start(coded, static_cast<std::size_t>(header.vectors)));
   const std::size_t strip = std::max<std::size_t>(1, kStripValues / fold.nx);
   for (std::size_t row = 0; row < fold.rows(); row += strip) {
@@ -175,7 +175,7 @@ Result<void> decode_wide(const Header& header, int shift, std::span<const std::b
                          std::span<const std::byte> coded, const Fold& fold, std::span<T> output,
                          ChunkWorkspace& workspace) {
   BlockDecoder blocks(fold, header.log2_block, workspace);
-  const auto d = workspace.memory.of<LorenzoBuffers>().differences.reserve_as<std::int32_t>(
+  const auto d = workspace.memory.of<PredictorBuffers>().residuals.reserve_as<std::int32_t>(
       blocks.padded_count());
   if (header.vectors != 0) {
     RETURN_IF_ERROR(blocks.start(coded, static_cast<std::size_t>(header.vectors)));
@@ -185,7 +185,7 @@ Result<void> decode_wide(const Header& header, int shift, std::span<const std::b
     std::fill(d.begin(), d.end(), 0);
   }
   const auto q =
-      workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int64_t>(fold.count());
+      workspace.memory.of<PredictorBuffers>().values.reserve_as<std::int64_t>(fold.count());
   const std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
   std::uint64_t held = 0;
   int bits = 0;

@@ -25,7 +25,7 @@ bool narrow_differences(const bounded::Field<T>& field, double bound, const Lore
   const auto kernels = kernels::lorenzo_kernels(workspace.isa);
   const Fold fold = fold_of(field.shape);
   const auto quantizer = quantizer_of<T>(bound, plan.step);
-  const auto memory = workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int32_t>(
+  const auto memory = workspace.memory.of<PredictorBuffers>().values.reserve_as<std::int32_t>(
       fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
   std::int32_t* const q = memory.data() + kLeadingQuanta;
@@ -51,7 +51,7 @@ bool wide_differences(const bounded::Field<T>& field, double bound, const Lorenz
                       ChunkWorkspace& workspace, std::span<std::int64_t> d, Outliers& outliers) {
   const Fold fold = fold_of(field.shape);
   const auto quantizer = quantizer_of<double>(bound, plan.step);
-  const auto memory = workspace.memory.of<LorenzoBuffers>().quanta.reserve_as<std::int64_t>(
+  const auto memory = workspace.memory.of<PredictorBuffers>().values.reserve_as<std::int64_t>(
       fold.count() + kLeadingQuanta);
   std::fill_n(memory.begin(), kLeadingQuanta, 0);
   std::int64_t* const q = memory.data() + kLeadingQuanta;
@@ -95,7 +95,8 @@ std::optional<LorenzoDifferences> lorenzo_differences(const bounded::Field<T>& f
   Outliers outliers;
   outliers.indices = buffers.outliers.reserve_as<std::uint32_t>(count / 8 + 16);
   LorenzoDifferences result;
-  const auto d = buffers.differences.reserve_as<std::int32_t>((count + 31) / 32 * 32);
+  const auto d = workspace.memory.of<PredictorBuffers>().residuals.reserve_as<std::int32_t>(
+      (count + 31) / 32 * 32);
   std::fill(d.begin() + static_cast<std::ptrdiff_t>(count), d.end(), 0);
   if (plan.wide) {
     const auto wide = buffers.wide_differences.reserve_as<std::int64_t>(count);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codecs/dense/recurring/buffers.h"
+#include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/recurring/coding.h"
 #include "codecs/dense/recurring/context_tables.h"
 #include "codecs/dense/recurring/one_lane.h"
@@ -51,17 +51,17 @@ constexpr std::size_t kReadBeyond = 4 * NumberWalk::kStretch;
 template <class T>
 Result<void> decode_numbers(const NumberModel& model, const ContextTables& chosen,
                             std::span<const std::byte> coded, std::span<const T> entries,
-                            std::span<T> output, RecurringBuffers& buffers) {
+                            std::span<T> output, PredictorBuffers& buffers) {
   if (coded.size() < 4 || coded.size() % 2 != 0)
     return truncated("a chunk that recurs has no coder state");
   if (load_le<std::uint32_t>(coded.data()) < kernels::kRansLow) {
     return corrupt("a chunk that recurs has no coder state");
   }
-  const auto words = buffers.words.reserve(coded.size() + kReadBeyond);
+  const auto words = buffers.coded.reserve(coded.size() + kReadBeyond);
   std::ranges::copy(coded, words.begin());
   std::ranges::fill(words.subspan(coded.size()), std::byte{0});
   const std::byte* const end = words.data() + coded.size();
-  const auto numbers = buffers.numbers.reserve_as<std::uint16_t>(model.lead() + output.size());
+  const auto numbers = buffers.values.reserve_as<std::uint16_t>(model.lead() + output.size());
   std::ranges::fill(numbers.first(model.lead()), std::uint16_t{0});
 
   const kernels::RansTables tables(chosen.tables);
@@ -104,7 +104,7 @@ Result<void> decode_palette(std::span<const std::byte> input, std::span<T> outpu
   TRY(const auto chosen, read_tables(reader));
   TRY(const auto coded, reader.take(reader.remaining()));
   return decode_numbers<T>(model, chosen, coded, entries, output,
-                           workspace.memory.of<RecurringBuffers>());
+                           workspace.memory.of<PredictorBuffers>());
 }
 template Result<void> decode_palette(std::span<const std::byte>, std::span<float>, ChunkWorkspace&);
 template Result<void> decode_palette(std::span<const std::byte>, std::span<double>,

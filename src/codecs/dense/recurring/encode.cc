@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "codecs/dense/recurring/buffers.h"
+#include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/recurring/coding.h"
 #include "codecs/dense/recurring/context_tables.h"
 #include "codecs/dense/recurring/model_choice.h"
@@ -68,11 +68,11 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
   const std::size_t count = field.values.size();
   if (count > kMostValues) return std::nullopt;
   if (!effort.thorough && !may_have_palette(field.values)) return std::nullopt;
-  auto& buffers = workspace.memory.of<RecurringBuffers>();
+  auto& buffers = workspace.memory.of<PredictorBuffers>();
   const Fold fold = fold_of(field.shape);
   const std::size_t room =
       std::min(count, std::max(2 * fold.nx, fold.nz > 1 ? fold.ny * fold.nx : 0));
-  const auto padded = buffers.numbers.reserve_as<std::uint16_t>(room + count);
+  const auto padded = buffers.values.reserve_as<std::uint16_t>(room + count);
   const auto numbers = padded.subspan(room);
   std::ranges::fill(padded.first(room), std::uint16_t{0});
   auto entries = find_palette(field.values, bound, numbers);
@@ -94,7 +94,7 @@ std::optional<std::size_t> encode_palette(const bounded::Field<T>& field, double
     const NumberModel& model = *chosen_model;
     append_model(model, head);
     const auto contexts = buffers.contexts.reserve_as<std::uint16_t>(count);
-    const auto symbols = buffers.symbols.reserve_as<std::int16_t>(count);
+    const auto symbols = buffers.residuals.reserve_as<std::int16_t>(count);
     const auto chosen = choose_tables(symbols_of(model, numbers, contexts.data(), symbols.data()));
     append_tables(chosen, head);
     if (head.size() > output.size()) return std::nullopt;

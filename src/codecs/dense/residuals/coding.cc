@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "codecs/dense/predictor_buffers.h"
+
 namespace tensorpress::dense {
 
 std::size_t vectors_for(std::size_t groups, std::uint64_t cost) {
@@ -60,7 +62,7 @@ std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, co
     translate(map.ids[span.group].data(), row, span.count);
     std::fill(row + span.count, row + padded_count(span.count), std::uint8_t{0});
   }
-  const auto coded = workspace.memory.of<ResidualBuffers>().coded.reserve(
+  const auto coded = workspace.memory.of<PredictorBuffers>().coded.reserve(
       output.size() + kernels::RansEncoder::kSlackBytes + 64);
   kernels::RansEncoder encoder;
   encoder.start(coded, vectors, groups);

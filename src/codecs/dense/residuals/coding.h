@@ -42,9 +42,6 @@ ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std:
 ChosenMap choose_map_by_sample(const std::function<ResidualHistogram(std::size_t)>& histogram_of,
                                std::size_t wanted, std::vector<std::byte>& bytes);
 
-struct ResidualBuffers {
-  AlignedBuffer coded;
-};
 /// Turns classes into tables and writes states and words; nothing when they do not fit.
 std::optional<std::size_t> write_residuals(const std::vector<RowSpan>& spans, const TableMap& map,
                                            std::span<std::uint8_t> classes,

@@ -19,9 +19,9 @@ bool all_zero(const std::uint8_t* bytes) {
 
 }  // namespace
 
-CodedRows::CodedRows(WaveletBuffers& buffers, std::size_t most)
+CodedRows::CodedRows(PredictorBuffers& buffers, std::size_t most)
     : buffers_(buffers),
-      quanta_(buffers.quanta.reserve_as<std::int32_t>(most + 64)),
+      quanta_(buffers.residuals.reserve_as<std::int32_t>(most + 64)),
       classes_(buffers.classes.reserve_as<std::uint8_t>(most + 64)) {}
 
 std::int32_t* CodedRows::begin(const BandRow& row) {

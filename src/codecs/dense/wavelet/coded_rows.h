@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/wavelet/band_rows.h"
 #include "codecs/dense/wavelet/header.h"
@@ -17,7 +18,7 @@ namespace tensorpress::dense {
 class CodedRows {
  public:
   /// With room for so many quanta of padded rows.
-  CodedRows(WaveletBuffers& buffers, std::size_t most);
+  CodedRows(PredictorBuffers& buffers, std::size_t most);
 
   /// Room for the quanta of the next row, of coefficients until corrections begin.
   std::int32_t* begin(const BandRow& row);
@@ -39,7 +40,7 @@ class CodedRows {
                                  std::size_t wanted) const;
   void compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids);
 
-  WaveletBuffers& buffers_;
+  PredictorBuffers& buffers_;
   std::span<std::int32_t> quanta_;
   std::span<std::uint8_t> classes_;
   std::vector<RowSpan> coefficients_, corrections_;

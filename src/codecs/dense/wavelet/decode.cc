@@ -3,6 +3,7 @@
 
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/folding.h"
+#include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/wavelet/band_rows.h"
 #include "codecs/dense/wavelet/header.h"
@@ -24,10 +25,11 @@ class WaveletDecoder {
         steps_(bound, header.step),
         radius_(static_cast<T>(bound)),
         workspace_(workspace),
+        shared_(workspace.memory.of<PredictorBuffers>()),
         buffers_(workspace.memory.of<WaveletBuffers>()),
-        contexts_(buffers_.contexts, pyramid_),
+        contexts_(shared_.contexts, pyramid_),
         rows_(pyramid_, contexts_, header_.weights, workspace.isa),
-        memory_(buffers_.pyramid.reserve_as<T>(pyramid_.elements())),
+        memory_(shared_.values.reserve_as<T>(pyramid_.elements())),
         kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     const std::size_t row = padded_count(pyramid_.level(0).padded[2]) + 64;
     row_ = buffers_.row.reserve_as<std::int32_t>(row);
@@ -151,6 +153,7 @@ class WaveletDecoder {
   WaveletSteps<T> steps_;
   T radius_;
   ChunkWorkspace& workspace_;
+  PredictorBuffers& shared_;
   WaveletBuffers& buffers_;
   ContextMemory contexts_;
   BandRows rows_;

@@ -38,8 +38,9 @@ class WaveletEncoder {
         steps_(bound, mode.step),
         pyramid_(extents, mode.filter, mode.ends),
         workspace_(workspace),
+        shared_(workspace.memory.of<PredictorBuffers>()),
         buffers_(workspace.memory.of<WaveletBuffers>()),
-        contexts_(buffers_.contexts, pyramid_),
+        contexts_(shared_.contexts, pyramid_),
         kernels_(kernels::coefficient_kernels<T>(workspace.isa)) {
     header_.filter = mode.filter;
     header_.ends = mode.ends;
@@ -105,7 +106,7 @@ class WaveletEncoder {
     if (!(std::fabs(offset) < 0x1p52)) return false;
     header_.offset = static_cast<std::int64_t>(offset);
     offset_ = static_cast<T>(header_.offset) * steps_.coefficient;
-    memory_ = buffers_.pyramid.reserve_as<T>(pyramid_.elements());
+    memory_ = shared_.values.reserve_as<T>(pyramid_.elements());
     pyramid_.clear_margins(memory_.data());
     const WaveletLevel& finest = pyramid_.level(0);
     const T* from = values.data();
@@ -192,7 +193,7 @@ class WaveletEncoder {
   // Quanta, classes, and the coefficients as a decoder will have them.
   void quantize() {
     const Extents& finest = pyramid_.level(0).size;
-    rows_.emplace(buffers_, padded_ + finest[0] * finest[1] * padded_count(finest[2]));
+    rows_.emplace(shared_, padded_ + finest[0] * finest[1] * padded_count(finest[2]));
     std::array<bool, kBandGroups> surprised{};
     CoarseDifferences coarse(pyramid_.level(pyramid_.levels()).size);
     quantizer_.step = steps_.coefficient;
@@ -372,6 +373,7 @@ class WaveletEncoder {
   WaveletSteps<T> steps_;
   Pyramid pyramid_;
   ChunkWorkspace& workspace_;
+  PredictorBuffers& shared_;
   WaveletBuffers& buffers_;
   ContextMemory contexts_;
   WaveletHeader header_;

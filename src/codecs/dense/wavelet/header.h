@@ -73,15 +73,14 @@ class CoarseDifferences {
   std::vector<std::int32_t> quanta_;
 };
 
-/// What the predictor keeps between chunks, for the encoder and the decoder.
+/// What the predictor keeps between chunks beside PredictorBuffers, for the encoder and the
+/// decoder.
 struct WaveletBuffers {
-  AlignedBuffer pyramid, scratch, contexts;
-  AlignedBuffer quanta, classes;  // of coefficients, rows padded to groups of rANS
+  AlignedBuffer scratch;
   AlignedBuffer corrections, misses;
   AlignedBuffer row, row_classes, moves;
   AlignedBuffer values;  // folded
   AlignedBuffer aims;    // with listed zeros
-  AlignedBuffer coded;
 };
 
 }  // namespace tensorpress::dense
