@@ -308,7 +308,9 @@ Result<void> DctChop::decompress(std::span<const std::byte> input, const Mutable
       kernel.inverse(in_place ? piece.data() : std::as_bytes(values).data(), slab.block_rows,
                      slab.width, target, direct && workspace.stream_stores, next);
     }
-    if (!direct) store_slab(rows.data(), geometry, slab, workspace.isa, chunk);
+    if (!direct) {
+      store_slab(rows.data(), geometry, slab, workspace.isa, workspace.stream_stores, chunk);
+    }
   }
   return {};
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/squares.h"
 #include "base/tensor/elements.h"
 #include "base/tensor/planes.h"
 #include "kernels/elements/elements.h"
 #include "kernels/squared_error/squared_error.h"
+#include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress::dct_chop {
 namespace {
@@ -147,9 +149,56 @@ void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& sl
       });
 }
 
-void store_slab(const float* rows, const Geometry& geometry, const Slab& slab, Isa isa,
+namespace {
+
+// The elements of the slab side by side, where its rows were; returns their bytes.
+std::span<const std::byte> to_elements(float* rows, const Geometry& geometry, const Slab& slab,
+                                       const RowConversion& conversion,
+                                       const MutableTensorView& chunk) {
+  auto* const elements = reinterpret_cast<std::byte*>(rows);
+  std::byte* end = elements;
+  // No element lies behind its float, and conversion goes from the first to the last.
+  const auto append = [&](const float* from, std::size_t count) {
+    if (chunk.dtype == DType::f32) {
+      std::memmove(end, from, count * sizeof(float));
+    } else {
+      conversion.store(from, count, end);
+    }
+    end += count * size_of(chunk.dtype);
+  };
+  if (geometry.linear()) {
+    append(rows, linear_length(geometry, slab));
+    return {elements, end};
+  }
+  for_each_row(
+      chunk.shape, chunk.strides, geometry, slab,
+      [&](std::int64_t, std::size_t row) {
+        append(rows + row * slab.width, static_cast<std::size_t>(geometry.width));
+      },
+      [](std::size_t) {});
+  return {elements, end};
+}
+
+// Where the slab begins in a chunk whose elements lie side by side.
+std::uint64_t first_element(const Geometry& geometry, const Slab& slab) {
+  if (geometry.linear()) return slab.first;
+  const std::uint64_t plane = slab.first / geometry.block_rows;
+  const std::uint64_t row = slab.first % geometry.block_rows * geometry.points;
+  return (plane * geometry.height + row) * geometry.width;
+}
+
+}  // namespace
+
+void store_slab(float* rows, const Geometry& geometry, const Slab& slab, Isa isa, bool stream,
                 const MutableTensorView& chunk) {
   const RowConversion conversion(chunk.shape, chunk.strides, chunk.dtype, isa);
+  if (stream && chunk.is_contiguous() && size_of(chunk.dtype) <= sizeof(float)) {
+    const auto elements = to_elements(rows, geometry, slab, conversion, chunk);
+    kernels::stream_copy(isa)(elements.data(),
+                              chunk.data + first_element(geometry, slab) * size_of(chunk.dtype),
+                              elements.size());
+    return;
+  }
   if (geometry.linear()) {
     conversion.store(rows, linear_length(geometry, slab),
                      chunk.data + static_cast<std::int64_t>(slab.first) * conversion.stride());

@@ -42,8 +42,9 @@ class SlabWalk {
 /// The rows of a slab as floats, edges replicated into the padding.
 void load_slab(const TensorView& chunk, const Geometry& geometry, const Slab& slab, Isa isa,
                float* rows);
-/// The reverse: rounded, clamped, cropped.
-void store_slab(const float* rows, const Geometry& geometry, const Slab& slab, Isa isa,
+/// The reverse: rounded, clamped, cropped. `stream` writes past the cache, where elements lie side
+/// by side; the rows are lost.
+void store_slab(float* rows, const Geometry& geometry, const Slab& slab, Isa isa, bool stream,
                 const MutableTensorView& chunk);
 /// Sum of squared differences between the chunk and what store_slab would put in its place; not
 /// finite when an element of either is not.
