@@ -1,7 +1,9 @@
 // tensorpress-mpi compress. Chunks are compressed in waves: in each, every rank takes a row of
-// consecutive chunks, learns from MPI_Exscan where its records begin, and writes them there. A
-// wave is as large as memory allows, so ranks wait for each other rarely.
+// consecutive chunks, tells the others how long its records are, and learns from what they tell
+// where to write them. It does so while the next wave is compressed, so that a rank that is slower
+// for a moment keeps none waiting.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <climits>
 #include <memory>
@@ -49,32 +51,56 @@ struct Options {
 using stream::compact::ChunkOutline;
 using stream::compact::ShortPayload;
 
+/// What ranks tell each other of a wave: sizes, and what decides which records are repeats.
+struct WaveOutline {
+  std::uint64_t bytes = 0;             // of this rank's records
+  std::uint64_t first_short_size = 0;  // of the first record with a short payload; 0: there is none
+  ShortPayload first_short;
+  ShortPayload last_short;
+  bool failed = false;
+};
+
+/// This rank's part of a wave.
+struct Wave {
+  AlignedBuffer memory;
+  std::span<std::byte> room;
+  std::size_t first_short_at = 0;
+  WaveOutline outline;
+  Result<void> done;
+};
+
 class ParallelWriter {
  public:
   ParallelWriter(const Crew& crew, const stream::StreamPlan& plan, std::span<const ChunkHint> hints,
                  TensorSource& source, SharedOutput& output, const stream::Execution& execution,
-                 std::uint64_t wave_bytes)
+                 std::uint64_t memory_bytes)
       : crew_(crew),
         plan_(plan),
         output_(output),
-        wave_bytes_(wave_bytes),
+        wave_bytes_(memory_bytes / waves_.size()),
         records_(plan, hints, source, execution),
-        totals_(plan.opening.size()) {}
+        offset_(plan.opening.size()) {}
 
   /// What was written; the first rank knows the sizes and statistics.
   Result<StreamInfo> write() {
     RETURN_IF_ERROR(crew_.first_alone([&] { return output_.write_at(0, plan_.opening); }));
-    const std::uint64_t count = plan_.grid.chunk_count();
-    std::uint64_t offset = plan_.opening.size();
-    if (count > 0) {
-      const auto ranks = static_cast<std::uint64_t>(crew_.size());
-      const std::uint64_t waves =
-          (count + ranks * chunks_at_once() - 1) / (ranks * chunks_at_once());
-      for (std::uint64_t number = 0; number < waves; ++number) {
-        TRY(offset, write_wave(share_of(count, number, waves), offset));
+    const std::uint64_t count = wave_count();
+    std::optional<Crew::Exchange<WaveOutline>> exchange;
+    for (std::uint64_t number = 0; number <= count; ++number) {
+      Wave& wave = waves_[static_cast<std::size_t>(number % waves_.size())];
+      if (number < count) compress(number, wave);
+      if (exchange) {
+        RETURN_IF_ERROR(settle(waves_[static_cast<std::size_t>((number - 1) % waves_.size())],
+                               exchange->wait()));
+        exchange.reset();
+      }
+      if (number < count) {
+        wave.outline.failed = !wave.done.ok() || !written_.ok();
+        exchange.emplace(crew_, wave.outline);
       }
     }
-    return finish(offset);
+    RETURN_IF_ERROR(crew_.agree(written_));
+    return finish();
   }
 
  private:
@@ -82,83 +108,124 @@ class ParallelWriter {
     return stream::compact::kMaxRecordHeadBytes + 8 +
            plan_.codec->bound_on_output_size(plan_.grid.region(0).extent, plan_.header.dtype);
   }
-  std::uint64_t chunks_at_once() const {
-    return std::max<std::uint64_t>(wave_bytes_ / record_bound(), 1);
+  std::uint64_t wave_count() const {
+    const std::uint64_t count = plan_.grid.chunk_count();
+    if (count == 0) return 0;
+    const std::uint64_t chunks = std::max<std::uint64_t>(wave_bytes_ / record_bound(), 1) *
+                                 static_cast<std::uint64_t>(crew_.size());
+    return (count + chunks - 1) / chunks;
+  }
+  Share wave_share(std::uint64_t number) const {
+    return share_of(plan_.grid.chunk_count(), number, wave_count());
   }
 
-  // Returns where the wave ends.
-  Result<std::uint64_t> write_wave(const Share& wave, std::uint64_t offset) {
-    const Share mine = crew_.share_of(wave.count());
-    std::vector<ChunkOutline> chunks;
-    RETURN_IF_ERROR(crew_.together([&]() -> Result<void> {
-      const auto room = wave_.reserve(static_cast<std::size_t>(mine.count() * record_bound()));
-      used_ = 0;
-      first_short_.reset();
-      repeats_ = {};
+  // Communicates with nobody.
+  void compress(std::uint64_t number, Wave& wave) {
+    const Share all = wave_share(number);
+    const Share mine = crew_.share_of(all.count());
+    wave.outline = {};
+    wave.done = Crew::attempt([&]() -> Result<void> {
+      wave.room = wave.memory.reserve(static_cast<std::size_t>(mine.count() * record_bound()));
+      stream::compact::Repeats repeats;
       return records_.compress(
-          wave.begin + mine.begin, mine.count(), [&] { return room.subspan(used_); },
+          all.begin + mine.begin, mine.count(), [&] { return wave.room.subspan(used(wave)); },
           [&](std::uint64_t, const CompressedChunk& chunk, std::span<const std::byte> record) {
-            chunks.push_back(ChunkOutline::of_record(chunk, record));
-            const auto payload = chunks.back().short_payload();
-            keep(room, repeats_.is_repeat(payload) ? stream::repeat_record() : record, payload);
+            chunks_.push_back(ChunkOutline::of_record(chunk, record));
+            const auto payload = chunks_.back().short_payload();
+            keep(wave, repeats.is_repeat(payload) ? stream::repeat_record() : record, payload);
             return Result<void>();
           });
-    }));
-    repeat_across_ranks();
-    const std::uint64_t place = offset + crew_.sum_before(used_);
-    RETURN_IF_ERROR(crew_.together([&] { return output_.write_at(place, wave_.reserve(used_)); }));
-    for (const auto& chunk : crew_.gather_to_first(std::span<const ChunkOutline>(chunks))) {
-      totals_.add(chunk);
-    }
-    return offset + crew_.sum(used_);
+    });
   }
 
-  void keep(std::span<std::byte> room, std::span<const std::byte> record,
-            const std::optional<ShortPayload>& payload) {
-    if (payload && !first_short_) first_short_ = {*payload, used_, record.size()};
-    if (record.data() != room.data() + used_) {
-      std::ranges::copy(record, room.begin() + static_cast<std::ptrdiff_t>(used_));
+  static std::size_t used(const Wave& wave) { return static_cast<std::size_t>(wave.outline.bytes); }
+
+  static void keep(Wave& wave, std::span<const std::byte> record,
+                   const std::optional<ShortPayload>& payload) {
+    const std::size_t at = used(wave);
+    if (payload) {
+      if (wave.outline.first_short_size == 0) {
+        wave.first_short_at = at;
+        wave.outline.first_short_size = record.size();
+        wave.outline.first_short = *payload;
+      }
+      wave.outline.last_short = *payload;
     }
-    used_ += record.size();
+    if (record.data() != wave.room.data() + at) {
+      std::ranges::copy(record, wave.room.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    wave.outline.bytes += record.size();
   }
 
   // Of a rank's records only the first short one depends on other ranks: it may repeat what is the
   // last short one before. Then its record shrinks to one byte.
-  void repeat_across_ranks() {
-    const ChunkOutline mine{.chunk = {},
-                            .payload = repeats_.last().value_or(ShortPayload()),
-                            .is_short = repeats_.last().has_value()};
-    const auto last = crew_.gather(std::span(&mine, 1));
-    const auto before = static_cast<std::size_t>(crew_.rank());
-    std::optional<ShortPayload> known = last_short_;
-    for (std::size_t rank = 0; rank < last.size(); ++rank) {
-      if (rank == before && first_short_ && known == first_short_->payload) shrink(*first_short_);
-      if (last[rank].is_short) known = last[rank].payload;
+  Result<void> settle(Wave& wave, std::span<const WaveOutline> ranks) {
+    if (std::ranges::any_of(ranks, &WaveOutline::failed)) {
+      RETURN_IF_ERROR(crew_.agree(wave.done));
+      RETURN_IF_ERROR(crew_.agree(written_));
     }
-    last_short_ = known;
+    std::uint64_t place = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const WaveOutline& outline = ranks[rank];
+      const bool is_mine = rank == static_cast<std::size_t>(crew_.rank());
+      if (is_mine) place = offset_;
+      offset_ += outline.bytes;
+      if (outline.first_short_size == 0) continue;
+      if (last_short_ == outline.first_short) {
+        offset_ -= outline.first_short_size - 1;
+        if (is_mine) shrink(wave);
+      }
+      last_short_ = outline.last_short;
+    }
+    if (written_.ok()) {
+      written_ =
+          Crew::attempt([&] { return output_.write_at(place, wave.room.first(used(wave))); });
+    }
+    return {};
   }
 
-  struct FirstShort {
-    ShortPayload payload;
-    std::size_t at = 0;
-    std::size_t size = 0;
-  };
-  void shrink(const FirstShort& record) {
-    const auto bytes = wave_.reserve(used_).subspan(record.at);
+  static void shrink(Wave& wave) {
+    const auto bytes = wave.room.first(used(wave)).subspan(wave.first_short_at);
+    const auto size = static_cast<std::size_t>(wave.outline.first_short_size);
     bytes[0] = stream::repeat_record()[0];
-    std::ranges::copy(bytes.subspan(record.size), bytes.begin() + 1);
-    used_ -= record.size - 1;
+    std::ranges::copy(bytes.subspan(size), bytes.begin() + 1);
+    wave.outline.bytes -= size - 1;
   }
 
-  Result<StreamInfo> finish(std::uint64_t offset) {
+  // All chunks in order: in every wave, those of the first rank, then those of the second ...
+  stream::StreamTotals totals_of(std::span<const ChunkOutline> chunks_by_rank) const {
+    const auto ranks = static_cast<std::uint64_t>(crew_.size());
+    const std::uint64_t waves = wave_count();
+    std::vector<std::size_t> next(static_cast<std::size_t>(ranks));
+    for (std::uint64_t rank = 0, begin = 0; rank < ranks; ++rank) {
+      next[static_cast<std::size_t>(rank)] = static_cast<std::size_t>(begin);
+      for (std::uint64_t number = 0; number < waves; ++number) {
+        begin += share_of(wave_share(number).count(), rank, ranks).count();
+      }
+    }
+    stream::StreamTotals totals(plan_.opening.size());
+    for (std::uint64_t number = 0; number < waves; ++number) {
+      for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        const Share share = share_of(wave_share(number).count(), rank, ranks);
+        for (std::uint64_t i = 0; i < share.count(); ++i) {
+          totals.add(chunks_by_rank[next[static_cast<std::size_t>(rank)]++]);
+        }
+      }
+    }
+    return totals;
+  }
+
+  Result<StreamInfo> finish() {
     StreamInfo info = stream::info_of(plan_.header, plan_.grid);
+    const auto chunks = crew_.gather_to_first(std::span<const ChunkOutline>(chunks_));
     RETURN_IF_ERROR(crew_.first_alone([&]() -> Result<void> {
-      ENSURE(totals_.offset() == offset);
-      info.payload_bytes = totals_.payload_bytes();
-      TRY(stream::Closing closing, std::move(totals_).close());
+      stream::StreamTotals totals = totals_of(chunks);
+      ENSURE(totals.offset() == offset_);
+      info.payload_bytes = totals.payload_bytes();
+      TRY(stream::Closing closing, std::move(totals).close());
       info.statistics = std::move(closing.statistics);
-      info.bytes_out = offset + closing.bytes.size();
-      return output_.write_at(offset, closing.bytes);
+      info.bytes_out = offset_ + closing.bytes.size();
+      return output_.write_at(offset_, closing.bytes);
     }));
     RETURN_IF_ERROR(output_.finish(info.bytes_out));
     return info;
@@ -167,14 +234,13 @@ class ParallelWriter {
   const Crew& crew_;
   const stream::StreamPlan& plan_;
   SharedOutput& output_;
-  std::uint64_t wave_bytes_;  // what a rank holds of one wave, as long as one chunk fits
+  std::array<Wave, 2> waves_;  // one is compressed while the one before waits for its place
+  std::uint64_t wave_bytes_;   // what a rank holds of one, as long as one chunk fits
   stream::RecordCompressor records_;
-  stream::StreamTotals totals_;
-  AlignedBuffer wave_;                      // this rank's records of one wave:
-  std::size_t used_ = 0;                    // how many bytes they have
-  std::optional<FirstShort> first_short_;   // which of them others may have before
-  stream::compact::Repeats repeats_;        // among them
-  std::optional<ShortPayload> last_short_;  // of all ranks, before the wave
+  std::vector<ChunkOutline> chunks_;        // of this rank, in order
+  std::uint64_t offset_;                    // where the next wave begins
+  std::optional<ShortPayload> last_short_;  // of all ranks, before the next wave
+  Result<void> written_;                    // by this rank
 };
 
 struct OpenInput {

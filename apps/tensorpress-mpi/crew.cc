@@ -47,18 +47,6 @@ Result<void> Crew::check_same(std::string_view what, const std::string& mine) co
                             " instead of ", first, "; all ranks must see the same file"));
 }
 
-std::uint64_t Crew::sum_before(std::uint64_t mine) const {
-  std::uint64_t sum = 0;
-  MPI_Exscan(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, ranks_);
-  return is_first() ? 0 : sum;  // MPI leaves the first rank's undefined
-}
-
-std::uint64_t Crew::sum(std::uint64_t mine) const {
-  std::uint64_t sum = 0;
-  MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, ranks_);
-  return sum;
-}
-
 void Crew::sum_in_place(std::span<std::uint64_t> values) const {
   MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_SUM,
                 ranks_);

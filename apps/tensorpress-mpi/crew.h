@@ -44,10 +44,19 @@ class Crew {
   /// Runs this rank's own work, which does not communicate and returns a Result, and agrees on it.
   template <class Work>
   auto together(const Work& work) const -> decltype(work()) {
-    auto mine = guarded(work);
+    auto mine = attempt(work);
     const auto all = agree(mine.ok() ? Result<void>() : Result<void>(mine.error()));
     if (!all.ok()) return all.error();
     return mine;
+  }
+  /// Runs work of this rank that others learn of later.
+  template <class Work>
+  static auto attempt(const Work& work) -> decltype(work()) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return too_large("out of memory; a smaller --chunk-shape or fewer ranks a node need less");
+    }
   }
   /// The same for work that only the first rank does.
   template <class Work>
@@ -72,9 +81,31 @@ class Crew {
   std::vector<T> gather_to_first(std::span<const T> mine) const {
     return gathered(mine, false);
   }
-  /// Over the ranks before this one.
-  std::uint64_t sum_before(std::uint64_t mine) const;
-  std::uint64_t sum(std::uint64_t mine) const;
+  /// One item of every rank, which arrive while this one works. Waited for once, before the crew
+  /// does anything else together.
+  template <class T>
+  class Exchange {
+   public:
+    Exchange(const Crew& crew, const T& mine)
+        : mine_(mine), all_(static_cast<std::size_t>(crew.size_)) {
+      static_assert(std::is_trivially_copyable_v<T>);
+      MPI_Iallgather(&mine_, sizeof(T), MPI_BYTE, all_.data(), sizeof(T), MPI_BYTE, crew.ranks_,
+                     &request_);
+    }
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+    /// In the order of the ranks.
+    std::span<const T> wait() {
+      MPI_Wait(&request_, MPI_STATUS_IGNORE);
+      return all_;
+    }
+
+   private:
+    T mine_;
+    std::vector<T> all_;
+    MPI_Request request_ = MPI_REQUEST_NULL;
+  };
   void sum_in_place(std::span<std::uint64_t> values) const;
 
  private:
@@ -90,14 +121,6 @@ class Crew {
         },
         to_all);
     return all;
-  }
-  template <class Work>
-  static auto guarded(const Work& work) -> decltype(work()) {
-    try {
-      return work();
-    } catch (const std::bad_alloc&) {
-      return too_large("out of memory; a smaller --chunk-shape or fewer ranks a node need less");
-    }
   }
   // `room(count)` gives memory for that many items, where they are wanted.
   template <class Room>

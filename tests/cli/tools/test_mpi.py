@@ -157,7 +157,7 @@ def test_constants_that_repeat_across_ranks_and_waves(tensorpress, mpi, smooth, 
     single = (mpi.directory / "one.tpz").read_bytes()
     assert len(set(tpz_reader.payload_places(single))) == 48
     np.save(mpi.directory / "zeros.npy", np.zeros((600, 1000, 3), "f4"))
-    zeros = ["--abs", "1", "--chunk-shape", "25x1000x3", "--memory", "1"]  # three chunks a wave
+    zeros = ["--abs", "1", "--chunk-shape", "25x1000x3", "--memory", "2"]  # three chunks a wave
     mpi(ranks, "compress", "zeros.npy", *zeros, "-o", "zeros.tpz")
     tensorpress("compress", "zeros.npy", *zeros[:-2], "-o", "zeros1.tpz")
     streams = [(mpi.directory / f"{name}.tpz").read_bytes() for name in ("zeros", "zeros1")]
