@@ -14,8 +14,8 @@ def percent_difference(value: float, base: float) -> float:
 
 
 def compare(runs: Sequence[Mapping[str, Any]], metric: str) -> list[dict[str, Any]]:
-    """A row for each series in the order of the runs: means over its seeds, and the difference
-    from the baseline of the same seed."""
+    """A row for each series in the order of the runs: means over its seeds, the difference from
+    the baseline of the same seed, and whether both learned the same weights to the bit."""
     by_series: dict[str, dict[int, Mapping[str, Any]]] = {}
     for run in runs:
         config = run["config"]
@@ -41,6 +41,12 @@ def compare(runs: Sequence[Mapping[str, Any]], metric: str) -> list[dict[str, An
         ]
         if name != "baseline" and pairs:
             row["difference"] = interval([value - of_base for value, of_base in pairs])
+            digests = [
+                (run.get("weights_sha256"), base[seed].get("weights_sha256"))
+                for seed, run in seeds.items()
+                if seed in base
+            ]
+            row["same_weights"] = all(own == of_base is not None for own, of_base in digests)
             percents = [percent_difference(value, of_base) for value, of_base in pairs]
             row["percent_difference"] = interval(percents)
         rows.append(row)

@@ -37,6 +37,7 @@ def test_levels_and_codecs_are_compared_with_plain_training(learned):
     names = [row["series"] for row in summary["rows"]]
     two_bits = "activations-quantize-bits-2-rounding-stochastic"
     assert names == ["baseline", "level-lossless", "level-balanced", two_bits]
+    assert [row.get("same_weights") for row in summary["rows"]] == [None, True, False, False]
     assert "saves for the backward pass" in summary["note"]
     assert "go through the compressor" not in summary["note"]
     runs = {name: written(learned, f"{name}-seed0.json") for name in names}
