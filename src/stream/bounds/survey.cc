@@ -13,7 +13,10 @@
 namespace tensorpress::stream {
 namespace {
 
-constexpr std::size_t kSamples = 1 << 14;
+// Of a whole tensor: one value in so many, as long as that is no more than the most. Where a small
+// tensor's samples say too little, it is looked at again, which takes less than more samples do.
+constexpr std::uint64_t kValuesASample = 16;
+constexpr std::uint64_t kLeastSamples = 512, kMostSamples = 1 << 14;
 
 class Slot {
  public:
@@ -89,8 +92,10 @@ Result<std::vector<Sighting>> look_at_chunks(TensorSource& source, const ChunkGr
   const std::uint64_t count = grid.chunk_count();
   const std::uint64_t bytes_per_chunk =
       grid.region(0).extent.element_count() * size_of(source.dtype());
+  const std::uint64_t wanted =
+      std::clamp(grid.shape().element_count() / kValuesASample, kLeastSamples, kMostSamples);
   const auto samples_per_chunk =
-      static_cast<std::size_t>(std::max<std::uint64_t>(kSamples / count, count < kSamples ? 1 : 0));
+      static_cast<std::size_t>(std::max<std::uint64_t>(wanted / count, count < wanted ? 1 : 0));
   Slots<Slot> slots;
   RETURN_IF_ERROR(for_chunks(
       ChunkNumbers::of(chunks), execution, bytes_per_chunk, slots,
