@@ -59,4 +59,12 @@ inline double portable_exp2(double value) {
   return power * scale(half) * scale(exponent - half);
 }
 
+/// About 1 / sqrt(value) of a normal number, within 0.2 %: for weights of fits, in loops that
+/// compilers make vectors of. A first guess from the exponent, and one step of Newton's.
+inline float rough_inverse_root(float value) {
+  const float guess =
+      std::bit_cast<float>(0x5f3759dfu - (std::bit_cast<std::uint32_t>(value) >> 1));
+  return guess * (1.5f - 0.5f * value * guess * guess);
+}
+
 }  // namespace tensorpress

@@ -21,7 +21,7 @@ class ModelSet {
  public:
   ModelSet(const InterpolationMode& mode, double bound, const Lattice& lattice) {
     const bool planes = lattice.extent[0][0] > 1;
-    for (int level = 1; level <= Lattice::kMaxLevels + 1; ++level) {
+    for (int level = 1; level <= lattice.levels + 1; ++level) {
       for (std::size_t group = 0; group < kRowGroups; ++group) {
         models_[level][group] = model_of<T>(mode, bound, level, group, planes);
       }
@@ -107,7 +107,7 @@ class RowEncoder {
     std::int32_t* const residuals = memory_.residuals.data() + used_;
     std::uint8_t* const classes = memory_.classes.data() + used_;
     predict_row(job, kernels_, model, memory_.predictions.data(), classes);
-    if (scale_fit_ != nullptr) scale_fit_->see(job, model, memory_.predictions.data());
+    if (scale_fit_ != nullptr) scale_fit_->see(job, model);
     const Extents& n = lattice_.extent[job.level - 1];
     const T* originals = originals_ + (job.z * n[1] + job.y) * n[2] + job.first_x;
     if (originals_end_ - originals < static_cast<std::ptrdiff_t>(n[2] + 2 * kernels::kRowSlack)) {

@@ -72,7 +72,7 @@ class ZeroLister {
 
   ZeroList list() {
     for (std::size_t i = 0; i < fates_.size(); ++i) {
-      if (i % kWord == 0 && skip_word(i)) {
+      if (i % kWord == 0 && (skip_word(i) || extend_word(i))) {
         i += kWord - 1;
         continue;
       }
@@ -83,9 +83,14 @@ class ZeroLister {
       if (listed_[i] != 0 && (i == 0 || listed_[i - 1] == 0)) reach_back(i);
     }
     for (std::size_t i = 0; i < fates_.size(); ++i) {
-      if (i % kWord == 0 && i + kWord <= fates_.size() && word_at(listed_, i) == 0) {
-        i += kWord - 1;
-        continue;
+      if (i % kWord == 0 && i + kWord <= fates_.size()) {
+        const std::uint64_t word = word_at(listed_, i);
+        const bool goes_on = word == kOnes && i > 0 && listed_[i - 1] != 0;
+        if (goes_on) zeros_.runs.back().length += kWord;
+        if (word == 0 || goes_on) {
+          i += kWord - 1;
+          continue;
+        }
       }
       if (listed_[i] == 0) continue;
       if (i > 0 && listed_[i - 1] != 0) {
@@ -99,6 +104,7 @@ class ZeroLister {
 
  private:
   static constexpr std::size_t kWord = 8;
+  static constexpr std::uint64_t kOnes = 0x0101010101010101;
   static std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
     std::uint64_t word;
     std::memcpy(&word, bytes.data() + at, kWord);
@@ -107,16 +113,33 @@ class ZeroLister {
   // Eight values that may all be what they were a period before, behind one that is not listed:
   // nothing is.
   bool skip_word(std::size_t i) {
-    constexpr std::uint64_t kOnes = 0x0101010101010101;
-    if (i + kWord > fates_.size() || (i > 0 && listed_[i - 1] != 0)) return false;
-    const bool after_first = zeros_.period > 0 && i >= zeros_.period;
-    if (!after_first && zeros_.period > 0 && i + kWord > zeros_.period) return false;
-    const std::uint64_t before = after_first ? word_at(zero_, i - zeros_.period) : 0;
-    const std::uint64_t fates = word_at(fates_, i);
+    if (!is_one_word(i) || (i > 0 && listed_[i - 1] != 0)) return false;
+    const std::uint64_t before = word_before(i), fates = word_at(fates_, i);
     const std::uint64_t must = fates >> 1 & kOnes, may = fates & kOnes;
     if ((before & ~(must | may)) != 0 || (must & ~before) != 0) return false;
     if (before != 0) std::memcpy(zero_.data() + i, &before, kWord);
     return true;
+  }
+  // Eight values behind a listed one that are all listed too, because they change as it does.
+  bool extend_word(std::size_t i) {
+    if (!is_one_word(i) || i == 0 || listed_[i - 1] == 0) return false;
+    const std::uint64_t before = word_before(i), fates = word_at(fates_, i);
+    const std::uint64_t may = fates & kOnes, must = fates >> 1 & kOnes;
+    if (before == 0 && (may | must) == kOnes) {
+      std::memcpy(zero_.data() + i, &kOnes, kWord);
+    } else if (before != kOnes || may != kOnes) {
+      return false;
+    }
+    std::memcpy(listed_.data() + i, &kOnes, kWord);
+    return true;
+  }
+  // Whether all of them are in the list and behind, or before, the first period.
+  bool is_one_word(std::size_t i) const {
+    return i + kWord <= fates_.size() &&
+           (zeros_.period == 0 || i >= zeros_.period || i + kWord <= zeros_.period);
+  }
+  std::uint64_t word_before(std::size_t i) const {
+    return zeros_.period > 0 && i >= zeros_.period ? word_at(zero_, i - zeros_.period) : 0;
   }
   bool was_zero(std::size_t i) const {
     return zeros_.period > 0 && i >= zeros_.period && zero_[i - zeros_.period] != 0;

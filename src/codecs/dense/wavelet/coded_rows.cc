@@ -17,6 +17,32 @@ bool all_zero(const std::uint8_t* bytes) {
   return (halves[0] | halves[1]) == 0;
 }
 
+bool all_zero(const std::int32_t* quanta) {
+  std::int32_t any = 0;
+  for (std::size_t i = 0; i < kGroup; ++i) any |= quanta[i];
+  return any == 0;
+}
+
+// As ResidualHistogram::add, for groups that are mostly zeros of one class.
+void count_group(ResidualHistogram& histogram, std::size_t group, const std::uint8_t* classes,
+                 const std::int32_t* quanta, std::size_t count) {
+  if (count < kGroup || !all_zero(quanta)) return histogram.add(group, classes, quanta, count);
+  auto& counts = histogram.counts[group];
+  std::uint64_t halves[2];
+  std::memcpy(halves, classes, sizeof halves);
+  if (halves[0] == halves[1] && halves[0] == classes[0] * std::uint64_t{0x0101010101010101}) {
+    counts[classes[0]][0] += kGroup;
+    histogram.used[group] |= 1u << classes[0];
+    return;
+  }
+  std::uint32_t met = 0;
+  for (std::size_t i = 0; i < kGroup; ++i) {
+    ++counts[classes[i]][0];
+    met |= 1u << classes[i];
+  }
+  histogram.used[group] |= met;
+}
+
 }  // namespace
 
 CodedRows::CodedRows(PredictorBuffers& buffers, std::size_t most)
@@ -66,9 +92,9 @@ ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
   }
   for_active([&](const RowSpan& span, std::size_t start) {
     if (met[span.group]++ % period[span.group] != 0) return;
-    histogram.add(span.group, classes_.data() + span.start + start,
-                  quanta_.data() + span.start + start,
-                  std::min<std::size_t>(kGroup, span.count - start));
+    count_group(histogram, span.group, classes_.data() + span.start + start,
+                quanta_.data() + span.start + start,
+                std::min<std::size_t>(kGroup, span.count - start));
   });
   for (std::size_t g = 0; g < kBandGroups; ++g) {
     if (silent[g]) histogram.used[g] &= ~1u;
@@ -76,7 +102,8 @@ ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
   return histogram;
 }
 
-std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes) {
+std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes,
+                                       Isa isa) {
   std::array<Ids, kBandGroups> ids{}, correction_ids{};
   std::array<bool, kBandGroups> silent{};
   for (std::size_t g = 0; g < kBandGroups; ++g) silent[g] = header.is_silent(g);
@@ -93,26 +120,24 @@ std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<
     correction_ids[0] = ids_of(own.map.ids[0], silent[0]);
     cost += own.cost;
   }
-  compact(coefficients_, ids);
-  if (header.corrections) compact(corrections_, correction_ids);
+  compact(coefficients_, ids, isa);
+  if (header.corrections) compact(corrections_, correction_ids, isa);
   return cost;
 }
 
-void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids) {
+void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids,
+                        Isa isa) {
+  const auto translate = kernels::interpolation_kernels<float>(isa).translate;
   for (const RowSpan& span : rows) {
-    const Ids& table = ids[span.group];
-    for (std::size_t start = 0; start < span.count; start += kGroup) {
-      const std::size_t from = span.start + start, to = groups_ * kGroup;
-      if (table[0] == 0 && all_zero(classes_.data() + from)) continue;
-      const std::size_t real = std::min<std::size_t>(kGroup, span.count - start);
-      std::uint8_t any = 0;
-      for (std::size_t i = 0; i < kGroup; ++i) {
-        const std::uint8_t id = i < real ? table[classes_[from + i]] : std::uint8_t{0};
-        any |= classes_[to + i] = id;
-      }
-      if (any == 0) continue;
+    std::uint8_t* const row = classes_.data() + span.start;
+    const std::size_t padded = padded_count(span.count);
+    translate(ids[span.group].data(), row, padded);
+    std::fill(row + span.count, row + padded, std::uint8_t{0});
+    for (std::size_t start = 0; start < padded; start += kGroup) {
+      if (all_zero(row + start)) continue;
+      const std::size_t from = span.start + start, to = groups_++ * kGroup;
+      std::memmove(classes_.data() + to, classes_.data() + from, kGroup);
       std::memmove(quanta_.data() + to, quanta_.data() + from, kGroup * sizeof(std::int32_t));
-      ++groups_;
     }
   }
 }

@@ -27,7 +27,7 @@ class CodedRows {
 
   /// The tables of all classes, appended to `bytes` as the chunk has them. Classes become tables,
   /// and groups that need no bits are dropped: once, in the end. Returns their cost, as ChosenMap.
-  std::uint64_t choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes);
+  std::uint64_t choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes, Isa isa);
   /// Groups of rANS, after choose_tables.
   std::size_t groups() const { return groups_; }
   /// States and words; nothing when they do not fit.
@@ -38,7 +38,7 @@ class CodedRows {
   ResidualHistogram histogram_of(const std::vector<RowSpan>& rows,
                                  const std::array<bool, kBandGroups>& silent,
                                  std::size_t wanted) const;
-  void compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids);
+  void compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids, Isa isa);
 
   PredictorBuffers& buffers_;
   std::span<std::int32_t> quanta_;

@@ -68,7 +68,7 @@ class WaveletEncoder {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
     std::vector<std::byte> tables, bytes;
-    const std::uint64_t cost = rows_->choose_tables(header_, tables);
+    const std::uint64_t cost = rows_->choose_tables(header_, tables, workspace_.isa);
     header_.vectors = vectors_for(rows_->groups(), cost);
     write_header(header_, bytes);
     bytes.insert(bytes.end(), tables.begin(), tables.end());
@@ -160,7 +160,7 @@ class WaveletEncoder {
   }
 
   void fit_band_weights() {
-    WeightFit fit;
+    WeightFit fit(workspace_.isa);
     std::array<std::size_t, kBandGroups> period{}, seen{};
     std::array<std::size_t, kBandGroups> sizes{};
     for (int level = 0; level < pyramid_.levels(); ++level) {
@@ -252,7 +252,7 @@ class WaveletEncoder {
     const WaveletLevel& finest = pyramid_.level(0);
     const std::size_t count = finest.size[2];
     corrections_ = buffers_.corrections.reserve_as<std::int32_t>(originals.size());
-    std::ranges::fill(corrections_, 0);
+    corrected_rows_.assign(finest.size[0] * finest.size[1], 0);
     const auto misses = buffers_.misses.reserve_as<std::uint8_t>(count / kernels::kMissBlock + 1);
     // Surely within the bound, with the rounding of a difference. By the rule for zeros every value
     // is looked at.
@@ -293,6 +293,10 @@ class WaveletEncoder {
     const T corrected = value + static_cast<T>(count) * steps_.correction;
     const double left = static_cast<double>(original) - static_cast<double>(corrected);
     if (std::fabs(left) <= bound_ && count != 0) {
+      const std::size_t width = pyramid_.level(0).size[2];
+      auto& any = corrected_rows_[at / width];
+      if (any == 0) std::fill_n(corrections_.data() + at / width * width, width, 0);
+      any = 1;
       corrections_[at] = count;
       ++corrected_;
     } else {
@@ -303,7 +307,7 @@ class WaveletEncoder {
   void code_corrections(std::span<const T> originals) {
     if (!header_.corrections) {
       for (std::size_t at = 0; corrected_ > 0 && at < originals.size(); ++at) {
-        if (corrections_[at] != 0) outliers_.push_back({at, originals[at]});
+        if (any_correction(at) && corrections_[at] != 0) outliers_.push_back({at, originals[at]});
       }
       return;
     }
@@ -315,12 +319,14 @@ class WaveletEncoder {
       BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
       const bool done = rows.for_corrections([&](const BandRow& row) {
         const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
-        std::int32_t* const quanta = rows_->begin(row);
-        if (!any_correction(row, start)) {
+        if (!any_correction(start)) {
           std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
-          std::fill_n(quanta, row.count, 0);
+          // Nothing of a silent row is coded.
+          if (silent && all_silent(row)) return true;
+          std::fill_n(rows_->begin(row), row.count, 0);
           return true;
         }
+        std::int32_t* const quanta = rows_->begin(row);
         for (std::size_t x = 0; x < row.count; ++x) {
           quanta[x] = corrections_[start + x];
           if (silent && quanta[x] != 0 && row.classes[x] == 0) {
@@ -337,20 +343,24 @@ class WaveletEncoder {
     }
   }
 
-  bool any_correction(const BandRow& row, std::size_t start) const {
-    std::int32_t any = 0;
-    for (std::size_t x = 0; x < row.count; ++x) any |= corrections_[start + x];
-    return any != 0;
+  // In the row of this value; the others' corrections are not set.
+  bool any_correction(std::size_t at) const {
+    return corrected_rows_[at / pyramid_.level(0).size[2]] != 0;
+  }
+  static bool all_silent(const BandRow& row) {
+    std::uint8_t any = 0;
+    for (std::size_t x = 0; x < row.count; ++x) any |= row.classes[x];
+    return any == 0;
   }
 
   void fit_correction_weights() {
-    WeightFit fit;
+    WeightFit fit(workspace_.isa);
     const std::size_t period = corrections_.size() / (2 * mode_.fit_samples) + 1;
     std::size_t at = 0;
     BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_corrections([&](const BandRow& row) {
       const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
-      if (!any_correction(row, start)) {
+      if (!any_correction(start)) {
         std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
       } else {
         for (std::size_t x = 0; x < row.count; ++x) {
@@ -382,6 +392,7 @@ class WaveletEncoder {
   std::size_t padded_ = 0, corrected_ = 0;
   std::optional<CodedRows> rows_;
   std::span<std::int32_t> corrections_;
+  std::vector<std::uint8_t> corrected_rows_;  // which have any
   std::vector<Outlier<T>> outliers_;
   ZeroList zeros_;
   const kernels::CoefficientKernels<T>& kernels_;

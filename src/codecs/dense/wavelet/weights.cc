@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/portable_math.h"
+
 namespace tensorpress::dense {
 namespace {
 
@@ -102,36 +104,54 @@ void WeightFit::add(std::size_t group, const Features& features, std::uint16_t m
 
 // Weighted by the inverse of the variance expected, which is itself refined; weights below zero
 // would only fit noise and are left out.
-ContextWeights WeightFit::fit(const Samples& samples, const ContextWeights& start) {
-  const auto trust_in = [](double expected) {
+ContextWeights WeightFit::fit(const Samples& samples, const ContextWeights& start) const {
+  const auto spread = [](double expected) {
     expected = std::max(expected, 0.005);
-    return 1 / (expected * (expected + 0.3));
+    return expected * (expected + 0.3);
   };
   const std::size_t stride = samples.some.size() / kMostSamples + 1;
   const double nothing = static_cast<double>(samples.nothing) / static_cast<double>(stride);
+  // Features and magnitudes in rows, then the same times the root of their trust.
+  constexpr std::size_t kRows = kContextFeatures + 1, kLanes = kernels::kProductLanes;
+  const std::size_t count = (samples.some.size() + stride - 1) / stride;
+  const std::size_t pitch = (count + kLanes - 1) / kLanes * kLanes;
+  std::vector<float> values(kRows * pitch), weighted(kRows * pitch), roots(pitch);
+  for (std::size_t at = 0; at < count; ++at) {
+    const Sample& sample = samples.some[at * stride];
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      values[i * pitch + at] = static_cast<float>(sample.features[i]);
+    }
+    values[kContextFeatures * pitch + at] = static_cast<float>(sample.magnitude);
+  }
   Numbers weights;
   for (std::size_t i = 0; i < kContextFeatures; ++i) weights[i] = start.*kMembers[i] / 256.0;
   for (int turn = 0; turn < 3; ++turn) {
-    std::array<Numbers, kContextFeatures> a{};
-    Numbers b{};
-    a[0][0] = nothing * trust_in(weights[0]);
-    for (std::size_t number = 0; number < samples.some.size(); number += stride) {
-      const Sample& sample = samples.some[number];
-      double expected = 0;
-      for (std::size_t i = 0; i < kContextFeatures; ++i) {
-        expected += weights[i] * sample.features[i];
-      }
-      const double trust = trust_in(expected);
-      for (std::size_t i = 0; i < kContextFeatures; ++i) {
-        if (sample.features[i] == 0) continue;
-        const double weighted = trust * sample.features[i];
-        b[i] += weighted * sample.magnitude;
-        for (std::size_t j = 0; j <= i; ++j) a[i][j] += weighted * sample.features[j];
-      }
-    }
+    std::ranges::fill(roots, 0.0f);
     for (std::size_t i = 0; i < kContextFeatures; ++i) {
-      for (std::size_t j = i + 1; j < kContextFeatures; ++j) a[i][j] = a[j][i];
+      const auto weight = static_cast<float>(weights[i]);
+      const float* const row = values.data() + i * pitch;
+      for (std::size_t at = 0; at < pitch; ++at) roots[at] += weight * row[at];
     }
+    for (float& root : roots) {
+      const float expected = root > 0.005f ? root : 0.005f;
+      root = rough_inverse_root(expected * (expected + 0.3f));
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t at = 0; at < pitch; ++at) {
+        weighted[i * pitch + at] = values[i * pitch + at] * roots[at];
+      }
+    }
+    std::array<double, kRows * kRows> products{};
+    add_products_(weighted.data(), kRows, pitch, pitch, products.data());
+    std::array<Numbers, kContextFeatures> a;
+    Numbers b;
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      b[i] = products[kContextFeatures * kRows + i];
+      for (std::size_t j = 0; j < kContextFeatures; ++j) {
+        a[i][j] = products[std::max(i, j) * kRows + std::min(i, j)];
+      }
+    }
+    a[0][0] += nothing / spread(weights[0]);
     weights = solve(a, b);
     for (std::size_t i = 0; i < kContextFeatures; ++i) {
       if (weights[i] >= 0) continue;

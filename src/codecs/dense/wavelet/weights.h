@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "kernels/contexts/contexts.h"
+#include "kernels/stencil/stencil.h"
 
 namespace tensorpress::dense {
 
@@ -32,6 +33,8 @@ class WeightFit {
  public:
   using Features = std::array<std::uint16_t, kContextFeatures>;
 
+  explicit WeightFit(Isa isa) : add_products_(kernels::stencil_kernels<float>(isa).add_products) {}
+
   void add(std::size_t group, const Features& features, std::uint16_t magnitude);
   /// Groups with few samples keep the shipped weights.
   ContextWeightSet fitted() const;
@@ -45,8 +48,9 @@ class WeightFit {
     std::vector<Sample> some;
     std::size_t nothing = 0;  // zeros among zeros, which most samples of smooth fields are
   };
-  static kernels::ContextWeights fit(const Samples& samples, const kernels::ContextWeights& start);
+  kernels::ContextWeights fit(const Samples& samples, const kernels::ContextWeights& start) const;
 
+  decltype(kernels::StencilKernels<float>::add_products) add_products_;
   std::array<Samples, kContextGroups> samples_;
 };
 

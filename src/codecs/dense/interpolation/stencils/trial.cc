@@ -52,25 +52,39 @@ Blocks<T> take_blocks(std::span<const T> values, const Extents& chunk) {
   return blocks;
 }
 
-// `weights` are those of each block: fitted in the first run with stencils, taken in later ones.
-template <class T>
-double bits_of(const Blocks<T>& blocks, const InterpolationMode& mode, double bound,
-               Forward<T>& forward, std::vector<StencilSet>& weights) {
-  ResidualHistogram histogram;
-  std::size_t bytes = 0, outliers = 0;
-  for (std::size_t i = 0; i < blocks.values.size(); ++i) {
-    forward.set_weights(i < weights.size() ? &weights[i] : nullptr);
-    forward.run(blocks.values[i], blocks.extents, mode, bound, ~std::size_t{0});
-    if (mode.stencils && i == weights.size()) weights.push_back(forward.stencils());
-    for (const RowSpan& span : forward.spans()) {
-      histogram.add(span.group, forward.classes().data() + span.start,
-                    forward.residuals().data() + span.start, span.count);
-    }
-    bytes += forward.anchors().size();
-    outliers += forward.outliers().size();
+// Where the two nearest values predict better than four, and residuals follow the slope or one axis
+// is better left out: stencils have not won on such a chunk.
+bool has_edges(const InterpolationMode& mode, const Extents& extents) {
+  constexpr std::uint8_t kBySlope = 2;
+  if (mode.cubic) return false;
+  bool all_axes = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    all_axes = all_axes && (mode.along[axis] || extents[axis] == 1);
   }
-  return static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / kCostUnit +
-         8.0 * static_cast<double>(bytes) + static_cast<double>(outliers) * (8.0 * sizeof(T) + 10);
+  return !all_axes || (mode.weights == kBySlope && (!mode.average || mode.keep_zeros));
+}
+
+struct Run {
+  ResidualHistogram histogram;
+  double other_bits = 0;  // of the coarsest values and outliers
+};
+double bits_of(const ResidualHistogram& histogram) {
+  return static_cast<double>(choose_map(histogram, residual_tables(), nullptr).cost) / kCostUnit;
+}
+
+template <class T>
+Run run(const Blocks<T>& blocks, const InterpolationMode& mode, double bound, Forward<T>& forward) {
+  Run result;
+  for (const auto& block : blocks.values) {
+    forward.run(block, blocks.extents, mode, bound, ~std::size_t{0});
+    for (const RowSpan& span : forward.spans()) {
+      result.histogram.add(span.group, forward.classes().data() + span.start,
+                           forward.residuals().data() + span.start, span.count);
+    }
+    result.other_bits += 8.0 * static_cast<double>(forward.anchors().size()) +
+                         static_cast<double>(forward.outliers().size()) * (8.0 * sizeof(T) + 10);
+  }
+  return result;
 }
 
 }  // namespace
@@ -79,7 +93,7 @@ template <class T>
 std::optional<StencilTrial> try_stencils(std::span<const T> values, const Extents& extents,
                                          double bound, const InterpolationMode& other,
                                          ChunkWorkspace& workspace) {
-  if (values.size() < kLeastValues) return std::nullopt;
+  if (values.size() < kLeastValues || has_edges(other, extents)) return std::nullopt;
   StencilTrial trial{other, 1};
   trial.mode.stencils = true;
   trial.mode.cubic = true;
@@ -92,26 +106,27 @@ std::optional<StencilTrial> try_stencils(std::span<const T> values, const Extent
 
   const Blocks<T> blocks = take_blocks(values, extents);
   Forward<T> forward(workspace);
-  std::vector<StencilSet> fitted;
-  const double others_bits = bits_of(blocks, other, bound, forward, fitted);
+  const Run others = run(blocks, other, bound, forward);
+  const double others_bits = bits_of(others.histogram) + others.other_bits;
   forward.set_fitting({.samples = 2048, .reach = StencilReach::nine});
-  ScaleFit fit;
+  ScaleFit fit(workspace.isa);
   forward.set_scale_fit(&fit);
-  double bits = bits_of(blocks, trial.mode, bound, forward, fitted);
+  const Run first = run(blocks, trial.mode, bound, forward);
   std::vector<std::byte> weights;
   append_stencils(forward.stencils(), Lattice(blocks.extents, trial.mode.along, other.level_limit),
                   weights);
   forward.set_scale_fit(nullptr);
-  if (!(bits < kHopeless * others_bits)) return std::nullopt;
+  if (!(bits_of(first.histogram) + first.other_bits < kHopeless * others_bits)) return std::nullopt;
+  // Residuals do not depend on scales: the samples tell what they take with better ones.
   fit.fit(trial.mode.scales);
-  bits = bits_of(blocks, trial.mode, bound, forward, fitted);
+  double bits = bits_of(fit.histogram(trial.mode.scales, trial.mode.raise)) + first.other_bits;
   std::size_t count = 0;
   for (const auto& block : blocks.values) count += block.size();
   if (bits < kTightenBelow * static_cast<double>(count)) {
     InterpolationMode tighter = trial.mode;
     tighter.tighten = true;
-    std::vector<StencilSet> refitted;  // to finer values
-    const double tightened = bits_of(blocks, tighter, bound, forward, refitted);
+    const Run finer = run(blocks, tighter, bound, forward);
+    const double tightened = bits_of(finer.histogram) + finer.other_bits;
     if (tightened < bits) {
       bits = tightened;
       trial.mode = tighter;
