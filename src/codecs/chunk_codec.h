@@ -29,6 +29,11 @@ struct ChunkHint {
   bool zeros = false;
 };
 
+/// What a codec learned from one chunk of a stream that spares it work on the others.
+struct ChunkGuide {
+  virtual ~ChunkGuide() = default;
+};
+
 /// One thread's memory for the duration of a stream.
 struct ChunkWorkspace {
   explicit ChunkWorkspace(Isa use) : isa(use), checksum(use) {}
@@ -41,6 +46,9 @@ struct ChunkWorkspace {
   std::span<const Parameter> method;
   /// Of the chunk that is compressed, when there was a first look.
   const ChunkHint* hint = nullptr;
+  /// Of the stream that the chunk is compressed for: what `ChunkCodec::guide` made of its first
+  /// chunk, whatever chunk this is.
+  const ChunkGuide* guide = nullptr;
   /// Where the chunk lies in the tensor, for messages.
   std::array<std::uint64_t, kMaxRank> origin{};
   /// Fed with the chunk's payload bytes, in order, by the codec. The caller
@@ -76,6 +84,13 @@ class ChunkCodec {
   /// `input` is what compress wrote, or hostile bytes of any length.
   virtual Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,
                                   ChunkWorkspace& workspace) const = 0;
+
+  /// What compress is to be guided by in a stream of many chunks; nothing for codecs that choose
+  /// little. Depends on the chunk and its hint alone.
+  virtual std::shared_ptr<const ChunkGuide> guide(const TensorView& /*first_chunk*/,
+                                                  ChunkWorkspace& /*workspace*/) const {
+    return nullptr;
+  }
 
   virtual std::vector<Fact> facts(const Shape& shape, DType dtype) const = 0;
 

@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "codecs/bounded/chunk_coding.h"
 #include "codecs/bounded/elements.h"
+#include "codecs/bounded/observing_coder.h"
 
 namespace tensorpress::bounded {
 namespace {
@@ -12,6 +13,11 @@ template <class View>
 View with_an_axis(const View& view) {
   return view.shape.rank() == 0 ? View::contiguous(view.data, view.dtype, Shape{1}) : view;
 }
+
+// Where the parts before a coder's bytes go.
+struct GuideBuffers {
+  AlignedBuffer output;
+};
 
 class BoundedCodec final : public ChunkCodec {
  public:
@@ -35,6 +41,22 @@ class BoundedCodec final : public ChunkCodec {
     CompressedChunk raw = compress_raw(chunk, output, workspace);
     raw.special_elements = attempt.special_elements;
     return raw;
+  }
+
+  std::shared_ptr<const ChunkGuide> guide(const TensorView& first_chunk,
+                                          ChunkWorkspace& workspace) const override {
+    if (!coder_->guides() || !parameters_.limit) return nullptr;
+    std::shared_ptr<const ChunkGuide> found;
+    bool seen = false;
+    const auto observer =
+        make_observing_coder([&](const auto& field, double bound, ChunkWorkspace& memory) {
+          if (!seen) found = coder_->guide(field, bound, memory);
+          seen = true;
+        });
+    const auto room = workspace.memory.of<GuideBuffers>().output.reserve(
+        static_cast<std::size_t>(first_chunk.byte_count()));
+    compress_chunk(*observer, parameters_, with_an_axis(first_chunk), room, workspace);
+    return found;
   }
 
   Result<void> decompress(std::span<const std::byte> input, const MutableTensorView& chunk,

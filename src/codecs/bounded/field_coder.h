@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -48,6 +49,18 @@ class FieldCoder {
   virtual std::optional<std::size_t> encode(const Field<double>& field, double bound,
                                             std::span<std::byte> output,
                                             ChunkWorkspace& workspace) const = 0;
+
+  /// As ChunkCodec::guide: what `workspace.guide` will be for every encode of the stream. Called
+  /// only if the coder guides.
+  virtual bool guides() const { return false; }
+  virtual std::shared_ptr<const ChunkGuide> guide(const Field<float>& /*first*/, double /*bound*/,
+                                                  ChunkWorkspace& /*workspace*/) const {
+    return nullptr;
+  }
+  virtual std::shared_ptr<const ChunkGuide> guide(const Field<double>& /*first*/, double /*bound*/,
+                                                  ChunkWorkspace& /*workspace*/) const {
+    return nullptr;
+  }
 
   /// `input` is what encode wrote for that shape and bound, or hostile bytes; all of it must be
   /// used.

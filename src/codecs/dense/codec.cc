@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "codecs/bounded/bounded_codec.h"
+#include "codecs/dense/guide.h"
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/lorenzo/lorenzo.h"
@@ -38,6 +39,13 @@ constexpr double kWaveletAdvantage = 0.9;
 // otherwise.
 constexpr double kPaletteAdvantage = 0.85;
 constexpr double kPaletteAdvantageOverWavelets = 0.5;
+// Where interpolation takes less than this of what Lorenzo takes in the first chunk of a stream, or
+// the reverse, the others are not asked.
+constexpr double kClearlyBetter = 0.92;
+// Wavelets that take so much more in a block of the first chunk are not tried in the others.
+constexpr double kLosesEverywhere = 1.02;
+// How much more than the first chunk is expected to take, others like it may.
+constexpr double kGuidedSlack = 1.25;
 // Below so many bits a value a chunk is nearly empty.
 constexpr double kNearlyEmptyBits = 0.05;
 constexpr std::size_t kFewBytes = 2048;  // of a chunk
@@ -58,6 +66,16 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (effort_ == Effort::fast) return chunk_shape_of(shape, kLorenzoChunkValues);
     if (const auto cubes = wavelet_chunk_shape(shape)) return *cubes;
     return chunk_shape_of(shape, kChunkValues);
+  }
+
+  bool guides() const override { return effort_ == Effort::normal; }
+  std::shared_ptr<const ChunkGuide> guide(const bounded::Field<float>& first, double bound,
+                                          ChunkWorkspace& workspace) const override {
+    return guide_as(first, bound, workspace);
+  }
+  std::shared_ptr<const ChunkGuide> guide(const bounded::Field<double>& first, double bound,
+                                          ChunkWorkspace& workspace) const override {
+    return guide_as(first, bound, workspace);
   }
 
  private:
@@ -110,15 +128,18 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     ChunkWorkspace& workspace;
     std::optional<LorenzoPlan> plan;
     ZeroList zeros;
-    InterpolationEstimate estimate;
+    InterpolationEstimate estimate = {};
 
     Chunk(const bounded::Field<T>& values, double at_most, ChunkWorkspace& in)
         : field(values),
           bound(at_most),
           workspace(in),
-          plan(plan_lorenzo(values, at_most, LorenzoModel::standard(), in.isa)),
-          zeros(zeros_of(values, at_most, in)),
-          estimate(estimate_interpolation(values, at_most, zeros, in)) {}
+          plan(plan_lorenzo(values, at_most, LorenzoModel::standard(), in.isa)) {}
+
+    void find_zeros() { zeros = zeros_of(field, bound, workspace); }
+
+    // Needed for all that follows but lorenzo_bits().
+    void estimate_others() { estimate = estimate_interpolation(field, bound, zeros, workspace); }
 
     // Bits a value.
     double lorenzo_bits() const {
@@ -133,7 +154,10 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   std::optional<std::size_t> by_values(const bounded::Field<T>& field, double bound,
                                        std::span<std::byte> output,
                                        ChunkWorkspace& workspace) const {
-    const Chunk<T> chunk(field, bound, workspace);
+    Chunk<T> chunk(field, bound, workspace);
+    chunk.find_zeros();
+    if (const auto guided = by_guide(chunk, output)) return guided;
+    chunk.estimate_others();
     const double others_bits = chunk.others_bits();
     const PaletteEffort quick = {.most_bits =
                                      others_bits * static_cast<double>(field.values.size())};
@@ -153,6 +177,104 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     }
     std::ranges::copy(numbered, output.begin());
     return numbered.size();
+  }
+
+  // As the stream's first chunk is coded best, if this one is like it; nothing if it is not.
+  template <class T>
+  std::optional<std::size_t> by_guide(Chunk<T>& chunk, std::span<std::byte> output) const {
+    const auto* const guide = static_cast<const Guide*>(chunk.workspace.guide);
+    const bounded::Field<T>& field = chunk.field;
+    if (guide == nullptr || effort_ != Effort::normal || field.mean_counts ||
+        (field.has_zeros && !guide->has_zeros) || !guide->suits(chunk.lorenzo_bits())) {
+      return std::nullopt;
+    }
+    const double most_bits = std::min(guide->most_bits(chunk.lorenzo_bits()), chunk.lorenzo_bits());
+    const PaletteEffort quick = {.most_bits = most_bits * static_cast<double>(field.values.size())};
+    if (!by_palette(field, chunk.bound, quick, output.size(), chunk.workspace).empty()) {
+      return std::nullopt;
+    }
+    if (guide->way == Guide::Way::wavelet) return by_guided_wavelet(chunk, most_bits, output);
+    const auto bytes = by_way_of(*guide, chunk, output);
+    if (!bytes || nearly_empty(*bytes, field) || bits_of(*bytes, field) > most_bits) {
+      return std::nullopt;
+    }
+    return bytes;
+  }
+
+  template <class T>
+  static std::optional<std::size_t> by_way_of(const Guide& guide, Chunk<T>& chunk,
+                                              std::span<std::byte> output) {
+    if (guide.way == Guide::Way::lorenzo) {
+      return by_lorenzo(chunk.field, chunk.bound, chunk.plan, output, chunk.workspace);
+    }
+    const InterpolationMode own = first_mode(chunk.field, chunk.bound);
+    chunk.estimate.mode = guide.interpolation;
+    chunk.estimate.mode.shrink = own.shrink;
+    chunk.estimate.mode.level_limit = own.level_limit;
+    chunk.estimate.mode.keep_zeros = own.keep_zeros && guide.interpolation.keep_zeros;
+    return by_interpolation(chunk, output);
+  }
+
+  template <class T>
+  std::optional<std::size_t> by_guided_wavelet(Chunk<T>& chunk, double most_bits,
+                                               std::span<std::byte> output) const {
+    const bounded::Field<T>& field = chunk.field;
+    if (!dense::suits_wavelets(field.shape, most_bits) ||
+        (field.has_zeros && field.shape.rank() == 2)) {
+      return std::nullopt;
+    }
+    const auto mode = wavelet_mode_of(field, chunk.bound, chunk.workspace);
+    const auto transformed = by_wavelet(chunk, mode, output.size());
+    if (transformed.empty() || bits_of(transformed.size(), field) > most_bits) return std::nullopt;
+    if (nearly_empty(transformed.size(), field)) {
+      chunk.estimate_others();
+      const auto others = by_others(chunk, output);
+      if (others && *others <= transformed.size()) return others;
+    }
+    std::ranges::copy(transformed, output.begin());
+    return transformed.size();
+  }
+
+  template <class T>
+  std::shared_ptr<const ChunkGuide> guide_as(const bounded::Field<T>& field, double bound,
+                                             ChunkWorkspace& workspace) const {
+    if (field.mean_counts || field.values.size() <= kTryBothValues || find_copies(field)) {
+      return nullptr;
+    }
+    // Without its zeros first, for listing them takes long and wavelets do not ask for them.
+    Chunk<T> chunk(field, bound, workspace);
+    chunk.estimate_others();
+    Guide guide;
+    guide.has_zeros = field.has_zeros;
+    guide.lorenzo_bits = chunk.lorenzo_bits();
+    guide.bits = chunk.others_bits();
+    if (!(guide.lorenzo_bits < kEndless) || guide.bits < kNearlyEmptyBits) return nullptr;
+    if (chunk.suits_wavelets()) {
+      if (is_trial_size(field.shape)) return nullptr;
+      const auto trial = try_wavelet(field, bound, chunk.estimate.mode, workspace);
+      if (trial.says_little) return nullptr;
+      if (trial.wins) {
+        guide.way = Guide::Way::wavelet;
+        guide.bits *= kWaveletAdvantage;
+        return std::make_shared<const Guide>(guide);
+      }
+      if (trial.share < kLosesEverywhere) return nullptr;
+    }
+    if (field.has_zeros) {
+      chunk.find_zeros();
+      chunk.estimate_others();
+    }
+    guide.interpolation = chunk.estimate.mode;
+    guide.bits = kGuidedSlack * chunk.others_bits();
+    const double interpolated = chunk.estimate.bits_per_value;
+    if (interpolated < kClearlyBetter * guide.lorenzo_bits) {
+      guide.way = Guide::Way::interpolation;
+    } else if (guide.lorenzo_bits < kClearlyBetter * interpolated) {
+      guide.way = Guide::Way::lorenzo;
+    } else {
+      return nullptr;
+    }
+    return std::make_shared<const Guide>(guide);
   }
 
   // By one of the three predictors of values.
@@ -325,8 +447,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   }
 
   template <class T>
-  std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk,
-                                              std::span<std::byte> output) const {
+  static std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk,
+                                                     std::span<std::byte> output) {
     if (output.empty()) return std::nullopt;
     output[0] = std::byte{kInterpolation};
     const auto bytes = encode_interpolation(chunk.field, chunk.bound, chunk.estimate.mode,
@@ -335,10 +457,10 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   }
 
   template <class T>
-  std::optional<std::size_t> by_lorenzo(const bounded::Field<T>& field, double bound,
-                                        const std::optional<LorenzoPlan>& plan,
-                                        std::span<std::byte> output,
-                                        ChunkWorkspace& workspace) const {
+  static std::optional<std::size_t> by_lorenzo(const bounded::Field<T>& field, double bound,
+                                               const std::optional<LorenzoPlan>& plan,
+                                               std::span<std::byte> output,
+                                               ChunkWorkspace& workspace) {
     if (!plan || output.empty()) return std::nullopt;
     output[0] = std::byte{kLorenzo};
     const auto bytes = encode_lorenzo(field, bound, *plan, output.subspan(1), workspace);

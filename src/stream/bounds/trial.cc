@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "stream/chunks/for_chunks.h"
+#include "stream/chunks/stream_guide.h"
 #include "stream/plan.h"
 
 namespace tensorpress::stream {
@@ -29,13 +30,19 @@ Result<std::vector<ChunkTrial>> try_chunks(const ChunkCodec& codec, TensorSource
   const std::uint64_t bytes_per_chunk =
       2 * grid.region(0).extent.element_count() * size_of(source.dtype());
   Slots<Slot> slots;
+  StreamGuide guide;
   RETURN_IF_ERROR(for_chunks(
       ChunkNumbers::of(chunks), execution, bytes_per_chunk, slots,
       [&](Slot& slot, std::uint64_t number) -> Result<void> {
         const Region region = grid.region(number);
         slot.workspace.origin = region.origin;
         TRY(slot.elements, source.read(region, slot.scratch));
-        return {};
+        Result<void> found;
+        if (!guide.is_known()) {
+          found = guide.find(codec, grid, source, number, slot.elements, slot.workspace);
+        }
+        slot.workspace.guide = guide.get();
+        return found;
       },
       [&](Slot& slot, std::uint64_t) {
         const auto bound = codec.bound_on_output_size(slot.elements.shape, slot.elements.dtype);

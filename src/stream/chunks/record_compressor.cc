@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "stream/chunks/for_chunks.h"
+#include "stream/chunks/stream_guide.h"
 #include "stream/container/compact/record.h"
 #include "stream/container/stream_input.h"
 
@@ -23,6 +24,8 @@ class RecordCompressor::Slot {
     TRY(elements_, source.read(region, scratch_));
     return {};
   }
+
+  const TensorView& elements() const { return elements_; }
 
   /// In `place`, where that is large enough.
   void compress(const ChunkCodec& codec, std::uint64_t number, std::span<std::byte> place,
@@ -81,6 +84,7 @@ struct RecordCompressor::KeptSlots {
 
   Slots<Slot> all;
   WorkspacePool workspaces;  // one a thread, fewer than slots
+  StreamGuide guide;
 };
 
 RecordCompressor::RecordCompressor(const StreamPlan& plan, std::span<const ChunkHint> hints,
@@ -103,13 +107,21 @@ Result<void> RecordCompressor::compress(std::uint64_t first, std::uint64_t count
   auto& slots = slots_->all;
   return for_chunks(
       ChunkNumbers::range(first, count), execution_, bytes_per_chunk, slots,
-      [&](Slot& slot, std::uint64_t number) {
-        return slot.read(source_, plan_.grid.region(number),
-                         hints_.empty() ? nullptr : &hints_[static_cast<std::size_t>(number)]);
+      [&](Slot& slot, std::uint64_t number) -> Result<void> {
+        const auto hint_of = [&](std::uint64_t chunk) {
+          return hints_.empty() ? nullptr : &hints_[static_cast<std::size_t>(chunk)];
+        };
+        RETURN_IF_ERROR(slot.read(source_, plan_.grid.region(number), hint_of(number)));
+        if (slots_->guide.is_known()) return {};
+        WorkspacePool::Loan workspace(slots_->workspaces);
+        (*workspace).hint = hint_of(0);
+        return slots_->guide.find(*plan_.codec, plan_.grid, source_, number, slot.elements(),
+                                  *workspace);
       },
       [&](Slot& slot, std::uint64_t number) {
         // A chunk alone is the next to be appended and may be written where it will stay.
         WorkspacePool::Loan workspace(slots_->workspaces);
+        (*workspace).guide = slots_->guide.get();
         slot.compress(*plan_.codec, number, slots.size() == 1 ? room() : std::span<std::byte>(),
                       *workspace);
       },

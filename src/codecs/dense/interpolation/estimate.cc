@@ -235,9 +235,7 @@ class Chooser {
 }  // namespace
 
 template <class T>
-InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
-                                             const ZeroList& zeros, ChunkWorkspace& workspace) {
-  const Folding folding = fold(field.shape);
+InterpolationMode first_mode(const bounded::Field<T>& field, double bound) {
   InterpolationMode mode;
   mode.keep_zeros = field.has_zeros;
   // Rounding errors of predictions must not push values over the bound.
@@ -250,6 +248,14 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const double steps = static_cast<double>(largest) / bound;
   const double limit = kernels::InterpolationNumbers<T>::kResidualLimit;
   mode.level_limit = steps < limit / 2 ? 0 : steps < limit * 0x1p8 ? 2 : 3;
+  return mode;
+}
+
+template <class T>
+InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
+                                             const ZeroList& zeros, ChunkWorkspace& workspace) {
+  const Folding folding = fold(field.shape);
+  const InterpolationMode mode = first_mode(field, bound);
   const auto values = prepare_values(field, folding, workspace);
   const std::size_t zero_bytes = zeros.runs.empty() ? 0 : bytes_of(zeros);
   const double zero_bits =
@@ -270,6 +276,8 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   return estimate;
 }
 
+template InterpolationMode first_mode(const bounded::Field<float>&, double);
+template InterpolationMode first_mode(const bounded::Field<double>&, double);
 template InterpolationEstimate estimate_interpolation(const bounded::Field<float>&, double,
                                                       const ZeroList&, ChunkWorkspace&);
 template InterpolationEstimate estimate_interpolation(const bounded::Field<double>&, double,

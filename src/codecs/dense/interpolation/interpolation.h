@@ -17,6 +17,9 @@ struct InterpolationEstimate {
   double bits_per_value = 0;
   InterpolationMode mode;
 };
+/// What follows from a chunk's values alone: where nothing has been chosen yet.
+template <class T>
+InterpolationMode first_mode(const bounded::Field<T>& field, double bound);
 template <class T>
 InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, double bound,
                                              const ZeroList& zeros, ChunkWorkspace& workspace);

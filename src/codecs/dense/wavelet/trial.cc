@@ -189,6 +189,21 @@ WaveletMode mode_after(const WaveletCoded& coded, std::size_t values,
 }
 
 template <class T>
+WaveletMode wavelet_mode_of(const bounded::Field<T>& field, double bound,
+                            ChunkWorkspace& workspace) {
+  const Folding folding = fold(field.shape);
+  const Extents block = block_of(folding.extents);
+  const std::vector<T> values = middle_of<T>(field.values, folding.extents, block);
+  const bounded::Field<T> sample{values, Shape{block[0], block[1], block[2]}};
+  std::vector<std::byte> output(values.size() * sizeof(T));
+  const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
+  const auto coded = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
+  return coded ? mode_with_step_for(*coded) : WaveletMode();
+}
+template WaveletMode wavelet_mode_of(const bounded::Field<float>&, double, ChunkWorkspace&);
+template WaveletMode wavelet_mode_of(const bounded::Field<double>&, double, ChunkWorkspace&);
+
+template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
                          const InterpolationMode& other, ChunkWorkspace& workspace) {
   const Folding folding = fold(field.shape);
@@ -205,12 +220,20 @@ WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
   const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
   const auto transformed = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
   if (!transformed) return {};
-  const WaveletMode mode = mode_after(*transformed, values.size(), interpolated);
-  if (!interpolated || transformed->bytes < *interpolated) return {mode, true};
-  const bool says_little = 8.0 * static_cast<double>(*interpolated) < kTellingBits;
-  if (says_little || mode.step == WaveletMode().step) return {mode, says_little, says_little};
-  const auto again = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
-  return {mode, again && again->bytes < *interpolated};
+  WaveletTrial trial{mode_after(*transformed, values.size(), interpolated)};
+  const auto take = [&](std::size_t bytes) {
+    trial.share =
+        interpolated ? static_cast<double>(bytes) / static_cast<double>(*interpolated) : 0;
+    trial.wins = !interpolated || bytes < *interpolated;
+  };
+  take(transformed->bytes);
+  if (trial.wins) return trial;
+  trial.says_little = 8.0 * static_cast<double>(*interpolated) < kTellingBits;
+  if (trial.says_little) trial.wins = true;
+  if (trial.says_little || trial.mode.step == WaveletMode().step) return trial;
+  const auto again = encode_wavelet(sample, bound, trial.mode, {}, std::span(output), workspace);
+  if (again) take(again->bytes);
+  return trial;
 }
 
 template WaveletTrial try_wavelet(const bounded::Field<float>&, double, const InterpolationMode&,

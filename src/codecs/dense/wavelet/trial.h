@@ -35,7 +35,12 @@ struct WaveletTrial {
   WaveletMode mode;          // that suits the chunk
   bool wins = false;         // over the other predictor
   bool says_little = false;  // wins without being better, for the block takes next to nothing
+  double share = 0;          // of what the other predictor takes
 };
+/// The mode that suits the chunk if it is coded by wavelets: a block is coded only so.
+template <class T>
+WaveletMode wavelet_mode_of(const bounded::Field<T>& field, double bound,
+                            ChunkWorkspace& workspace);
 template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
                          const InterpolationMode& other, ChunkWorkspace& workspace);
