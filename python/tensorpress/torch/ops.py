@@ -10,7 +10,9 @@ values cannot be packed: NaN and infinities are an error here.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -19,8 +21,13 @@ from .packing.codecs import Cast
 
 packing_for = NATIVE.packing_for
 
+# Packing reads tensors of any strides. Without this tag Inductor copies what it has made
+# channels_last back to the order that the graph said.
+_TAGGED = "tags" in inspect.signature(torch.library.custom_op).parameters
+ANY_STRIDES: dict[str, Any] = {"tags": (torch.Tag.flexible_layout,)} if _TAGGED else {}
 
-@torch.library.custom_op("tensorpress::quantize_pack", mutates_args=())
+
+@torch.library.custom_op("tensorpress::quantize_pack", mutates_args=(), **ANY_STRIDES)
 def quantize_pack(
     values: torch.Tensor, bits: int, group: int, rounding: str, seed: int
 ) -> torch.Tensor:
@@ -60,7 +67,7 @@ def _(
     return packed.new_empty(shape, dtype=dtype)
 
 
-@torch.library.custom_op("tensorpress::cast_pack", mutates_args=())
+@torch.library.custom_op("tensorpress::cast_pack", mutates_args=(), **ANY_STRIDES)
 def cast_pack(values: torch.Tensor, to: str) -> torch.Tensor:
     packed = packing_for(values).cast_pack(values.contiguous(), to)
     if packed is None:
@@ -85,7 +92,7 @@ def _(packed: torch.Tensor, shape: Sequence[int], dtype: torch.dtype, to: str) -
     return packed.new_empty(shape, dtype=dtype)
 
 
-@torch.library.custom_op("tensorpress::sign_pack", mutates_args=())
+@torch.library.custom_op("tensorpress::sign_pack", mutates_args=(), **ANY_STRIDES)
 def sign_pack(values: torch.Tensor) -> torch.Tensor:
     return packing_for(values).sign_pack(values.contiguous())
 
@@ -117,7 +124,7 @@ def _(values: torch.Tensor, signs: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(values, memory_format=torch.contiguous_format)
 
 
-@torch.library.custom_op("tensorpress::mask_pack", mutates_args=())
+@torch.library.custom_op("tensorpress::mask_pack", mutates_args=(), **ANY_STRIDES)
 def mask_pack(values: torch.Tensor) -> torch.Tensor:
     packed = packing_for(values).mask_pack(values.contiguous())
     if packed is None:

@@ -5,7 +5,11 @@ Inductor's graphs. test_torch_compiled_inductor.py runs Inductor's code.
 """
 
 import copy
+import itertools
 import math
+import subprocess
+import sys
+import warnings
 
 import pytest
 
@@ -121,6 +125,22 @@ def test_stochastic_rounding_differs_from_step_to_step_and_averages_out():
         total = found if total is None else {key: total[key] + found[key] for key in found}
     mean = {key: value / 8 for key, value in total.items()}
     assert relative_error(mean, exact) < 0.6 * sum(errors) / 8
+
+
+def test_the_same_batch_has_other_noise_in_every_step():
+    """A graph has no counter, and a seed that it held would be the same in every step."""
+    model, x, y = network_and_batch("conv")
+    model.eval()
+    exact = gradients_of(model, model, x, y)
+    run = compressed(model, "max", backend="aot_eager")
+    steps = [gradients_of(model, run, x, y) for _ in range(6)]
+    assert all(
+        not torch.equal(one["0.weight"], other["0.weight"])
+        for one, other in itertools.pairwise(steps)
+    )
+    mean = {key: sum(step[key] for step in steps) / len(steps) for key in exact}
+    alone = sum(relative_error(step, exact) for step in steps) / len(steps)
+    assert relative_error(mean, exact) < 0.7 * alone
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -270,13 +290,30 @@ def test_batch_sizes_compile_at_most_twice(backend):
     assert graphs_compiled() <= 2
 
 
-def test_a_model_compiled_inside_compress_activations_stays_whole():
+@pytest.mark.parametrize("make", [torch.compile, compressed])
+def test_a_model_compiled_inside_compress_activations_stays_whole(make):
     model, x, y = network_and_batch("conv")
-    run = compressed(model, "balanced", backend="aot_eager", fullgraph=True)
+    run = make(model, backend="aot_eager", fullgraph=True)
     with tensorpress.torch.compress_activations(run, "balanced"):
         gradients_of(model, run, x, y)
         gradients_of(model, run, x, y)
     assert graphs_compiled() == 1
+
+
+@pytest.mark.parametrize("around", ["the model", "what compile returns"])
+def test_compress_activations_around_a_compiled_model_leaves_what_compiled_code_saves(around):
+    """As the guide says: its graphs stay whole, and their tensors as they are."""
+    model, x, y = network_and_batch("transformer", layers=3)
+    plain = gradients_of(model, torch.compile(model, backend="aot_eager", fullgraph=True), x, y)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    run = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with tensorpress.torch.compress_activations(model if around == "the model" else run, "max"):
+        for _ in range(3):
+            found = gradients_of(model, run, x, y)
+    assert graphs_compiled() == 1
+    assert not torch._dynamo.utils.counters["recompiles"]
+    assert all(torch.equal(found[key], plain[key]) for key in plain)
 
 
 # ---- Policies ------------------------------------------------------------------------------------
@@ -340,6 +377,40 @@ def test_copies_of_a_compiled_model_train():
     assert all(weight.grad is not None for weight in run.parameters())
 
 
+def test_rules_for_what_compile_has_put_into_others_are_named():
+    model = nn.Sequential(nn.Linear(64, 64), nn.Identity(), nn.Tanh(), nn.Linear(64, 8))
+    x = torch.randn(256, 64)
+    keep = {"codec": "keep"}
+    run = compressed(model, {"by_name": {"1": keep, "3": keep}}, backend="aot_eager")
+    with pytest.warns(RuntimeWarning, match="rules for '1', but the compiled model saves nothing"):
+        run(x).sum().backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough, and rules that fit are no reason
+        run(x).sum().backward()
+
+
+def test_memory_that_runs_out_while_packing_is_an_error_of_the_step():
+    """In a process of its own, which may not have the memory that unpacking needs."""
+    script = """
+import resource, torch, tensorpress.torch
+model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.Tanh(), torch.nn.Linear(512, 8))
+run = tensorpress.torch.compile(model, "balanced", backend="aot_eager")
+x = torch.randn(1 << 16, 512)
+loss = run(x).square().mean()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (40 << 20), -1))
+try:
+    loss.backward()
+    print("went on")
+except RuntimeError as error:
+    print("raised", "memory" in str(error).lower(), model[0].weight.grad is None)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1:] == ["raised True True"], done.stderr
+
+
 # ---- Operators -----------------------------------------------------------------------------------
 
 X = torch.randn(3, 5, 16, 16)
@@ -361,8 +432,40 @@ CALLS = {
         (ours.chop_stash(X, 4, "square", "dct", "x"), X.shape, X.dtype, 4, "square", "dct")
     ],
     "above_pack": [(X,), (X * math.nan,)],
+    "widen": [(X, 1, 2, 9), (X.transpose(1, 3), 3, 0, 16)],
     "saved_values": [('{"policy": "off", "values": []}', [])],
+    # Of ops.py and logits/slices.py.
+    "quantize_pack": [(X, 8, 256, "nearest", 0), (X, 2, 256, "stochastic", 3)],
+    "quantize_unpack": [(ours.quantize_pack(X, 4, 256, "nearest", 0), X.shape, X.dtype, 4, 256)],
+    "cast_pack": [(X, "e5m2")],
+    "cast_unpack": [(ours.cast_pack(X, "bf16"), X.shape, X.dtype, "bf16")],
+    "sign_pack": [(X,), (X > 0,)],
+    "sign_unpack": [(ours.sign_pack(X), X.shape, torch.bool)],
+    "restore_signs": [(X.abs(), ours.sign_pack(X))],
+    "mask_pack": [((X > 0).float(),)],
+    "mask_unpack": [(ours.mask_pack((X > 0).float()), X.shape, X.dtype)],
+    "linear_cross_entropy": [
+        (
+            *(
+                torch.randn(12, 8),
+                torch.randn(30, 8),
+                None,
+                torch.randint(0, 30, (12,)),
+                None,
+                None,
+            ),
+            *(-100, 0.1, 1e-3, True, 1000, torch.float32, [True, True, False]),
+        )
+    ],
 }
+
+
+def test_there_is_a_call_of_every_operator():
+    schemas = torch._C._jit_get_all_schemas()
+    names = {
+        each.name.removeprefix("tensorpress::") for each in schemas if "tensorpress" in each.name
+    }
+    assert names == set(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 
 import torch
 from torch import fx
 
+from ..module_names import Running
 from ..packing.codecs import DctChop, TensorCodec
 from ..policy.levels import KEEP, SMALL_PLANES
 from ..policy.policy import Policy
@@ -14,6 +16,9 @@ from .graphs import Crossing, TrainingGraphs, has_view_of_many_axes, root_of
 from .names import NodeNames
 from .needs import SMALL, Kind, Needs, elements_of, hint, needs_of, on_gradients, operator_of
 from .report import SYMBOLIC, PlannedValue
+
+# Operators that compute gradients together with the loss (logits/slices.py).
+GRADIENTS_OF = ("linear_cross_entropy",)
 
 
 @dataclasses.dataclass
@@ -26,6 +31,9 @@ class Decision:
     needs: Needs = dataclasses.field(default_factory=Needs)
     mask: bool = False
     kept: bool = False
+    ruled: bool = False  # a rule of the plan says the codec
+    # What crosses instead, once the graphs are changed: nodes of forward.
+    stashes: list[fx.Node] = dataclasses.field(default_factory=list)
 
     def keep(self, reason: str, shared: bool = False) -> Decision:
         self.kept, self.plan.codec, self.plan.reason = True, None, reason
@@ -65,6 +73,7 @@ class Decisions:
     ) -> None:
         self._graphs, self._policy, self._names = graphs, policy, names
         self._inputs = Inputs(graphs, static)
+        self.rules: set[str] = set()  # of the policy, that fit some value
         saved = [node for node in graphs.backward.graph.find_nodes(op="placeholder")]
         tangents = [node for node in saved if "tangents" in node.name]
         self._gradients = on_gradients(
@@ -89,6 +98,8 @@ class Decisions:
         needs = decision.needs = needs_of(crossing.entry, self._gradients)
         takers = [*(use.node for use in needs.uses), *needs.exactly, *needs.cuts, *needs.shapes]
         savers = [self._names.saver(node) for node in sorted(takers, key=_forward_order)]
+        for name, running in savers:
+            self.rules |= _rules_for(self._policy, name, running)
         decision.plan.saved_by = list(dict.fromkeys(name for name, _ in savers))
         decision.plan.name = decision.plan.saved_by[0] if savers else crossing.saved.name
         root = root_of(crossing.saved)
@@ -101,6 +112,8 @@ class Decisions:
         if value.dtype == torch.bool:
             decision.mask = self._policy.level.exact_forms
             return decision if decision.mask else decision.keep("level off")
+        if root.target is operator.getitem and operator_of(root.args[0]) in GRADIENTS_OF:
+            return decision.keep("a gradient already")
         if self._inputs.is_weight(root):
             return decision.keep("made from parameters alone")
         if not value.is_floating_point():
@@ -116,7 +129,7 @@ class Decisions:
         ]:
             name, running = self._names.saver(node)
             rule = self._policy.rule_for(name, plan.name, running)
-            ruled = ruled or rule is not None
+            ruled = decision.ruled = ruled or rule is not None
             if rule is None and kind is None:
                 return decision.keep(f"{operator_of(node)} of {name} needs it exactly")
             codecs.append(rule or self._codec_of_level(kind))
@@ -168,6 +181,12 @@ class Decisions:
             return decision.keep("packing would save nothing")
         decision.plan.codec = codec
         return decision
+
+
+def _rules_for(policy: Policy, name: str, running: Running) -> set[str]:
+    parts = running.name.split(".")
+    modules = {".".join(parts[: count + 1]) for count in range(len(parts))}
+    return ({name, *modules} & {*policy.by_name}) | ({running.type} & {*policy.by_type})
 
 
 def _forward_order(node: fx.Node) -> int:

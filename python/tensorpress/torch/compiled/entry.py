@@ -7,17 +7,26 @@ from typing import Any
 import torch
 
 from ..policy.policy import Policy
+from . import versions
+from .budget import Budget
 from .partitioner import EAGER, CompressingPartitioner, eager_backend
 from .report import watch
 
+OPTION = "custom_partitioner_fn"  # of torch.compile, from torch 2.9 on
+
 
 def compile(
-    model: torch.nn.Module, policy: Any = "balanced", **torch_compile_options: Any
+    model: torch.nn.Module, policy: Any = None, budget: Any = None, **torch_compile_options: Any
 ) -> torch.nn.Module:
     """torch.compile, with what the compiled forward pass saves for backward in fewer bytes.
 
-    policy:  as of compress_activations: off, lossless, safe, balanced or max, or a plan; without
-             codecs whose size depends on the values (dense, ceresz, ceresz2, mask)
+    policy:  as of compress_activations: off, lossless, safe, balanced (if nothing is said) or max,
+             or a plan; without codecs whose size depends on the values (dense, ceresz, ceresz2,
+             mask)
+    budget:  for the peak of forward and backward: bytes such as "2GiB", or a part of the peak of
+             plain torch.compile such as 0.4. What is kept, packed, and computed again is then
+             chosen within it, with at least the bits of the policy (of max, if nothing is said). A
+             budget that nothing keeps is an error that says the least possible peak
     others:  as of torch.compile; the backend is inductor, or for tests one that runs graphs as
              they are: aot_eager, aot_eager_decomp_partition
 
@@ -34,39 +43,52 @@ def compile(
             "torch.compile(function, options=tensorpress.torch.compile_options(policy))"
         )
     backend = torch_compile_options.pop("backend", "inductor")
-    options = compile_options(policy, model)
+    versions.check_pytorch(backend == "inductor")
+    partitioner = _partitioner(policy, model, budget)
     if backend in EAGER:
-        partitioner = options["custom_partitioner_fn"]
         arguments = {**torch_compile_options, "backend": eager_backend(backend, partitioner)}
     elif backend == "inductor":
         given = dict(torch_compile_options)
-        from torch._inductor import list_mode_options
-
+        options: dict[str, Any] = {}
         mode = given.pop("mode", None)
         if mode not in (None, "default"):
-            options = {**list_mode_options(mode, given.get("dynamic")), **options}
-        arguments = {**given, "options": {**options, **(given.get("options") or {})}}
+            from torch._inductor import list_mode_options
+
+            options = dict(list_mode_options(mode, given.get("dynamic")))
+        options.update(given.pop("options", None) or {})
+        if versions.AS_OPTION:
+            arguments = {**given, "options": {OPTION: partitioner, **options}}
+        else:
+            arguments = {**given, "backend": versions.inductor_with(partitioner, options)}
     else:
         raise ValueError(
             f"backend is {backend!r}; tensorpress works with inductor, {' and '.join(EAGER)}"
         )
     compiled = torch.compile(model, **arguments)
-    watch(compiled)
+    watch(compiled, partitioner.policy)
     return compiled
 
 
 def compile_options(
-    policy: Any = "balanced", model: torch.nn.Module | None = None
+    policy: Any = None, model: torch.nn.Module | None = None, budget: Any = None
 ) -> dict[str, Any]:
     """For torch.compile(model, options=compile_options("balanced")), with the backend inductor.
 
     Rules of a plan by name and by type need the model too, which they are checked with.
     """
-    read = Policy.read("balanced" if policy is None else policy)
+    versions.check_option()
+    return {OPTION: _partitioner(policy, model, budget)}
+
+
+def _partitioner(policy: Any, model: torch.nn.Module | None, budget: Any) -> CompressingPartitioner:
+    limit = None if budget is None else Budget.read(budget)
+    read = Policy.read(policy or ("balanced" if limit is None else "max"))
+    if limit is not None and not read.level.exact_forms:
+        raise ValueError(f"policy {read.level.name} packs nothing, so there is nothing to plan")
     if model is not None:
         read.check(model)
     elif read.by_name or read.by_type:
         raise ValueError(
             "a plan with rules for modules needs the model: compile_options(plan, model)"
         )
-    return {"custom_partitioner_fn": CompressingPartitioner(read, model)}
+    return CompressingPartitioner(read, model, limit)

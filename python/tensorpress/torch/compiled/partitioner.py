@@ -6,7 +6,7 @@ import hashlib
 import json
 import pathlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -14,23 +14,12 @@ from torch import fx
 from ..module_names import without_wrapper
 from ..packing.codecs import ErrorBounded, Mask, TensorCodec
 from ..policy.policy import Policy
+from . import versions
+from .budget import Budget
+from .decide import Decision
 from .names import NodeNames
-from .rewrite import CodeLayout, rewrite
-
-try:
-    import torch._functorch.config as functorch_config
-    from torch._functorch.partitioners import min_cut_rematerialization_partition
-    from torch._inductor import config as inductor_config
-    from torch._inductor.custom_graph_pass import CustomPartitionerFn
-
-    MISSING = (
-        ""
-        if hasattr(inductor_config, "custom_partitioner_fn")
-        else "torch._inductor.config.custom_partitioner_fn"
-    )
-except ImportError as error:  # a version of PyTorch that we have not seen
-    MISSING = str(error)
-    CustomPartitionerFn = object  # type: ignore[assignment,misc]
+from .planner import Division, copied, plan
+from .rewrite import CodeLayout, Step, rewrite
 
 EAGER = ("aot_eager", "aot_eager_decomp_partition")
 
@@ -39,40 +28,96 @@ EAGER = ("aot_eager", "aot_eager_decomp_partition")
 REBUILDING = {"ban_recompute_materialized_backward": False, "recompute_views": True}
 
 
-def check_pytorch() -> None:
-    if MISSING:
-        raise RuntimeError(
-            f"torch {torch.__version__} has no {MISSING}, which tensorpress.torch.compile needs; "
-            "use compress_activations or torch 2.9 to 2.13"
-        )
+# What the planner tries, from PyTorch's own choice to computing nearly everything again.
+AGGRESSIVE = {**REBUILDING, "aggressive_recomputation": True}
+WAYS: dict[str, dict[str, Any]] = {
+    "as plain torch.compile": {},
+    "rebuilding": REBUILDING,
+    "rebuilding much": AGGRESSIVE,
+    **{
+        f"memory budget {share}": {**AGGRESSIVE, "activation_memory_budget": share}
+        for share in (0.6, 0.3, 0.1)
+    },
+}
 
 
-class CompressingPartitioner(CustomPartitionerFn):
+class Joint(NamedTuple):
+    """The graph of forward and backward together, as PyTorch calls a partitioner."""
+
+    module: fx.GraphModule
+    inputs: Sequence[object]
+    options: dict[str, Any]
+
+    def divided(self, name: str, settings: dict[str, Any]) -> Division:
+        known = {
+            key: value for key, value in settings.items() if hasattr(versions.functorch_config, key)
+        }
+        with versions.functorch_config.patch(known):
+            forward, backward = versions.divide_step(self.module, self.inputs, **self.options)
+        inductor = self.options.get("compiler") == "inductor"
+        layout = CodeLayout(inductor, inductor and _moves_channels(forward))
+        step = Step(self.options["num_fwd_outputs"], self.static(), layout)
+        return Division(name, forward, backward, step)
+
+    def static(self) -> set[int]:
+        """Places of parameters and buffers. Older versions of PyTorch do not say; parameters are
+        known by their type then."""
+        given = self.options.get("static_lifetime_input_indices")
+        if given is not None:
+            return set(given)
+        inputs: Any = self.inputs
+        primals = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
+        return {
+            place for place, value in enumerate(primals) if isinstance(value, torch.nn.Parameter)
+        }
+
+    def divisions(self) -> list[Division]:
+        found: dict[tuple[str, ...], Division] = {}
+        for name, settings in WAYS.items():
+            one = self._replace(module=copied(self.module)).divided(name, settings)
+            output = next(iter(one.forward.graph.find_nodes(op="output")))
+            found.setdefault(tuple(node.name for node in output.all_input_nodes), one)
+        return list(found.values())
+
+
+class CompressingPartitioner(versions.Base):  # type: ignore[misc]
     """PyTorch's own choice of what to save, packed as a policy says."""
 
-    def __init__(self, policy: Policy, model: torch.nn.Module | None = None) -> None:
-        check_pytorch()
+    def __init__(
+        self, policy: Policy, model: torch.nn.Module | None = None, budget: Budget | None = None
+    ) -> None:
         _check_sizes(policy)
-        self.policy = policy
+        self.policy, self.budget = policy, budget
         self._names = NodeNames(model)
-        self._uuid = _hash_of(policy, model)
+        self._uuid = _hash_of(policy, model, budget)
 
     def __call__(
         self, gm: fx.GraphModule, joint_inputs: Sequence[object], **options: Any
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
-        rebuilding = {
-            name: value
-            for name, value in REBUILDING.items()
-            if hasattr(functorch_config, name) and self.policy.level.exact_forms
-        }
-        with functorch_config.patch(rebuilding):
-            forward, backward = min_cut_rematerialization_partition(gm, joint_inputs, **options)
-        static = set(options.get("static_lifetime_input_indices") or ())
-        outputs = options["num_fwd_outputs"]
-        inductor = options.get("compiler") == "inductor"
-        layout = CodeLayout(inductor, inductor and _moves_channels(forward))
-        rewrite(forward, backward, outputs, static, self.policy, self._names, layout)
-        return forward, backward
+        joint = Joint(gm, joint_inputs, options)
+        if self.budget is not None:
+            return self._planned(joint, self.budget)
+        division = joint.divided("rebuilding", REBUILDING if self.policy.level.exact_forms else {})
+        self._rewritten(division.forward, division.backward, division.step)
+        return division.forward, division.backward
+
+    def _rewritten(
+        self,
+        forward: fx.GraphModule,
+        backward: fx.GraphModule,
+        step: Step,
+        choose: Callable[[list[Decision]], None] | None = None,
+        told: dict[str, Any] | None = None,
+    ) -> list[Decision]:
+        return rewrite(forward, backward, step, self.policy, self._names, choose, told)
+
+    def _planned(self, joint: Joint, budget: Budget) -> tuple[fx.GraphModule, fx.GraphModule]:
+        planned = plan(joint.divisions(), self._rewritten, budget)
+        division = planned.division
+        self._rewritten(
+            division.forward, division.backward, division.step, planned.choose, planned.told()
+        )
+        return division.forward, division.backward
 
     def uuid(self) -> str:
         """Part of the key of PyTorch's caches of compiled graphs."""
@@ -80,11 +125,11 @@ class CompressingPartitioner(CustomPartitionerFn):
 
     # PyTorch makes keys of its caches from pickles of its configuration, which we are part of.
 
-    def __getstate__(self) -> tuple[str, str]:
-        return json.dumps(self.policy.as_dict(), sort_keys=True), self._uuid
+    def __getstate__(self) -> tuple[str, str, Budget | None]:
+        return json.dumps(self.policy.as_dict(), sort_keys=True), self._uuid, self.budget
 
-    def __setstate__(self, state: tuple[str, str]) -> None:
-        self.policy, self._uuid = Policy.read(state[0]), state[1]
+    def __setstate__(self, state: tuple[str, str, Budget | None]) -> None:
+        self.policy, self._uuid, self.budget = Policy.read(state[0]), state[1], state[2]
         self._names = NodeNames()
 
 
@@ -111,9 +156,10 @@ def _check_sizes(policy: Policy) -> None:
             )
 
 
-def _hash_of(policy: Policy, model: torch.nn.Module | None) -> str:
+def _hash_of(policy: Policy, model: torch.nn.Module | None, budget: Budget | None) -> str:
     """Of the policy, of our sources, and of the names that rules may mean."""
     digest = hashlib.sha256(json.dumps(policy.as_dict(), sort_keys=True).encode())
+    digest.update(repr(budget).encode())
     package = pathlib.Path(__file__).resolve().parents[1]
     sources = [package / "ops.py", package / "chop.py", package / "module_names.py"]
     for folder in ("compiled", "packing", "policy"):

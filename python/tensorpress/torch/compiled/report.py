@@ -12,15 +12,16 @@ import dataclasses
 import json
 import math
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from ..activations.report import Activation, ActivationReport
+from ..activations.report import Activation, ActivationReport, megabytes
 from ..packing.codecs import TensorCodec
-from ..policy.policy import codec_of
+from ..policy.policy import Policy, codec_of
 
 SYMBOLIC = -1  # in the shape of a planned value: a size that only a run knows
 
@@ -74,8 +75,8 @@ class PlannedValue:
         return made
 
 
-def write_plan(policy: str, values: list[PlannedValue]) -> str:
-    return json.dumps({"policy": policy, "values": [value.as_dict() for value in values]})
+def write_plan(policy: str, values: list[PlannedValue], told: dict[str, Any]) -> str:
+    return json.dumps({"policy": policy, **told, "values": [value.as_dict() for value in values]})
 
 
 class CompiledLedger:
@@ -84,8 +85,9 @@ class CompiledLedger:
 
     def __init__(self, per_graph: bool = False) -> None:
         self.steps = 0
+        self.runs = 0  # of graphs
         self._per_graph = per_graph
-        self._graphs: list[tuple[str, tuple[int, ...]]] = []
+        self.graphs: list[tuple[str, tuple[int, ...]]] = []
         self._raw: dict[str, int] = {}
         self._raw_so_far: dict[str, int] = {}  # of the graph that is running
         self._begins = True
@@ -96,27 +98,36 @@ class CompiledLedger:
         self._raw_so_far = {}
 
     def note_graph(self, plan: str, sizes: tuple[int, ...]) -> None:
+        self.runs += 1
         if self._begins:
             self._begins = False
             self.steps += 1
-            self._graphs = []
+            self.graphs = []
             self._raw = {}
         for name, times in self._raw_so_far.items():
             self._raw[name] = self._raw.get(name, 0) + times
         self._raw_so_far = {}
         if self._per_graph:
-            self._graphs = [graph for graph in self._graphs if graph[0] != plan]
-        self._graphs.append((plan, sizes))
+            self.graphs = [graph for graph in self.graphs if graph[0] != plan]
+        self.graphs.append((plan, sizes))
 
     def note_raw(self, name: str) -> None:
         self._raw_so_far[name] = self._raw_so_far.get(name, 0) + 1
 
+    def rules(self) -> set[str]:
+        """Of the plan, that fit some value."""
+        return {rule for plan, _ in self.graphs for rule in json.loads(plan).get("rules", ())}
+
     def report(self) -> ActivationReport:
         policy = ""
         activations: list[Activation] = []
-        for plan, sizes in self._graphs:
+        budgets, notes = [], []
+        for plan, sizes in self.graphs:
             fields = json.loads(plan)
             policy = fields["policy"]
+            if "budget" in fields:
+                budgets.append(fields["budget"])
+                notes.append(_of_budget(fields))
             numbers = iter(sizes)
             values = map(PlannedValue.of_fields, fields["values"])
             activations += [value.activation(numbers) for value in values]
@@ -126,7 +137,21 @@ class CompiledLedger:
                 activation.bytes_after += activation.bytes_before
         saved = sum(activation.bytes_before for activation in activations)
         stored = sum(activation.bytes_after for activation in activations)
-        return ActivationReport(policy, self.steps, saved, stored, 0, 0.0, activations)
+        if len(budgets) > 1:
+            notes.append("the budget is one of each graph: the model is compiled as several")
+        return ActivationReport(
+            *(policy, self.steps, saved, stored, 0, 0.0, activations),
+            budget=max(budgets, default=None),
+            notes=notes,
+        )
+
+
+def _of_budget(fields: dict[str, Any]) -> str:
+    return (
+        f"within the budget of {megabytes(fields['budget'])}: a peak of "
+        f"{megabytes(fields['predicted_peak'])} is predicted, of plain torch.compile "
+        f"{megabytes(fields['plain_peak'])}; step divided {fields['division']}"
+    )
 
 
 # ---- Whose graph is running ---------------------------------------------------------------------
@@ -142,9 +167,10 @@ def ledger_now() -> CompiledLedger:
     return stack[-1] if stack else _outside
 
 
-def watch(compiled: torch.nn.Module) -> None:
+def watch(compiled: torch.nn.Module, policy: Policy) -> None:
     """The hooks are on the wrapper that torch.compile makes, which Dynamo does not trace."""
     ledger = _of_model[compiled] = CompiledLedger()
+    waiting = {*policy.by_name, *policy.by_type}
 
     def enter(*_: Any) -> None:
         if not hasattr(_running, "stack"):
@@ -155,9 +181,29 @@ def watch(compiled: torch.nn.Module) -> None:
     def leave(*_: Any) -> None:
         with contextlib.suppress(IndexError):
             _running.stack.pop()
+        if waiting and ledger.steps:
+            _warn_of_rules(waiting - ledger.rules())
+            waiting.clear()
 
     compiled.register_forward_pre_hook(enter)
     compiled.register_forward_hook(leave, always_call=True)
+
+
+def plan_fields(compiled: torch.nn.Module) -> list[dict[str, Any]]:
+    """What the partitioner wrote about each graph of the last call."""
+    return [json.loads(plan) for plan, _ in _of_model[compiled].graphs]
+
+
+def _warn_of_rules(unused: set[str]) -> None:
+    if unused:
+        names = ", ".join(map(repr, sorted(unused)))
+        warnings.warn(
+            f"the plan has rules for {names}, but the compiled model "
+            "saves nothing for them: torch.compile has put these modules into others, or computes "
+            "their values again; compiled_report names what is saved",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def compiled_report(compiled: torch.nn.Module | None = None) -> ActivationReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from torch import fx
 from ..packing.codecs import HALF_AND_SINGLE, Cast, DctChop, Quantize, TensorCodec
 from ..policy.policy import Policy
 from . import stash  # noqa: F401  registers the operators
+from .convolutions import concatenate_late, separate_gradients
 from .decide import Decision, Decisions
 from .graphs import Crossing, TrainingGraphs, call, root_of
 from .names import NodeNames
@@ -28,26 +30,45 @@ class CodeLayout(NamedTuple):
     channels_last: bool = False
 
 
+class Step(NamedTuple):
+    """What a partitioner knows of a step beside its graphs: how many results forward has, and which
+    inputs are parameters and buffers."""
+
+    outputs: int
+    static: set[int]
+    layout: CodeLayout
+
+
 def rewrite(
     forward: fx.GraphModule,
     backward: fx.GraphModule,
-    outputs: int,
-    static: set[int],
+    step: Step,
     policy: Policy,
     names: NodeNames,
-    layout: CodeLayout,
-) -> None:
-    graphs = TrainingGraphs(forward, backward, outputs)
+    choose: Callable[[list[Decision]], None] | None = None,
+    told: dict[str, Any] | None = None,
+) -> list[Decision]:
+    """`choose` may change what is done with the values that a policy lets be packed; `told` is for
+    the report."""
+    graphs = TrainingGraphs(forward, backward, step.outputs)
     if not graphs.crossings:
-        return
+        return []
     wanted = policy.level.exact_forms or policy.by_name or policy.by_type or policy.default
     if wanted:
         spell_out(graphs)
-    decisions = Decisions(graphs, static, policy, names).all()
+    deciding = Decisions(graphs, step.static, policy, names)
+    decisions = deciding.all()
+    if choose is not None:
+        choose(decisions)
     if wanted:
-        Changes(graphs, layout).make(decisions)
-    _tell_report(graphs, policy, decisions)
+        Changes(graphs, step.layout).make(decisions)
+        if step.layout.inductor:  # which handles any strides that these results have
+            separate_gradients(backward.graph)
+        if step.layout.channels_last:
+            concatenate_late(graphs, decisions)
+    _tell_report(graphs, policy, decisions, {**(told or {}), "rules": sorted(deciding.rules)})
     graphs.finish()
+    return decisions
 
 
 def spell_out(graphs: TrainingGraphs) -> None:
@@ -106,12 +127,12 @@ class Changes:
                 decision.plan.crosses = False
                 decision.plan.codec = None
             elif decision.mask:
-                self._swap(crossing, self._axes(crossing.value), MASK)
+                self._swap(decision, self._axes(crossing.value), MASK)
                 decision.plan.bits, decision.plan.crosses = 1, False
             elif (codec := decision.plan.codec) is not None:
                 axes = self._axes(crossing.value)
                 axes = sorted(axes) if isinstance(codec, DctChop) else axes
-                self._swap(crossing, axes, _operators_of(codec, decision.plan.name))
+                self._swap(decision, axes, _operators_of(codec, decision.plan.name))
 
     def _cut_out(self, node: fx.Node, decision: Decision) -> None:
         """What is rebuilt from this node on comes from forward."""
@@ -120,7 +141,7 @@ class Changes:
         self._cut.add(node)
         graphs = self._graphs
         if node.meta["val"].dtype == torch.bool:
-            back = self._save_mask(node)
+            back = self._save_mask(node, decision)
             decision.plan.bits += 1
         else:
             back = graphs.save(graphs.in_forward(node))
@@ -130,7 +151,7 @@ class Changes:
         if packet_of(node) is aten.le and node.args[1] == 0 and compared.users:
             self._rectify_by_mask(compared, back)
 
-    def _save_mask(self, node: fx.Node) -> fx.Node:
+    def _save_mask(self, node: fx.Node, decision: Decision) -> fx.Node:
         """A comparison in bits. Most are x <= 0, of which no tensor of bools is made first."""
         graphs = self._graphs
         axes = self._axes(node.meta["val"])
@@ -138,10 +159,14 @@ class Changes:
         below = packet_of(node) is aten.le and node.args[1] == 0
         if not below or not isinstance(value, fx.Node) or not _is_packable(value.meta["val"]):
             exact = graphs.in_forward(node)
-            entry = graphs.save(self._packed(exact, axes, MASK))
+            packed = self._packed(exact, axes, MASK)
+            decision.stashes.append(packed)
+            entry = graphs.save(packed)
             return self._unpacked(entry, Crossing(exact, node), axes, MASK)
         exact = graphs.in_forward(value)
-        entry = graphs.save(self._packed(exact, axes, ABOVE))
+        packed = self._packed(exact, axes, ABOVE)
+        decision.stashes.append(packed)
+        entry = graphs.save(packed)
         above = self._unpacked(entry, Crossing(exact, node), axes, ABOVE)
         with graphs.backward.graph.inserting_after(above):
             return call(graphs.backward.graph, aten.logical_not.default, above)
@@ -174,10 +199,12 @@ class Changes:
             alike = call(graphs.backward.graph, aten.expand.default, one, shape)
         user.replace_input_with(crossing.entry, alike)
 
-    def _swap(self, crossing: Crossing, axes: list[int], operators: Operators) -> None:
+    def _swap(self, decision: Decision, axes: list[int], operators: Operators) -> None:
         """Packed bytes cross instead of the tensor."""
-        graphs = self._graphs
-        entry = graphs.replace(crossing, self._packed(crossing.saved, axes, operators))
+        graphs, crossing = self._graphs, decision.crossing
+        packed = self._packed(crossing.saved, axes, operators)
+        decision.stashes.append(packed)
+        entry = graphs.replace(crossing, packed)
         back = self._unpacked(entry, crossing, axes, operators)
         crossing.entry.replace_all_uses_with(back)
         graphs.drop(crossing)
@@ -235,8 +262,10 @@ def _operators_of(codec: TensorCodec, name: str) -> Operators:
     return Operators(ours.chop_stash, (*parameters, name), ours.chop_unstash, parameters)
 
 
-def _tell_report(graphs: TrainingGraphs, policy: Policy, decisions: list[Decision]) -> None:
-    plan = write_plan(policy.level.name, [decision.plan for decision in decisions])
+def _tell_report(
+    graphs: TrainingGraphs, policy: Policy, decisions: list[Decision], told: dict[str, Any]
+) -> None:
+    plan = write_plan(policy.level.name, [decision.plan for decision in decisions], told)
     sizes = [
         graphs.size_in_forward(decision.crossing.saved, axis)
         for decision in decisions

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import torch
 
 from ..chop import compressed_shape
-from ..ops import packing_for, quantized_size
+from ..ops import ANY_STRIDES, packing_for, quantized_size
 from ..packing.codecs import Cast, DctChop, Stored
 from .report import ledger_now
 
@@ -68,21 +68,21 @@ def _aligned(count: int) -> int:
 
 
 def _seed_for(values: torch.Tensor, seed: int, rounding: str) -> int:
-    """Another one for other values: a graph has no counter of steps, and with the same random
-    numbers in every step errors would not average out."""
+    """Another one in every step and for other values: with the same random numbers each time errors
+    would not average out. The counter is not in the graph, where it would be a constant."""
     if rounding != "stochastic" or values.numel() == 0:
         return seed
     flat = values.reshape(-1)
     some = flat[:: max(1, flat.numel() // SAMPLE)].float().view(torch.int32).to(torch.int64)
     places = torch.arange(1, some.numel() + 1, device=some.device)
     mixed = int((some * (2 * places + 1) * 0x9E3779B1).sum())
-    return (seed * 0x9E3779B97F4A7C15 + mixed) % 2**63
+    return (seed * 0x9E3779B97F4A7C15 + mixed + ledger_now().runs * 0xBF58476D1CE4E5B9) % 2**63
 
 
 # ---- Quantized ----------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("tensorpress::quantize_stash", mutates_args=())
+@torch.library.custom_op("tensorpress::quantize_stash", mutates_args=(), **ANY_STRIDES)
 def quantize_stash(
     values: torch.Tensor, bits: int, group: int, rounding: str, seed: int, name: str
 ) -> torch.Tensor:
@@ -120,7 +120,7 @@ def _(
 # ---- In a smaller type --------------------------------------------------------------------------
 
 
-@torch.library.custom_op("tensorpress::cast_stash", mutates_args=())
+@torch.library.custom_op("tensorpress::cast_stash", mutates_args=(), **ANY_STRIDES)
 def cast_stash(values: torch.Tensor, to: str, name: str) -> torch.Tensor:
     values = values.contiguous()
     packed = packing_for(values).cast_pack(values, to)
@@ -150,7 +150,7 @@ def _(stash: torch.Tensor, shape: Sequence[int], dtype: torch.dtype, to: str) ->
 # ---- DCT+Chop -----------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("tensorpress::chop_stash", mutates_args=())
+@torch.library.custom_op("tensorpress::chop_stash", mutates_args=(), **ANY_STRIDES)
 def chop_stash(
     values: torch.Tensor, cf: int, layout: str, transform: str, name: str
 ) -> torch.Tensor:
@@ -209,7 +209,7 @@ def _chopped_size(shape: Sequence[int], dtype: torch.dtype, codec: DctChop) -> i
 # ---- Comparisons --------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("tensorpress::above_pack", mutates_args=())
+@torch.library.custom_op("tensorpress::above_pack", mutates_args=(), **ANY_STRIDES)
 def above_pack(values: torch.Tensor) -> torch.Tensor:
     """One bit a value: what a ReLU lets pass, which is all that is not at most 0, NaN included.
     sign_unpack reads it."""
@@ -222,6 +222,26 @@ def above_pack(values: torch.Tensor) -> torch.Tensor:
 @above_pack.register_fake
 def _(values: torch.Tensor) -> torch.Tensor:
     return values.new_empty((values.numel() + 7) // 8, dtype=torch.uint8)
+
+
+# ---- Concatenated --------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("tensorpress::widen", mutates_args=(), **ANY_STRIDES)
+def widen(part: torch.Tensor, axis: int, begin: int, size: int) -> torch.Tensor:
+    """Zeros of `size` along an axis with the part in them, in the order of the axes."""
+    shape = list(part.shape)
+    shape[axis] = size
+    whole = part.new_zeros(shape)
+    whole.narrow(axis, begin, part.shape[axis]).copy_(part)
+    return whole
+
+
+@widen.register_fake
+def _(part: torch.Tensor, axis: int, begin: int, size: int) -> torch.Tensor:
+    shape = list(part.shape)
+    shape[axis] = size
+    return part.new_empty(shape)
 
 
 # ---- What is saved, for reports -----------------------------------------------------------------
