@@ -50,11 +50,11 @@ enum class Rounding : std::uint8_t {
 ///   2^-6). The bound above does not hold. 1 bit, stochastic: minimum and maximum.
 /// - Stochastic rounding depends on seed and the element's number, on nothing else.
 struct QuantizeOptions {
-  int bits = 4;             // 1, 2, 4 or 8
-  std::size_t group = 256;  // a multiple of 256 / bits, at most 65536
+  int bits = 4;             // 1, 2, 3, 4, 5, 6 or 8
+  std::size_t group = 256;  // a multiple of 256 / bits (6: of 128; 3, 5: of 256), at most 65536
   Rounding rounding = Rounding::nearest;
   std::uint64_t seed = 0;
-  /// The number of the first value of this call, a multiple of 256 / bits.
+  /// The number of the first value of this call, a multiple of the same.
   std::uint64_t first_element = 0;
 };
 

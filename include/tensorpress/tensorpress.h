@@ -394,8 +394,9 @@ enum {
 typedef struct tensorpress_pack_options {
   size_t struct_size; /**< sizeof(tensorpress_pack_options) */
   tensorpress_packing packing;
-  int32_t bits;       /**< of QUANTIZE: 1, 2, 4 or 8. 0: 4 */
-  size_t group;       /**< of QUANTIZE: a multiple of 256 / bits, at most 65536. 0: 256 */
+  int32_t bits;       /**< of QUANTIZE: 1, 2, 3, 4, 5, 6 or 8. 0: 4 */
+  size_t group;       /**< of QUANTIZE: a multiple of 256 / bits (6: of 128; 3, 5: of 256), at most
+                           65536. 0: 256 */
   int32_t stochastic; /**< of QUANTIZE: 1 rounds up with the probability of the remainder */
   tensorpress_cast_type cast_to;
   uint64_t seed;          /**< of stochastic rounding */

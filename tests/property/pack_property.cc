@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/quantize/quantize.h"
 #include "metrics/metrics.h"
 #include "property/with_isa.h"
 #include "tensorpress/stream.h"
@@ -48,8 +49,8 @@ DType arbitrary_type() {
 
 QuantizeOptions arbitrary_options() {
   QuantizeOptions options;
-  options.bits = *rc::gen::element(1, 2, 4, 8);
-  const std::size_t block = 256 / static_cast<std::size_t>(options.bits);
+  options.bits = *rc::gen::element(1, 2, 3, 4, 5, 6, 8);
+  const std::size_t block = kernels::quantized_block_values(options.bits);
   options.group = block * *rc::gen::element<std::size_t>(1, 2, 3, 4, 7);
   options.rounding = *rc::gen::element(Rounding::nearest, Rounding::stochastic);
   options.seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -110,7 +111,7 @@ TEST(StochasticRounding, TheMeanOverSeedsIsTheValue) {
   constexpr int kSeeds = 4000;
   constexpr std::size_t kCount = 256;
   const auto values = samples::normal_values(kCount, 11);
-  for (const int bits : {1, 2, 4, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     std::vector<double> sums(kCount);
     double scale = 0;
     for (int seed = 0; seed < kSeeds; ++seed) {
@@ -139,7 +140,7 @@ TEST(StochasticRounding, TheMeanOverSeedsIsTheValue) {
 TEST(StochasticRounding, TheSumOverElementsIsKept) {
   constexpr std::size_t kCount = 1 << 20;
   const auto values = samples::normal_values(kCount, 12);
-  for (const int bits : {1, 2, 4, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     const QuantizeOptions options{.bits = bits, .rounding = Rounding::stochastic, .seed = 77};
     const auto packed = samples::packed(DType::f32, samples::elements(DType::f32, values), options);
     const auto back =

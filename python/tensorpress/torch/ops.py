@@ -46,11 +46,10 @@ def _(values: torch.Tensor, bits: int, group: int, rounding: str, seed: int) -> 
 
 
 def quantized_size(count: int, bits: int, group: int) -> int:
-    """Of records of 4 bytes and blocks of 32; in arithmetic that symbolic sizes have too."""
-    block = 256 // bits
+    """Of records of 4 bytes and words of 8 columns; in arithmetic that symbolic sizes have too."""
     whole, rest = count // group, count % group
-    blocks = whole * (group // block) + (rest + block - 1) // block
-    return 4 * ((count + group - 1) // group) + 32 * blocks
+    words = whole * (group * bits // 256) + ((rest + 7) // 8 * bits + 31) // 32
+    return 4 * ((count + group - 1) // group) + 32 * words
 
 
 @torch.library.custom_op("tensorpress::quantize_unpack", mutates_args=())

@@ -158,10 +158,10 @@ Result<void> check_groups(const std::byte* packed, std::size_t count,
 }
 
 Result<void> check(DType dtype, const QuantizeOptions& options) {
-  if (options.bits != 1 && options.bits != 2 && options.bits != 4 && options.bits != 8) {
-    return bad_argument("bits is ", options.bits, "; it must be 1, 2, 4 or 8");
+  if (options.bits < 1 || options.bits > 8 || options.bits == 7) {
+    return bad_argument("bits is ", options.bits, "; it must be 1, 2, 3, 4, 5, 6 or 8");
   }
-  const std::size_t block = 256 / static_cast<std::size_t>(options.bits);
+  const std::size_t block = kernels::quantized_block_values(options.bits);
   if (options.group == 0 || options.group > kLargestGroup || options.group % block != 0) {
     return bad_argument("group is ", options.group, "; with ", options.bits,
                         " bits it must be a multiple of ", block, ", at most ", kLargestGroup);

@@ -1,4 +1,4 @@
-// Codec `quantize`: groups of values to codes of 1, 2, 4 or 8 bits with a minimum and a scale.
+// Codec `quantize`: groups of values to codes of 1 to 6 or 8 bits with a minimum and a scale.
 // Fixed rate; made for activations (docs/adr/0014).
 #include <array>
 
@@ -12,9 +12,10 @@ namespace tensorpress::quantize {
 namespace {
 
 constexpr std::array<ParameterInfo, 4> kParameters = {{
-    {"bits", "4", "1|2|4|8", "bits a value"},
+    {"bits", "4", "1|2|3|4|5|6|8", "bits a value"},
     {"group", "256", "32..65536",
-     "values that share a minimum and a scale: a multiple of 256 / bits"},
+     "values that share a minimum and a scale: a multiple of 256 / bits, of 128 for 6 bits, of 256 "
+     "for 3 and 5"},
     {"rounding", "nearest", "nearest|stochastic",
      "to the nearest code (1 bit: to two means), or up or down at random, without a bias"},
     {.name = "seed",
@@ -38,7 +39,7 @@ Result<std::unique_ptr<ChunkCodec>> create(std::span<const Parameter> parameters
 
 Result<QuantizeOptions> options_of(std::span<const Parameter> parameters) {
   ENSURE(parameters.size() == kParameters.size());
-  constexpr std::array kBits = {1, 2, 4, 8};
+  constexpr std::array kBits = {1, 2, 3, 4, 5, 6, 8};
   QuantizeOptions options;
   TRY(const int bits, one_of(kParameters[0], parameters[0].value));
   options.bits = kBits[static_cast<std::size_t>(bits)];
@@ -62,7 +63,7 @@ QuantizeOptions options_for_chunk(const QuantizeOptions& options,
 }
 
 extern constinit const RegisteredCodec kCodec = {
-    {"quantize", "fixed rate: 1, 2, 4 or 8 bits a value in groups with their own scale",
+    {"quantize", "fixed rate: 1 to 6 or 8 bits a value in groups with their own scale",
      kParameters},
     create};
 

@@ -2,6 +2,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <array>
+
 #include "kernels/quantize/quantize_ref.h"
 #include "kernels/quantize/row-inl.h"
 
@@ -80,7 +82,7 @@ struct Grid {
   VU key_first, key_second;
 };
 
-/// Moves a field whose lowest bit is kFrom so that it is kTo.
+/// Moves a field whose lowest bit is kFrom so that it is kTo, which may be below zero.
 template <int kFrom, int kTo>
 HWY_INLINE VU MoveField(VU bits) {
   if constexpr (kTo >= kFrom) {
@@ -90,10 +92,25 @@ HWY_INLINE VU MoveField(VU bits) {
   }
 }
 
+template <int kBits>
+inline constexpr int kRows = static_cast<int>(quantized_block_values(kBits) / 8);
+template <int kBits>
+inline constexpr int kWords = static_cast<int>(quantized_block_words(kBits));
+
+// Where the field of a row begins, and whether it ends in the next word.
+template <int kBits, int kRow>
+inline constexpr int kWord = kBits * kRow / 32;
+template <int kBits, int kRow>
+inline constexpr int kBit = kBits * kRow % 32;
+template <int kBits, int kRow>
+inline constexpr bool kAcross = kBit<kBits, kRow> + kBits > 32;
+
 // Row kRow of a block and all after it. `pair` is the number of the first pair of these two rows.
 template <int kBits, bool kStochastic, int kRow, class T>
-HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, VU& words) {
-  if constexpr (kRow < 32 / kBits) {
+HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, VU* words) {
+  if constexpr (kRow < kRows<kBits>) {
+    constexpr int kTo = kBit<kBits, kRow>;
+    VU* const word = words + kWord<kBits, kRow>;
     const DF d;
     const DU du;
     constexpr std::uint32_t kLevels = (1u << kBits) - 1;
@@ -109,11 +126,17 @@ HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, 
       steps = hn::Min(steps, hn::Set(d, static_cast<float>(kLevels) * kFractions));
       const auto sum = hn::Add(hn::BitCast(du, hn::Add(steps, rounder)), fraction);
       const auto code = hn::And(sum, hn::Set(du, kLevels << kFractionBits));
-      words = hn::Or(words, MoveField<kFractionBits, kBits * kRow>(code));
+      word[0] = hn::Or(word[0], MoveField<kFractionBits, kTo>(code));
+      if constexpr (kAcross<kBits, kRow>) {
+        word[1] = hn::Or(word[1], MoveField<kFractionBits, kTo - 32>(code));
+      }
     } else {
       // The rounder's own bits add up to a constant, which goes in the end.
       const auto sum = hn::BitCast(du, hn::Add(steps, rounder));
-      words = hn::Add(words, hn::ShiftLeft<kBits * kRow>(sum));
+      word[0] = hn::Add(word[0], hn::ShiftLeft<kTo>(sum));
+      if constexpr (kAcross<kBits, kRow>) {
+        word[1] = hn::Add(word[1], hn::ShiftRight<32 - kTo>(sum));
+      }
     }
     PackRows<kBits, kStochastic, kRow + 1>(values, grid, pair, random, words);
   }
@@ -122,25 +145,35 @@ HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, 
 template <int kBits, bool kStochastic, class T>
 HWY_INLINE void PackBlock(const T* values, const Grid& grid, std::uint32_t pair, std::byte* block) {
   const DU du;
-  constexpr std::uint32_t kRounders = [] {
-    std::uint32_t sum = 0;
-    for (int row = 0; row < 32 / kBits; ++row) sum += kRounderBits << (kBits * row);
-    return sum;
+  constexpr std::array<std::uint32_t, kWords<kBits>> kRounders = [] {
+    std::array<std::uint32_t, kWords<kBits>> sums{};
+    for (std::size_t row = 0; row < kRows<kBits>; ++row) {
+      const std::size_t word = kBits * row / 32, bit = kBits * row % 32;
+      sums[word] += kRounderBits << bit;
+      if (bit + kBits > 32) sums[word + 1] += kRounderBits >> (32 - bit);
+    }
+    return sums;
   }();
   for (std::size_t part = 0; part < kParts; ++part) {
     const std::size_t w = part * kLanes;
-    auto words = kStochastic ? hn::Zero(du) : hn::Set(du, 0u - kRounders);
+    VU words[kWords<kBits>];
+    for (std::size_t i = 0; i < kWords<kBits>; ++i) {
+      words[i] = kStochastic ? hn::Zero(du) : hn::Set(du, 0u - kRounders[i]);
+    }
     // Not Iota(pair): it would be made in memory, lane by lane.
     const auto pairs = hn::Add(hn::Iota(du, 0u), hn::Set(du, pair + static_cast<std::uint32_t>(w)));
     PackRows<kBits, kStochastic, 0>(values + w, grid, pairs, hn::Zero(du), words);
-    hn::StoreU(words, du, reinterpret_cast<std::uint32_t*>(block) + w);
+    for (std::size_t i = 0; i < kWords<kBits>; ++i) {
+      hn::StoreU(words[i], du, reinterpret_cast<std::uint32_t*>(block) + 8 * i + w);
+    }
   }
 }
 
 template <int kBits, bool kStochastic, class T>
 HWY_INLINE bool PackGrid(const T* values, std::size_t count, const RoundingKey& key,
                          std::uint64_t first_element, std::byte* packed) {
-  constexpr std::size_t kBlock = 256 / kBits;
+  constexpr std::size_t kBlock = quantized_block_values(kBits);
+  constexpr std::size_t kBlockBytes = kWords<kBits> * kQuantizedWordsBytes;
   const DF d;
   const DU du;
   const Extremes found = FindExtremes(values, count);
@@ -153,7 +186,7 @@ HWY_INLINE bool PackGrid(const T* values, std::size_t count, const RoundingKey& 
                   hn::Set(du, key.first), hn::Set(du, key.second)};
   std::byte* block = packed + kQuantizedHeaderBytes;
   std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock, block += kQuantizedBlockBytes) {
+  for (; i + kBlock <= count; i += kBlock, block += kBlockBytes) {
     PackBlock<kBits, kStochastic>(values + i, grid,
                                   static_cast<std::uint32_t>((first_element + i) / 2), block);
   }
@@ -256,14 +289,19 @@ bool PackAll(const std::byte* bytes, std::size_t count, std::size_t group_size, 
 }
 
 template <int kBits, int kRow, bool kStream, class T>
-HWY_INLINE void UnpackRows(const VU* words, VF minimum, VF scale, T* values) {
-  if constexpr (kRow < 32 / kBits) {
+HWY_INLINE void UnpackRows(const VU (*words)[kParts], VF minimum, VF scale, T* values) {
+  if constexpr (kRow < kRows<kBits>) {
+    constexpr int kFrom = kBit<kBits, kRow>;
+    const auto* const word = words + kWord<kBits, kRow>;
     const DF d;
     const DU du;
     const DI di;
     for (std::size_t part = 0; part < kParts; ++part) {
-      const auto code =
-          hn::And(hn::ShiftRight<kBits * kRow>(words[part]), hn::Set(du, (1u << kBits) - 1));
+      auto field = hn::ShiftRight<kFrom>(word[0][part]);
+      if constexpr (kAcross<kBits, kRow>) {
+        field = hn::Or(field, hn::ShiftLeft<32 - kFrom>(word[1][part]));
+      }
+      const auto code = hn::And(field, hn::Set(du, (1u << kBits) - 1));
       const auto steps = hn::ConvertTo(d, hn::BitCast(di, code));
       StoreValues<kStream>(hn::Add(hn::Mul(steps, scale), minimum),
                            values + 8 * kRow + part * kLanes);
@@ -274,7 +312,8 @@ HWY_INLINE void UnpackRows(const VU* words, VF minimum, VF scale, T* values) {
 
 template <int kBits, bool kStream, class T>
 void UnpackGroups(const std::byte* packed, std::size_t count, std::size_t group_size, T* values) {
-  constexpr std::size_t kBlock = 256 / kBits;
+  constexpr std::size_t kBlock = quantized_block_values(kBits);
+  constexpr std::size_t kBlockBytes = kWords<kBits> * kQuantizedWordsBytes;
   const DF d;
   const DU du;
   for (std::size_t i = 0; i < count; i += group_size) {
@@ -283,11 +322,14 @@ void UnpackGroups(const std::byte* packed, std::size_t count, std::size_t group_
     const auto minimum = hn::Set(d, group.minimum), scale = hn::Set(d, group.scale);
     const std::byte* block = packed + kQuantizedHeaderBytes;
     std::size_t at = 0;
-    for (; at + kBlock <= size; at += kBlock, block += kQuantizedBlockBytes) {
+    for (; at + kBlock <= size; at += kBlock, block += kBlockBytes) {
       __builtin_prefetch(block + 1024, 0, 3);
-      VU words[kParts];
-      for (std::size_t part = 0; part < kParts; ++part) {
-        words[part] = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(block) + part * kLanes);
+      VU words[kWords<kBits>][kParts];
+      for (std::size_t w = 0; w < kWords<kBits>; ++w) {
+        const auto* const from = reinterpret_cast<const std::uint32_t*>(block) + 8 * w;
+        for (std::size_t part = 0; part < kParts; ++part) {
+          words[w][part] = hn::LoadU(du, from + part * kLanes);
+        }
       }
       UnpackRows<kBits, 0, kStream>(words, minimum, scale, values + i + at);
     }
@@ -338,8 +380,14 @@ GroupQuantizer GetGroupQuantizer(DType dtype, int bits, bool stochastic) {
       return quantize_inl::OfBits<1>(dtype, stochastic);
     case 2:
       return quantize_inl::OfBits<2>(dtype, stochastic);
+    case 3:
+      return quantize_inl::OfBits<3>(dtype, stochastic);
     case 4:
       return quantize_inl::OfBits<4>(dtype, stochastic);
+    case 5:
+      return quantize_inl::OfBits<5>(dtype, stochastic);
+    case 6:
+      return quantize_inl::OfBits<6>(dtype, stochastic);
     default:
       return quantize_inl::OfBits<8>(dtype, stochastic);
   }

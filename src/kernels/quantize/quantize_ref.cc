@@ -8,13 +8,14 @@ using namespace quantize_detail;
 template <int kBits, bool kStochastic, class T>
 std::optional<GroupScale> pack_grid(const T* values, std::size_t count, std::uint64_t seed,
                                     std::uint64_t first_element, std::byte* blocks) {
-  constexpr std::size_t kBlock = 256 / kBits;
+  constexpr std::size_t kBlock = quantized_block_values(kBits);
+  constexpr std::size_t kBlockBytes = quantized_block_words(kBits) * kQuantizedWordsBytes;
   const Extremes found = extremes_reference(values, count);
   if (!found.finite) return std::nullopt;
   const auto group = scale_of_range(found.least, found.most, static_cast<float>((1u << kBits) - 1));
   if (!group) return std::nullopt;
   const RoundingKey key = RoundingKey::of(seed, first_element);
-  for (std::size_t i = 0; i < count; i += kBlock, blocks += kQuantizedBlockBytes) {
+  for (std::size_t i = 0; i < count; i += kBlock, blocks += kBlockBytes) {
     pack_block_reference<kBits, kStochastic>(values + i, std::min(kBlock, count - i), *group, key,
                                              first_element + i, blocks);
   }
@@ -28,7 +29,7 @@ std::optional<GroupScale> pack_means(const T* values, std::size_t count, std::by
   const float threshold = sum_of_lanes(lanes.data()) / static_cast<float>(count) + 0.0f;  // no -0
   if (!is_finite(threshold)) return std::nullopt;
   Sides sides;
-  for (std::size_t i = 0; i < count; i += 256, blocks += kQuantizedBlockBytes) {
+  for (std::size_t i = 0; i < count; i += 256, blocks += kQuantizedWordsBytes) {
     split_block_reference(values, i, std::min(i + 256, count), threshold, sides, blocks);
   }
   return scale_of_sides(sides, count, threshold);
@@ -57,13 +58,14 @@ bool pack_all(const std::byte* bytes, std::size_t count, std::size_t group_size,
 template <int kBits, class T>
 void unpack_all(const std::byte* packed, std::size_t count, std::size_t group_size,
                 std::byte* bytes, bool /*past_cache*/) {
-  constexpr std::size_t kBlock = 256 / kBits;
+  constexpr std::size_t kBlock = quantized_block_values(kBits);
+  constexpr std::size_t kBlockBytes = quantized_block_words(kBits) * kQuantizedWordsBytes;
   auto* const values = reinterpret_cast<T*>(bytes);
   for (std::size_t i = 0; i < count; i += group_size) {
     const std::size_t size = std::min(group_size, count - i);
     const GroupScale group = GroupScale::of_header(load_le<std::uint32_t>(packed));
     const std::byte* block = packed + kQuantizedHeaderBytes;
-    for (std::size_t at = 0; at < size; at += kBlock, block += kQuantizedBlockBytes) {
+    for (std::size_t at = 0; at < size; at += kBlock, block += kBlockBytes) {
       unpack_block_reference<kBits>(block, std::min(kBlock, size - at), group, values + i + at);
     }
     packed += quantized_group_bytes(size, kBits);
@@ -92,8 +94,14 @@ GroupQuantizer group_quantizer_reference(DType dtype, int bits, bool stochastic)
       return of_bits<1>(dtype, stochastic);
     case 2:
       return of_bits<2>(dtype, stochastic);
+    case 3:
+      return of_bits<3>(dtype, stochastic);
     case 4:
       return of_bits<4>(dtype, stochastic);
+    case 5:
+      return of_bits<5>(dtype, stochastic);
+    case 6:
+      return of_bits<6>(dtype, stochastic);
     default:
       return of_bits<8>(dtype, stochastic);
   }

@@ -72,13 +72,20 @@ std::uint32_t code_reference(float value, const GroupScale& group, std::uint32_t
 template <int kBits, bool kStochastic, class T>
 void pack_block_reference(const T* values, std::size_t count, const GroupScale& group,
                           const RoundingKey& key, std::uint64_t first_element, std::byte* block) {
-  std::array<std::uint32_t, 8> words{};
+  std::array<std::uint32_t, 8 * quantized_block_words(kBits)> words{};
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t fraction = kStochastic ? key.fraction(first_element + i) : 0;
-    words[i % 8] |= code_reference<kBits, kStochastic>(widened(values[i]), group, fraction)
-                    << (kBits * (i / 8));
+    const std::uint32_t code =
+        code_reference<kBits, kStochastic>(widened(values[i]), group, fraction);
+    const std::size_t bit = kBits * (i / 8);
+    const std::size_t word = bit / 32 * 8 + i % 8;
+    words[word] |= code << (bit % 32);
+    if constexpr (32 % kBits != 0) {
+      if (bit % 32 + kBits > 32) words[word + 8] |= code >> (32 - bit % 32);
+    }
   }
-  for (std::size_t w = 0; w < 8; ++w) store_le(block + 4 * w, words[w]);
+  const std::size_t used = 8 * quantized_words(count, kBits);
+  for (std::size_t w = 0; w < used; ++w) store_le(block + 4 * w, words[w]);
 }
 
 template <int kBits, class T>
@@ -86,9 +93,15 @@ void unpack_block_reference(const std::byte* block, std::size_t count, const Gro
                             T* values) {
   constexpr auto kLevels = (1u << kBits) - 1;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto word = load_le<std::uint32_t>(block + 4 * (i % 8));
-    const auto code = static_cast<float>((word >> (kBits * (i / 8))) & kLevels);
-    store_value(code * group.scale + group.minimum, values[i]);
+    const std::size_t bit = kBits * (i / 8);
+    const std::byte* const word = block + bit / 32 * kQuantizedWordsBytes + 4 * (i % 8);
+    std::uint32_t code = load_le<std::uint32_t>(word) >> (bit % 32);
+    if constexpr (32 % kBits != 0) {
+      if (bit % 32 + kBits > 32) {
+        code |= load_le<std::uint32_t>(word + kQuantizedWordsBytes) << (32 - bit % 32);
+      }
+    }
+    store_value(static_cast<float>(code & kLevels) * group.scale + group.minimum, values[i]);
   }
 }
 

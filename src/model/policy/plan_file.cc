@@ -55,8 +55,8 @@ Result<Storing> quantize_rule(const Json& rule) {
   TRY(storing.bits, number_in(rule, "bits", 4));
   TRY(const int group, number_in(rule, "group", 256));
   TRY(const std::string rounding, word_in(rule, "rounding", "nearest"));
-  if (storing.bits != 1 && storing.bits != 2 && storing.bits != 4 && storing.bits != 8) {
-    return bad_argument("'bits' is ", storing.bits, "; it must be 1, 2, 4 or 8");
+  if (storing.bits < 1 || storing.bits > 8 || storing.bits == 7) {
+    return bad_argument("'bits' is ", storing.bits, "; it must be 1, 2, 3, 4, 5, 6 or 8");
   }
   if (group != 256) return bad_argument("'group' is ", group, "; emitted code has groups of 256");
   if (rounding != "nearest" && rounding != "stochastic") {

@@ -18,7 +18,8 @@ def compressed(tensorpress, array, *flags):
 
 
 @pytest.mark.parametrize(
-    "bits, ratio", [(8, 1024 / 260), (4, 1024 / 132), (2, 1024 / 68), (1, 1024 / 36)]
+    "bits, ratio",
+    [(bits, 1024 / (4 + 32 * bits)) for bits in (1, 2, 3, 4, 5, 6, 8)],
 )
 @pytest.mark.parametrize("rounding", ["nearest", "stochastic"])
 def test_the_ratio_of_a_group_of_256_is_known_beforehand(
@@ -117,7 +118,8 @@ def test_a_third_value_makes_the_chunk_raw(tensorpress):
 @pytest.mark.parametrize(
     "flags, named",
     [
-        (["--bits", 3], "1|2|4|8"),
+        (["--bits", 7], "1|2|3|4|5|6|8"),
+        (["--bits", 3, "--group", 128], "multiple of 256"),
         (["--bits", 4, "--group", 100], "multiple of 64"),
         (["--bits", 4, "--group", 70000], "65536"),
         (["--rounding", "up"], "nearest|stochastic"),

@@ -35,7 +35,7 @@ def test_codec_flags_come_with_choices_and_defaults(tensorpress):
     for flag in ("--coefficients", "--form", "--serialize"):
         assert flag in text
     for flag in (
-        "--bits 1|2|4|8 (4)",
+        "--bits 1|2|3|4|5|6|8 (4)",
         "--rounding nearest|stochastic (nearest)",
         "--to bf16|f16|e4m3|e5m2 (bf16)",
     ):

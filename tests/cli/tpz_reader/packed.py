@@ -11,20 +11,21 @@ LARGEST = {"f16": np.float32(65504), "bf16": np.float32((2 - 2**-7) * 2.0**127)}
 
 def decode_quantize(payload: bytes, chunk) -> np.ndarray:
     bits, group = int(chunk.parameters["bits"]), int(chunk.parameters["group"])
-    values, at, per_block = [np.empty(0, "<f4")], 0, 256 // bits
+    values, at = [np.empty(0, "<f4")], 0
     for first in range(0, chunk.count, group):
         size = min(group, chunk.count - first)
-        blocks = -(-size // per_block)
+        words = ((size + 7) // 8 * bits + 31) // 32
         (header,) = struct.unpack_from("<I", payload, at)
         minimum = np.array(header >> 13 << 13, "<u4").view("<f4")
         scale = np.array((header & 0x1FFF) << 18, "<u4").view("<f4")
-        words = np.frombuffer(payload, "<u4", 8 * blocks, at + 4).reshape(blocks, 1, 8)
-        codes = (
-            words >> (bits * np.arange(32 // bits, dtype="<u4").reshape(1, -1, 1)) & (2**bits - 1)
-        ).reshape(-1)
-        assert not codes[size:].any()
+        columns = np.frombuffer(payload, "<u4", 8 * words, at + 4).reshape(words, 8).T
+        stream = np.unpackbits(columns.copy().view("u1"), axis=1, bitorder="little")
+        rows = stream.shape[1] // bits
+        fields = stream[:, : rows * bits].reshape(8, rows, bits)
+        codes = (fields @ 2 ** np.arange(bits)).T.reshape(-1)
+        assert not codes[size:].any() and not stream[:, rows * bits :].any()
         values.append((codes[:size].astype("<f4") * scale).astype("<f4") + minimum)
-        at += 4 + 32 * blocks
+        at += 4 + 32 * words
     assert at == len(payload)
     together = np.concatenate(values)
     if chunk.dtype in LARGEST:

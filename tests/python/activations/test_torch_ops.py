@@ -51,7 +51,10 @@ def test_a_compiled_function_that_packs_is_one_graph():
         assert torch.equal(compiled(x), there_and_back(x))
 
 
-@pytest.mark.parametrize("bits, group", [(1, 256), (2, 128), (4, 64), (8, 32), (4, 1024)])
+@pytest.mark.parametrize(
+    "bits, group",
+    [(1, 256), (2, 128), (3, 256), (3, 768), (4, 64), (5, 512), (6, 128), (8, 32), (4, 1024)],
+)
 def test_sizes_are_known_without_packing(bits, group):
     for count in (0, 1, 31, 32, 33, 255, 256, 257, 1000, 4096):
         assert ops.quantized_size(count, bits, group) == _core.quantize_size(count, bits, group)
@@ -83,7 +86,7 @@ def test_portable_and_native_packing_write_and_read_the_same_bytes(dtype, count)
         values = values.to(dtype)
         signs = native_packing.sign_pack(values)
         assert torch.equal(signs, portable_packing.sign_pack(values))
-        for bits in (2, 4, 8):
+        for bits in (2, 3, 4, 5, 6, 8):
             one, other = (
                 packing.quantize_pack(values, bits, 256, "nearest", 0)
                 for packing in (native_packing, portable_packing)

@@ -165,7 +165,7 @@ BAD = [
         ValueError,
         "no parameter 'bit'; did you mean bits",
     ),
-    ({"default": {"codec": "quantize", "bits": 3}}, ValueError, "bits=3; use one of 1, 2, 4, 8"),
+    ({"default": {"codec": "quantize", "bits": 7}}, ValueError, "bits=7; use one of 1, 2, 3, 4"),
     ({"default": {"codec": "quantize", "bits": "4"}}, ValueError, "bits='4'"),
     ({"default": {"codec": "quantize", "group": 100}}, ValueError, "default: .*100"),
     ({"default": {"codec": "cast", "to": "fp8"}}, ValueError, "use one of bf16, f16, e4m3, e5m2"),

@@ -38,7 +38,7 @@ void expect_same(const std::vector<std::byte>& values, const Options& options) {
 
 TEST(PackInParts, BytesAndValuesAreThoseOfTheWhole) {
   const auto values = elements(DType::f32, samples::normal_values(kCount));
-  for (const int bits : {1, 2, 4, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     expect_same(values, QuantizeOptions{.bits = bits, .rounding = Rounding::stochastic, .seed = 7});
   }
   expect_same(values, CastOptions{CastType::bf16});

@@ -27,11 +27,17 @@ TEST(PackQuantize, SizesAreFourBytesAGroupAndWholeBlocksOf32Bytes) {
   EXPECT_EQ(packed_size(1 << 20, QuantizeOptions{.bits = 2}).value(), 4096u * 68u);
   EXPECT_EQ(packed_size(1 << 20, QuantizeOptions{.bits = 1}).value(), 4096u * 36u);
   EXPECT_EQ(packed_size(96, QuantizeOptions{.bits = 8, .group = 96}).value(), 100u);
+  // 256 values are 32 rows of 8 columns: 3, 5 and 6 words of each column.
+  EXPECT_EQ(packed_size(1 << 20, QuantizeOptions{.bits = 3}).value(), 4096u * (4 + 3 * 32));
+  EXPECT_EQ(packed_size(1 << 20, QuantizeOptions{.bits = 5}).value(), 4096u * (4 + 5 * 32));
+  EXPECT_EQ(packed_size(1 << 20, QuantizeOptions{.bits = 6}).value(), 4096u * (4 + 6 * 32));
+  EXPECT_EQ(packed_size(81, QuantizeOptions{.bits = 3}).value(), 4u + 2 * 32);  // 11 rows, 33 bits
+  EXPECT_EQ(packed_size(80, QuantizeOptions{.bits = 3}).value(), 4u + 32);
 }
 
 TEST(PackQuantize, ZerosOfARectifiedGroupStayZero) {
   const auto values = samples::rectified_values(10000);
-  for (const int bits : {1, 2, 4, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     for (const Rounding rounding : {Rounding::nearest, Rounding::stochastic}) {
       if (bits == 1 && rounding == Rounding::nearest) continue;  // two means: not promised
       const auto back = round_trip(values, QuantizeOptions{.bits = bits, .rounding = rounding});
@@ -54,7 +60,7 @@ TEST(PackQuantize, WholeNumbersOnTheGridComeBackExactly) {
 }
 
 TEST(PackQuantize, EqualValuesComeBackWithinTheirHeadersPrecision) {
-  for (const int bits : {1, 2, 4, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     for (const Rounding rounding : {Rounding::nearest, Rounding::stochastic}) {
       for (const float value : {0.0f, 1.0f, -3.5f, 1024.0f, 0.1f, -273.15f, 3e38f, 1e-30f}) {
         const std::vector<float> values(300, value);
@@ -92,7 +98,7 @@ TEST(PackQuantize, WhatCannotBeCodedIsSaidAndNotHidden) {
     auto values = samples::normal_values(1000);
     values[700] = strange;
     values[701] = strange == huge ? -huge : 0;
-    for (const int bits : {1, 2, 4, 8}) {
+    for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
       for (const Rounding rounding : {Rounding::nearest, Rounding::stochastic}) {
         if (strange == huge && bits == 1 && rounding == Rounding::nearest) continue;  // means fit
         const QuantizeOptions options{.bits = bits, .rounding = rounding};
@@ -111,7 +117,7 @@ TEST(PackQuantize, FiniteHalvesStayFinite) {
       const auto bits = static_cast<std::uint16_t>(i % 2 == 0 ? largest : i);
       std::memcpy(values.data() + 2 * i, &bits, 2);
     }
-    for (const int bits : {1, 2, 4, 8}) {
+    for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
       const QuantizeOptions options{.bits = bits, .rounding = Rounding::stochastic};
       const auto back =
           floats(dtype, unpacked(dtype, packed(dtype, values, options), options, 300));
@@ -159,7 +165,7 @@ TEST(PackQuantize, SeedsAndPlacesRoundDifferently) {
 TEST(PackQuantize, AnyBytesUnpackToSomething) {
   std::mt19937 generator(3);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-    for (const int bits : {1, 2, 4, 8}) {
+    for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
       const QuantizeOptions options{.bits = bits};
       std::vector<std::byte> bytes(packed_size(1000, options).value());
       for (auto& byte : bytes) byte = static_cast<std::byte>(generator());
@@ -250,7 +256,7 @@ TEST(Pack, WrongArgumentsAreErrorsThatSayWhatIsAllowed) {
   const auto message = [](const auto& result) {
     return result.ok() ? std::string() : result.error().message;
   };
-  EXPECT_NE(message(packed_size(1, QuantizeOptions{.bits = 3})).find("1, 2, 4 or 8"),
+  EXPECT_NE(message(packed_size(1, QuantizeOptions{.bits = 7})).find("5, 6 or 8"),
             std::string::npos);
   for (const std::size_t group : {0ul, 100ul, 65536ul + 64ul}) {
     EXPECT_NE(message(packed_size(1, QuantizeOptions{.group = group})).find("multiple of 64"),

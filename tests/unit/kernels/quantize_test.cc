@@ -13,7 +13,7 @@ namespace tensorpress::kernels {
 namespace {
 
 constexpr std::array kTypes = {DType::f32, DType::f16, DType::bf16};
-constexpr std::array kBits = {1, 2, 4, 8};
+constexpr std::array kBits = {1, 2, 3, 4, 5, 6, 8};
 
 std::size_t bytes_of(std::size_t count, std::size_t group, int bits) {
   return packed_size(count, QuantizeOptions{.bits = bits, .group = group}).value();
@@ -51,7 +51,7 @@ TEST(QuantizeKernels, EveryIsaGivesTheReferencesBytesForEveryLength) {
   for (const DType dtype : kTypes) {
     for (const int bits : kBits) {
       for (const bool stochastic : {false, true}) {
-        const std::size_t block = 256 / static_cast<std::size_t>(bits);
+        const std::size_t block = quantized_block_values(bits);
         for (const std::size_t group : {block, 3 * block, std::size_t{1024}}) {
           for (const std::size_t count :
                {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{31}, std::size_t{33},
@@ -126,7 +126,7 @@ TEST(GroupScale, TheGridCoversTheRangeAndIsNotMuchWider) {
     const auto least =
         static_cast<float>((share(generator) - 0.5) * std::pow(10.0, exponent(generator)));
     const float most = least + static_cast<float>(std::pow(10.0, exponent(generator)));
-    for (const float levels : {1.0f, 3.0f, 15.0f, 255.0f}) {
+    for (const float levels : {1.0f, 3.0f, 7.0f, 15.0f, 31.0f, 63.0f, 255.0f}) {
       const auto group = scale_of_range(least, most, levels);
       if (!group) {
         EXPECT_GT(std::fmax(std::fabs(least), std::fabs(most)), 1e37f);

@@ -142,7 +142,7 @@ class Quantize(TensorCodec):
     rounding: str = "nearest"
 
     def __post_init__(self) -> None:
-        _one_of("bits", self.bits, (1, 2, 4, 8))
+        _one_of("bits", self.bits, (1, 2, 3, 4, 5, 6, 8))
         _one_of("rounding", self.rounding, ("nearest", "stochastic"))
         if not isinstance(self.group, int) or isinstance(self.group, bool):
             raise ValueError(f"group={self.group!r} is not a whole number")

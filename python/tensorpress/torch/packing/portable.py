@@ -14,7 +14,7 @@ import torch
 
 from ... import _core
 
-WORDS = 8  # of a block, 32 bits each
+WORDS = 8  # side by side, 32 bits each
 SMALLEST_SCALE = 2.0**-112
 SMALL_POSITIVE = {torch.float16: 2.0**-24}  # of other types 2^-63
 CASTS = {
@@ -61,11 +61,7 @@ def quantize_pack(
     if missing:
         codes[-1, group - missing :] = 0
     header = (_bits_of(minimum) & -0x2000) | (_bits_of(scale) >> 18 & 0x1FFF)
-    # Field j of word w is value 8 j + w of the block.
-    fields = codes.view(groups, -1, 32 // bits, WORDS)
-    shifts = torch.arange(0, 32, bits, device=values.device, dtype=torch.int32).view(1, 1, -1, 1)
-    # Fields do not overlap, so their sum is their union; the top one may wrap into the sign.
-    words = (fields << shifts).sum(2, dtype=torch.int32)
+    words = _packed_codes(codes, bits)
     records = torch.cat([header, words.view(groups, -1)], 1)
     packed = records.contiguous().view(torch.uint8).view(-1)
     return packed[: _core.quantize_size(count, bits, group)].clone() if missing else packed
@@ -87,11 +83,10 @@ def quantize_unpack(
     if packed.numel() != groups * record:
         packed = torch.cat([packed, packed.new_zeros(groups * record - packed.numel())])
     words = packed.view(torch.int32).view(groups, -1)
-    header, words = words[:, :1], words[:, 1:].reshape(groups, -1, 1, WORDS)
+    header = words[:, :1]
     minimum = (header & -0x2000).view(torch.float32)
     scale = ((header & 0x1FFF) << 18).view(torch.float32)
-    shifts = torch.arange(0, 32, bits, device=packed.device, dtype=torch.int32).view(1, 1, -1, 1)
-    codes = (words >> shifts) & (2**bits - 1)
+    codes = _unpacked_codes(words[:, 1:], bits)
     values = codes.reshape(groups, group).float() * scale + minimum
     values = values.view(-1)[:count].view(shape)
     if dtype != torch.float32:
@@ -100,6 +95,43 @@ def quantize_unpack(
     elif groups * group != count:
         values = values.clone()  # not a piece of something larger
     return values if signs is None else restore_signs(values, signs)
+
+
+def _packed_codes(codes: torch.Tensor, bits: int) -> torch.Tensor:
+    """Of groups, as rows. Code j of word w of a group is that of value 8 j + w."""
+    rows, words = _rows_and_words(bits)
+    fields = codes.reshape(len(codes), -1, rows, WORDS)
+    begins = range(0, 32 * words, bits)
+    shifts = torch.tensor([bit % 32 for bit in begins], dtype=torch.int32, device=codes.device)
+    low = fields << shifts.view(1, 1, -1, 1)
+    packed = []
+    for word in range(words):
+        inside = [row for row, bit in enumerate(begins) if bit // 32 == word]
+        # Fields do not overlap, so their sum is their union; the top one may wrap into the sign.
+        packed.append(low[:, :, inside[0] : inside[-1] + 1].sum(2, dtype=torch.int32))
+    for row, bit in enumerate(begins):
+        if bit % 32 + bits > 32:  # the code ends in the next word
+            packed[bit // 32 + 1] += fields[:, :, row] >> (32 - bit % 32)
+    return torch.stack(packed, 2).view(len(codes), -1)
+
+
+def _unpacked_codes(packed: torch.Tensor, bits: int) -> torch.Tensor:
+    _, words = _rows_and_words(bits)
+    fields = packed.reshape(len(packed), -1, words, WORDS)
+    codes = []
+    for bit in range(0, 32 * words, bits):
+        code = fields[:, :, bit // 32] >> bit % 32
+        if bit % 32 + bits > 32:  # what comes before is the sign's copies
+            code &= 2 ** (32 - bit % 32) - 1
+            code |= fields[:, :, bit // 32 + 1] << (32 - bit % 32)
+        codes.append(code & (2**bits - 1))
+    return torch.stack(codes, 2)
+
+
+def _rows_and_words(bits: int) -> tuple[int, int]:
+    """Of a block, whose words hold whole codes."""
+    words = math.lcm(bits, 32) // 32
+    return 32 * words // bits, words
 
 
 def cast_pack(values: torch.Tensor, to: str) -> torch.Tensor | None:

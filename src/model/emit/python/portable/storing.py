@@ -105,10 +105,16 @@ def unpack_bits(packed, bits, shape, dtype=torch.float32):
     return torch.addcmul(low, rows, scale).view(-1)[:count].view(shape)
 
 
-# operators: cat, new_zeros, view, to 2, sum
+# operators: cat, new_zeros, view, to 2, sum, floor
 # types: uint8
 def pack_codes(codes, bits):
-    """Small whole numbers in bytes, by multiplication and addition only."""
+    """Small whole numbers in bytes, by multiplication, addition and floor only. Of those of 3, 5 and
+    6 bits the low 2 or 4 bits come first, then the high ones."""
+    if 8 % bits:
+        low = 4 if bits > 4 else 2
+        high = torch.floor(codes * 2.0**-low)
+        parts = pack_codes(codes - high * 2.0**low, low), pack_codes(high, bits - low)
+        return torch.cat(parts)
     each = 8 // bits
     missing = -codes.numel() % each
     codes = torch.cat([codes, codes.new_zeros(missing)]).view(-1, each)
@@ -119,6 +125,11 @@ def pack_codes(codes, bits):
 # operators: to, floor, stack, view
 def unpack_codes(packed, bits, count):
     """The reverse of pack_codes, by multiplication and floor only."""
+    if 8 % bits:
+        low = 4 if bits > 4 else 2
+        split = -(-count * low // 8)
+        high = unpack_codes(packed[split:], bits - low, count) * 2.0**low
+        return unpack_codes(packed[:split], low, count) + high
     each, rest, codes = 8 // bits, packed.float(), []
     for _ in range(each):
         higher = torch.floor(rest * 2.0**-bits)
