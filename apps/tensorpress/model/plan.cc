@@ -147,8 +147,8 @@ Action declare(Arguments& arguments) {
                    "activations may wait in the host's memory: GB/s of the link, or a device");
   arguments
       .option("--fewest-bits", options->fewest_bits,
-              "that a codec may leave of a value: 1, 2, 4 or 8 (2)")
-      .one_of(std::vector<int>{1, 2, 4, 8});
+              "that a codec may leave of a value: 1, 2, 3, 4, 5, 6 or 8 (2)")
+      .one_of(std::vector<int>{1, 2, 3, 4, 5, 6, 8});
   arguments.option("-o,--output", options->output, "the plan, a .json file (standard output)");
   options->force.declare(arguments);
   return [arguments, options](Reporter&) { return run(arguments, *options); };

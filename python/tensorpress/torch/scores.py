@@ -76,6 +76,16 @@ def least_score(exact: Gradients, lossy: Gradients) -> float:
     return min(counted, default=1.0)
 
 
+def error_of_all(exact: Gradients, lossy: Gradients) -> float:
+    """The squared error of all gradients together, relative to their squared length; infinite where
+    anything is not finite."""
+    length = sum(float(each.double().square().sum()) for each in exact.values())
+    error = sum(float((lossy[name] - each).double().square().sum()) for name, each in exact.items())
+    if not (math.isfinite(length) and math.isfinite(error)):
+        return math.inf
+    return error / length if length > 0 else 0.0
+
+
 def zeros(values: torch.Tensor) -> float:
     """The share of elements that are zero."""
     return float((values == 0).double().mean()) if values.numel() else 0.0
@@ -101,10 +111,11 @@ def measure_activations(
     levels: Iterable[str] = tuple(LEVELS),
     names: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    """Statistics of every activation that `step` packs: zeros, DCT energy and the score of each
-    level. `step` is a Step of a file that `tensorpress model emit --native` has written with the
-    plan balanced. Its forward pass runs once with nothing packed, its backward pass once and once
-    more for each activation and level; gradients are left as they were.
+    """Statistics of every activation that `step` packs: zeros, DCT energy, and for each level the
+    score and the squared error of all gradients together. `step` is a Step of a file that
+    `tensorpress model emit --native` has written with the plan balanced. Its forward pass runs once
+    with nothing packed, its backward pass once and once more for each activation and level;
+    gradients are left as they were.
 
     The batch is the tensors that the step is called with, or an iterable of several batches, of
     which the means are given: `measure_activations(step, itertools.islice(loader, 6))`."""
@@ -147,19 +158,20 @@ def _measure_batch(
         saved, packed = _unpacked_forward(step, emitted, batch)
         wanted = [name for name in packed if names is None or name in names]
         exact = _gradients(step, saved)
-        activations = {
-            name: {
+        activations = {}
+        for name in wanted:
+            activations[name] = {
                 "zeros": zeros(saved[name]),
                 **({} if (e := dct_energy(saved[name])) is None else {"dct_energy": e}),
-                "scores": {
-                    level: least_score(
-                        exact, _gradients(step, saved, name, _lossy(emitted, _ALL_LEVELS[level]))
-                    )
-                    for level in levels
-                },
+                "scores": {},
+                "errors": {},
             }
-            for name in wanted
-        }
+            for level in levels:
+                lossy = _gradients(step, saved, name, _lossy(emitted, _ALL_LEVELS[level]))
+                activations[name]["scores"][level] = least_score(exact, lossy)
+                error = error_of_all(exact, lossy)
+                if math.isfinite(error):
+                    activations[name]["errors"][level] = error
     finally:
         for name, each in step.named_parameters():
             each.grad = before[name]

@@ -36,12 +36,13 @@ Footprint between(const Footprint& first, const Footprint& second, double share)
 class Measuring {
  public:
   Measuring(const Graph& graph, const Policy& reference, const StepOptions& options,
-            const std::vector<Storing>& levels, bool offload)
+            const std::vector<Storing>& levels, bool offload, const std::set<std::string>& known)
       : graph_(graph),
         reference_(reference),
         options_(options),
         levels_(levels),
-        offload_(offload) {}
+        offload_(offload),
+        known_(known) {}
 
   Result<MeasuredStep> run() {
     TRY(stashes_, decide(graph_, reference_, options_.lowering.sizes));
@@ -61,9 +62,10 @@ class Measuring {
     const bool lossy =
         stash.tolerance != Tolerance::exact && stash.how.kind == Storing::Kind::quantize;
     for (const Storing& level : levels_) {
-      // What a smooth function of enters the gradients is not stored in two bits.
+      // What a smooth function of enters the gradients is not stored in two or three bits unseen.
       const bool coarse = level.kind == Storing::Kind::quantize && level.bits < 4;
-      if (lossy && !(stash.tolerance == Tolerance::smooth && coarse)) {
+      const bool unseen = stash.tolerance == Tolerance::smooth && !known_.contains(value.name);
+      if (lossy && !(unseen && coarse)) {
         candidate.options.push_back(level);
       }
     }
@@ -176,6 +178,7 @@ class Measuring {
   const StepOptions& options_;
   const std::vector<Storing>& levels_;
   bool offload_;
+  const std::set<std::string>& known_;
   std::vector<Stash> stashes_;
   MeasuredStep result_;
   Footprint nothing_;
@@ -186,8 +189,8 @@ class Measuring {
 
 Result<MeasuredStep> measure_step(const Graph& graph, const Policy& reference,
                                   const StepOptions& options, const std::vector<Storing>& levels,
-                                  bool offload) {
-  return Measuring(graph, reference, options, levels, offload).run();
+                                  bool offload, const std::set<std::string>& known) {
+  return Measuring(graph, reference, options, levels, offload, known).run();
 }
 
 void add_entries(Policy& policy, const Graph& graph, const MeasuredActivation& candidate,

@@ -2,6 +2,8 @@
 // once in a step whose other activations wait as in the reference policy.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "model/memory/step_memory.h"
@@ -32,10 +34,11 @@ struct MeasuredStep {
 };
 
 /// `levels`: codecs for activations that may be lossy. `offload`: whether those and all others may
-/// also wait in the host's memory.
+/// also wait in the host's memory. `known`: names of activations whose harm to the gradients was
+/// measured, which may have fewer than 4 bits whatever function they enter.
 Result<MeasuredStep> measure_step(const Graph& graph, const Policy& reference,
                                   const StepOptions& options, const std::vector<Storing>& levels,
-                                  bool offload);
+                                  bool offload, const std::set<std::string>& known = {});
 
 /// Makes the policy store a candidate so. Keeping a normalized value means that its operator keeps
 /// its input.

@@ -1,8 +1,10 @@
 #include "model/planner/planned_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
 #include "base/errors.h"
 #include "base/json_text.h"
@@ -83,6 +85,14 @@ Result<double> share(const Json& value, const std::string& where) {
   return bad_argument(where, " is ", value.dump(), "; it is a number of 0...1");
 }
 
+Result<double> error_in(const Json& value, const std::string& where) {
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    if (number >= 0 && std::isfinite(number)) return number;
+  }
+  return bad_argument(where, " is ", value.dump(), "; it is a number of 0 or more");
+}
+
 }  // namespace
 
 std::string plan_to_json(const PlannedStep& planned, const std::string& model,
@@ -115,7 +125,7 @@ Result<Statistics> statistics_from_json(const std::string& content, const std::s
   for (const auto& [name, measured] : json.at("activations").items()) {
     const std::string here = text(where, ": activation '", name, "'");
     if (!measured.is_object()) return bad_argument(here, " is not an object");
-    RETURN_IF_ERROR(only(measured, {"zeros", "dct_energy", "scores"}, here));
+    RETURN_IF_ERROR(only(measured, {"zeros", "dct_energy", "scores", "errors"}, here));
     ActivationStatistics& each = statistics[name];
     if (measured.contains("zeros")) {
       TRY(each.zeros, share(measured.at("zeros"), text(here, ": zeros")));
@@ -123,10 +133,17 @@ Result<Statistics> statistics_from_json(const std::string& content, const std::s
     if (measured.contains("dct_energy")) {
       TRY(each.dct_energy, share(measured.at("dct_energy"), text(here, ": dct_energy")));
     }
-    if (!measured.contains("scores")) continue;
-    if (!measured.at("scores").is_object()) return bad_argument(here, ": scores is not an object");
-    for (const auto& [storing, score] : measured.at("scores").items()) {
-      TRY(each.scores[storing], share(score, text(here, ": score of '", storing, "'")));
+    for (const char* const what : {"scores", "errors"}) {
+      if (!measured.contains(what)) continue;
+      const Json& found = measured.at(what);
+      if (!found.is_object()) return bad_argument(here, ": ", what, " is not an object");
+      for (const auto& [storing, number] : found.items()) {
+        if (what == std::string_view("scores")) {
+          TRY(each.scores[storing], share(number, text(here, ": score of '", storing, "'")));
+        } else {
+          TRY(each.errors[storing], error_in(number, text(here, ": error of '", storing, "'")));
+        }
+      }
     }
   }
   return statistics;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/errors.h"
 #include "model/planner/measured_step.h"
@@ -65,9 +66,13 @@ class Search {
   }
 
   Result<void> find_options() {
+    std::set<std::string> known;
+    for (const auto& [name, activation] : statistics_) {
+      if (!activation.errors.empty()) known.insert(name);
+    }
     TRY(MeasuredStep measured,
         measure_step(graph_, reference_, options_, storing_levels(budget_.fewest_bits),
-                     budget_.offload.has_value()));
+                     budget_.offload.has_value(), known));
     base_ = std::move(measured.base);
     candidates_ = std::move(measured.candidates);
     if (!budget_.offload) return {};
@@ -85,7 +90,8 @@ class Search {
   /// or a few, are noisy.
   std::optional<double> measured_score(const std::string& name, const Storing& storing) const {
     std::optional<double> score = found_score(name, storing);
-    if (!score || storing.kind != Storing::Kind::quantize || storing.bits == 8) return score;
+    const bool halves = storing.bits == 1 || storing.bits == 2 || storing.bits == 4;
+    if (!score || storing.kind != Storing::Kind::quantize || !halves) return score;
     const std::optional<double> finer = measured_score(name, quantize_level(2 * storing.bits));
     return finer ? std::min(*score, score_of_half_the_bits(*finer)) : score;
   }
@@ -96,10 +102,28 @@ class Search {
     const std::map<std::string, double>& scores = activation->second.scores;
     const auto found = scores.find(to_text(storing));
     if (found != scores.end()) return found->second;
-    // One bit is measured only on request.
-    const auto two = scores.find(to_text(quantize_level(2)));
-    if (storing != quantize_level(1) || two == scores.end()) return {};
-    return scaled_score(two->second, quantize_level(2), storing);
+    // One bit is measured only on request, and what lies between the steps of the ladder is not.
+    if (storing.kind != Storing::Kind::quantize || storing.bits == 8) return {};
+    const Storing known = quantize_level(storing.bits == 1 ? 2 : 4);
+    if (storing == known || !scores.contains(to_text(known))) return {};
+    return scaled_score(*measured_score(name, known), known, storing);
+  }
+
+  /// The geometric mean over what was measured: one number for an activation, because those of
+  /// single levels are noisy, and an exchange of bits between two activations needs their ratio.
+  std::optional<double> sensitivity(const std::string& name) const {
+    const auto activation = statistics_.find(name);
+    if (activation == statistics_.end()) return {};
+    double logs = 0;
+    int count = 0;
+    for (const Storing& level : storing_levels(1)) {
+      const auto found = activation->second.errors.find(to_text(level));
+      if (found == activation->second.errors.end() || found->second <= 0) continue;
+      logs += std::log(sensitivity_of(found->second, level));
+      ++count;
+    }
+    if (count == 0) return {};
+    return std::exp(logs / count);
   }
 
   StoringCost cost_of(const MeasuredActivation& candidate, const Storing& storing) const {
@@ -108,7 +132,7 @@ class Search {
     }
     const std::string& name = name_of(candidate);
     const std::int64_t size = bytes(graph_.values[candidate.value].type, options_.lowering.sizes);
-    return storing_cost(storing, size, measured_score(name, storing));
+    return storing_cost(storing, size, measured_score(name, storing), sensitivity(name));
   }
 
   /// Changes as bytes above the least that any option leaves, which joins the base.

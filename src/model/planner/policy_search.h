@@ -24,6 +24,7 @@ struct ActivationStatistics {
   std::optional<double> zeros;                // share of elements
   std::optional<double> dct_energy;           // share in the lowest quarter of the coefficients
   std::map<std::string, double> scores = {};  // by the text of a storing: "quantize 4 bits"
+  std::map<std::string, double> errors = {};  // the same: relative and squared, of all gradients
 };
 using Statistics = std::map<std::string, ActivationStatistics>;  // by activation
 

@@ -27,6 +27,17 @@ Result<Storing> storing_in(const toml::node_view<const toml::node>& node, const 
                  .stochastic = rounding == "stochastic"};
 }
 
+Result<std::vector<Storing>> storings_in(const toml::table& root, const char* what) {
+  const toml::array* const steps = root[what].as_array();
+  if (steps == nullptr) return bad_argument("levels.toml: '", what, "' is missing");
+  std::vector<Storing> found;
+  for (const toml::node& step : *steps) {
+    TRY(Storing storing, storing_in(toml::node_view<const toml::node>(step), what));
+    found.push_back(std::move(storing));
+  }
+  return found;
+}
+
 Result<Policy> policy_in(const toml::table& root, const toml::table& level) {
   Policy policy;
   TRY(policy.name, entry<std::string>(level, "name"));
@@ -56,15 +67,10 @@ Result<Levels> parse_levels(std::string_view text) {
   Levels levels;
   TRY(levels.small_planes, storing_in(root["small_planes"], "small_planes"));
   TRY(levels.one_bit, storing_in(root["one_bit"], "one_bit"));
-  const toml::array* const ladder = root["ladder"].as_array();
+  TRY(levels.ladder, storings_in(root, "ladder"));
+  TRY(levels.between, storings_in(root, "between"));
   const toml::array* const named = root["level"].as_array();
-  if (ladder == nullptr || named == nullptr) {
-    return bad_argument("levels.toml: 'ladder' or 'level' is missing");
-  }
-  for (const toml::node& step : *ladder) {
-    TRY(Storing storing, storing_in(toml::node_view<const toml::node>(step), "ladder"));
-    levels.ladder.push_back(std::move(storing));
-  }
+  if (named == nullptr) return bad_argument("levels.toml: 'level' is missing");
   for (const toml::node& level : *named) {
     if (!level.is_table()) return bad_argument("levels.toml: 'level' is no table");
     TRY(Policy policy, policy_in(root, *level.as_table()));

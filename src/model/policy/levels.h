@@ -18,6 +18,7 @@ struct Levels {
   std::vector<Policy> policies;  // one a level, in the order of the file
   Storing small_planes;          // instead of dct-chop
   std::vector<Storing> ladder;   // from mild to strong
+  std::vector<Storing> between;  // the steps of the ladder
   Storing one_bit;               // only on request
 };
 

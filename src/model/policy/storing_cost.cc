@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "model/policy/levels.h"
 
@@ -55,10 +56,19 @@ double error_of(double score) {
   return 2 * (1 / std::max(score, 1e-3) - 1);
 }
 
+/// From most bits to fewest.
+std::vector<Storing> quantize_steps() {
+  std::vector<Storing> steps = levels().ladder;
+  steps.insert(steps.end(), levels().between.begin(), levels().between.end());
+  steps.push_back(levels().one_bit);
+  std::ranges::sort(steps, std::greater(), &Storing::bits);
+  return steps;
+}
+
 }  // namespace
 
 StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
-                         std::optional<double> measured_score) {
+                         std::optional<double> measured_score, std::optional<double> sensitivity) {
   StoringCost cost;
   const auto amount = static_cast<double>(value_bytes);
   if (storing.kind == Storing::Kind::keep) return cost;
@@ -71,7 +81,12 @@ StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
     cost.score = std::clamp(*measured_score, 0.0, 1.0);
     cost.error = error_of(cost.score);
   }
+  if (sensitivity) cost.error = *sensitivity * expected_error(storing);
   return cost;
+}
+
+double sensitivity_of(double measured_error, const Storing& measured) {
+  return measured_error / expected_error(measured);
 }
 
 double scaled_score(double score, const Storing& measured, const Storing& wanted) {
@@ -84,19 +99,17 @@ double score_of_half_the_bits(double score) {
 }
 
 Storing quantize_level(int bits) {
-  for (const Storing& step : levels().ladder) {
+  for (const Storing& step : quantize_steps()) {
     if (step.bits == bits) return step;
   }
-  if (levels().one_bit.bits == bits) return levels().one_bit;
   return {.kind = Storing::Kind::quantize, .bits = bits};
 }
 
 std::vector<Storing> storing_levels(int fewest_bits) {
   std::vector<Storing> steps = {{.kind = Storing::Kind::cast, .type = "bf16"}};
-  for (const Storing& step : levels().ladder) {
+  for (const Storing& step : quantize_steps()) {
     if (step.bits >= fewest_bits) steps.push_back(step);
   }
-  if (levels().one_bit.bits >= fewest_bits) steps.push_back(levels().one_bit);
   return steps;
 }
 

@@ -20,8 +20,14 @@ struct StoringCost {
   double score = 1;
 };
 
+/// `sensitivity`: how many times its own error without measurements a stored value causes in the
+/// gradients; where it is given, the error is that many times the one expected of the storing.
 StoringCost storing_cost(const Storing& storing, std::int64_t value_bytes,
-                         std::optional<double> measured_score);
+                         std::optional<double> measured_score,
+                         std::optional<double> sensitivity = {});
+
+/// Which sensitivity a measured squared error of the gradients shows.
+double sensitivity_of(double measured_error, const Storing& measured);
 
 /// The score of `wanted` where only that of `measured` is known: errors in the ratio that they have
 /// without measurements.

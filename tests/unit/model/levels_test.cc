@@ -43,10 +43,12 @@ TEST(Levels, TheLadderGoesFromBf16DownToTheFewestBits) {
     return texts;
   };
   EXPECT_EQ(steps_to(4),
-            (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits"}));
-  EXPECT_EQ(steps_to(1),
-            (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 4 bits",
-                                      "quantize 2 bits stochastic", "quantize 1 bit stochastic"}));
+            (std::vector<std::string>{"cast bf16", "quantize 8 bits", "quantize 6 bits",
+                                      "quantize 5 bits", "quantize 4 bits"}));
+  EXPECT_EQ(steps_to(1), (std::vector<std::string>{
+                             "cast bf16", "quantize 8 bits", "quantize 6 bits", "quantize 5 bits",
+                             "quantize 4 bits", "quantize 3 bits stochastic",
+                             "quantize 2 bits stochastic", "quantize 1 bit stochastic"}));
 }
 
 TEST(Levels, AMissingEntryIsNamed) {

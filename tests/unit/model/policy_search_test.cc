@@ -268,14 +268,40 @@ TEST(PolicySearch, HalfTheBitsAreNeverBetterWhateverABatchSays) {
   const auto after =
       plan_step(graph, batch(50), {.ratio = 6, .aim = planner::Aim::error}, statistics);
   ASSERT_TRUE(after.ok()) << after.error().message;
-  int with_four = 0;
+  int with_four_or_more = 0;
   for (const Choice& each : after->choices) {
-    if (each.storing == quantize_level(4)) ++with_four;
+    if (each.storing.kind == Storing::Kind::quantize && each.storing.bits >= 4) ++with_four_or_more;
     if (each.storing == quantize_level(2)) {
       EXPECT_LT(each.score, 0.98);
     }
   }
-  EXPECT_GT(with_four, 0);
+  EXPECT_GT(with_four_or_more, 0);
+}
+
+TEST(PolicySearch, BitsGoWhereMeasuredErrorsAreLarge) {
+  const Graph graph = small();
+  const Budget budget{.ratio = 5, .aim = planner::Aim::error};
+  const auto before = plan_step(graph, batch(50), budget, {});
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  ASSERT_GT(before->choices.size(), 1U);
+  // One activation does all the harm: its errors are a thousand times the others'.
+  const std::string& harmful = before->choices.front().name;
+  Statistics statistics;
+  for (const Choice& each : before->choices) {
+    const double times = each.name == harmful ? 1 : 1e-3;
+    statistics[each.name].errors = {{"quantize 8 bits", times * 4e-5},
+                                    {"quantize 4 bits", times * 1e-2},
+                                    {"quantize 2 bits stochastic", times * 0.5}};
+  }
+  const auto after = plan_step(graph, batch(50), budget, statistics);
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  int most = 0, of_harmful = 0;
+  for (const Choice& each : after->choices) {
+    const int bits = each.storing.kind == Storing::Kind::quantize ? each.storing.bits : 32;
+    (each.name == harmful ? of_harmful : most) =
+        std::max(each.name == harmful ? of_harmful : most, bits);
+  }
+  EXPECT_GT(of_harmful, most);
 }
 
 TEST(PolicySearch, SenselessBudgetsAreRefused) {

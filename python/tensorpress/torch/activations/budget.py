@@ -2,7 +2,7 @@
 
 The first step shows the sizes; it runs with as few bits as allowed, so that it fits if anything
 does. Then everything begins as it is and goes down, the largest first: all to 8 bits before one of
-them goes to 4. What a codec may not go below is what level max says for the function that saves it.
+them goes to 6. What a codec may not go below is what level max says for the function that saves it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..packing.codecs import Quantize, TensorCodec
-from ..policy.levels import KEEP, LADDER, LEVELS
+from ..policy.levels import ALL_STEPS, KEEP, LEVELS
 from ..policy.policy import Policy
 from ..policy.saved_by import Need
 from .ledger import Ledger
@@ -53,7 +53,7 @@ class Observed(NamedTuple):
 
     def bytes_with(self, codec: TensorCodec) -> int:
         size = codec.stored_bytes((self.elements,), self.dtype)
-        assert size is not None  # codecs of the ladder know
+        assert size is not None  # these codecs know
         return size
 
 
@@ -73,7 +73,7 @@ def choose(
 ) -> Choice:
     """Codecs by name. `fixed` are bytes that nothing can be done about; `best` is the fidelity to
     begin with. If the budget cannot be reached the result is the least that can."""
-    steps = [codec for codec in LADDER if codec.fidelity <= best] or [LADDER[-1]]
+    steps = [codec for codec in ALL_STEPS if codec.fidelity <= best] or [ALL_STEPS[-1]]
     codecs = dict.fromkeys(values, steps[0])
     total = fixed + sum(value.bytes_with(steps[0]) for value in values.values())
     by_size = sorted(values, key=lambda name: -values[name].bytes_with(KEEP))

@@ -20,13 +20,21 @@ KEEP = Keep()
 @dataclasses.dataclass(frozen=True)
 class Level:
     """The codecs for values of functions whose backward is linear in them, smooth, or exponential;
-    and whether masks, signs and indices are stored as what they are."""
+    whether masks, signs and indices are stored as what they are; and whether results of cheap
+    functions are computed again instead of stored."""
 
     name: str
     linear: TensorCodec = KEEP
     smooth: TensorCodec = KEEP
     exponential: TensorCodec = KEEP
     exact_forms: bool = True
+    rebuild: bool = False
+
+    @property
+    def multiplied(self) -> TensorCodec:
+        """For what attention is linear in. Its gradients are differences of such products: 2 bits
+        would be too few where few probabilities are large."""
+        return self.linear if self.linear.fidelity >= 4 else self.smooth
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Level:
@@ -35,7 +43,8 @@ class Level:
             for kind in ("linear", "smooth", "exponential")
             if kind in fields
         }
-        return cls(fields["name"], **codecs, exact_forms=fields["exact_forms"])
+        rebuild = fields.get("rebuild", False)
+        return cls(fields["name"], **codecs, exact_forms=fields["exact_forms"], rebuild=rebuild)
 
 
 _FILE = importlib.resources.files(__package__) / "levels.toml"
@@ -47,6 +56,11 @@ MIN_BYTES: int = _TABLE["min_bytes"]
 EXACT_2D_BYTES: int = _TABLE["exact_2d_bytes"]
 # Instead of dct-chop, for planes that are too small for it.
 SMALL_PLANES = Quantize(**_TABLE["small_planes"])
-# Budgets and adaptive.py choose from these, and scores are measured for them.
+# adaptive.py chooses from these, and scores are measured for them.
 LADDER: Sequence[TensorCodec] = (KEEP, *(Quantize(**step) for step in _TABLE["ladder"]))
+# Budgets choose from these.
+ALL_STEPS: Sequence[TensorCodec] = sorted(
+    (*LADDER, *(Quantize(**step) for step in _TABLE["between"])),
+    key=lambda codec: -codec.fidelity,
+)
 ONE_BIT = Quantize(**_TABLE["one_bit"])
