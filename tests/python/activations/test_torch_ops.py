@@ -144,7 +144,7 @@ def test_wrong_sizes_types_and_strides_are_errors():
     with pytest.raises(ValueError, match="contiguous"):
         _core.quantize_pack(torch.randn(256, 2)[:, 0], packed, 4, 256, "nearest", 0, 1)
     with pytest.raises(ValueError):
-        _core.quantize_size(10, 3, 256)
+        _core.quantize_size(10, 7, 256)
     with pytest.raises(ValueError):
         _core.quantize_pack(torch.randn(256).double(), packed, 4, 256, "nearest", 0, 1)
     with pytest.raises(ValueError, match="share memory"):

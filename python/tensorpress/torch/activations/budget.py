@@ -105,6 +105,12 @@ class Budget:
         and the first step takes as few bytes as any."""
         return dataclasses.replace(policy, level=LEVELS["max"])
 
+    @property
+    def is_roomy(self) -> bool:
+        """Whether everything fits as it is, and nothing need be computed again in backward."""
+        chosen = None if self.choice is None else self.choice.codecs.values()
+        return bool(chosen) and all(codec == KEEP for codec in chosen or ())
+
     def requirement_within(self, value: StoredValue, requirement: Requirement) -> Requirement:
         """Values that the level would quantize are stored as the budget allows."""
         codec = requirement.codec
@@ -117,7 +123,7 @@ class Budget:
             floor = codec if seen is None else max(seen.floor, codec, key=_fidelity)
             self._observed[value.name] = Observed(elements, value.dtype, floor)
         if self.choice is None or value.name not in self.choice.codecs:
-            return requirement
+            return requirement._replace(codec=KEEP) if self.is_roomy else requirement
         return requirement._replace(codec=self.choice.codecs[value.name])
 
     def end_step(self, ledger: Ledger) -> None:

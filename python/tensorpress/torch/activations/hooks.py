@@ -15,8 +15,10 @@ from .checkpoint_inputs import CheckpointInputs
 from .ledger import Ledger
 from .local_shards import Shard, local_of
 from .memory_errors import note_what_was_unpacked, ran_out_of_memory
+from .origins import Rebuilding
 from .report import Activation
 from .requirements import EXACTLY, Requirement, Requirements
+from .running_again import Hooks, pack_what_runs_again
 from .stored_value import StoredValue, VersionCounter, has_plain_memory
 from .value_coder import ValueCoder
 
@@ -25,22 +27,41 @@ class Handle:
     """What autograd holds instead of a tensor. A weight, and what has no plain memory, is held
     itself."""
 
-    __slots__ = ("requirement", "shape", "shard", "start", "strides", "value", "version", "weight")
+    __slots__ = (
+        "of_checkpoint",
+        "of_loss",
+        "requirement",
+        "shape",
+        "shard",
+        "start",
+        "strides",
+        "value",
+        "version",
+        "weight",
+    )
 
     def __init__(
         self,
         tensor: torch.Tensor,
         requirement: Requirement,
         value: StoredValue | None,
-        weight: bool = False,
+        call: saved_by.Call,
         shard: Shard | None = None,
         whole: torch.Tensor | None = None,
     ) -> None:
+        weight = value is None
         self.requirement = requirement
         self.value = value
         self.shard = shard  # if the tensor is what this process holds of a DTensor
         self.weight = tensor.detach() if weight else None
-        self.version = VersionCounter(tensor) if whole is None else VersionCounter(whole, True)
+        self.of_checkpoint = call is saved_by.CHECKPOINT
+        self.of_loss = call.name in saved_by.AT_THE_END
+        # What a checkpointed part takes may be packed later.
+        kept = value is None or (value.kept is not None and not self.of_checkpoint)
+        if whole is None:
+            self.version = VersionCounter(tensor, held=kept)
+        else:
+            self.version = VersionCounter(whole, wrapper=True)
         if not weight:
             self.shape = tensor.shape
             self.strides = tensor.stride()
@@ -85,7 +106,11 @@ class SavedTensorHooks:
         self._ledger = ledger
         self._budget = budget
         self._weights: set[int] = set()
+        self._packs_what_runs_again = requirements.policy.level.exact_forms
         self._checkpoint_inputs = CheckpointInputs(self.functions, self._store, requirements.notes)
+        self._rebuilding = Rebuilding(ledger.values, self._is_weight, requirements.policy.level)
+        if self._rebuilding.wanted:
+            self.functions.on_rebuildable = self._rebuilding.note
 
     def note_weights(self) -> None:
         model = self._modules.model
@@ -111,7 +136,7 @@ class SavedTensorHooks:
         if not plain and not _is_parameter(tensor):
             self._requirements.note_type(tensor, self._modules.running.name)
         if not plain or self._is_weight(tensor):
-            return Handle(whole, EXACTLY, None, weight=True)
+            return Handle(whole, EXACTLY, None, saved_by.NO_CALL)
         self._checkpoint_inputs.settle()
         if self._ledger.step_begins():
             self._begin_step()
@@ -124,7 +149,13 @@ class SavedTensorHooks:
         requirement = self._requirements.requirement_of(
             tensor, value.plain_bytes, call, name, rule, whole
         )
-        if self._budget is not None and rule is None:
+        if saved_by.is_outline_of_loss(call, value.is_empty) and requirement.codec != KEEP:
+            requirement = Requirement(Need.SHAPE)
+        roomy = self._budget is not None and self._budget.is_roomy
+        by_level = rule is None and call is not saved_by.CHECKPOINT
+        if by_level and shard is None and not roomy:
+            self._rebuilding.consider(value, tensor, requirement, call)
+        if self._budget is not None and rule is None and value.rebuilt is None:
             requirement = self._budget.requirement_within(value, requirement)
         if call is saved_by.CHECKPOINT and rule is None and requirement.codec != KEEP:
             if value.is_empty:
@@ -132,9 +163,12 @@ class SavedTensorHooks:
             self._store(value, tensor, EXACTLY, record)
         else:
             requirement = self._store(value, tensor, requirement, record)
+        self._rebuilding.has_stored(value, tensor, requirement, call)
+        if requirement.need is Need.VALUES:
+            value.readers += 1
         if shard is None:
-            return Handle(tensor, requirement, value)
-        return Handle(tensor, requirement, value, shard=shard, whole=whole)
+            return Handle(tensor, requirement, value, call)
+        return Handle(tensor, requirement, value, call, shard=shard, whole=whole)
 
     def _store(
         self, value: StoredValue, tensor: torch.Tensor, requirement: Requirement, record: Activation
@@ -183,20 +217,24 @@ class SavedTensorHooks:
             return handle.weight
         assert handle.value is not None
         try:
-            tensor = self._unpack(handle, handle.value)
+            with torch._C.DisableTorchFunction():
+                tensor = self._unpack(handle, handle.value)
         except (MemoryError, RuntimeError) as error:
             note_what_was_unpacked(error, handle.value)
             raise
         return tensor if handle.shard is None else handle.shard.wrap(tensor)
 
     def _unpack(self, handle: Handle, value: StoredValue) -> torch.Tensor:
+        if handle.of_checkpoint and self._packs_what_runs_again:
+            pack_what_runs_again(self.functions, Hooks(self.pack, self.unpack, _outline))
         if value.kept is not None:
             return value.view_of_kept(handle.shape, handle.strides, handle.start)
         if handle.requirement.need is Need.SHAPE:
-            one = torch.zeros((), dtype=value.dtype, device=value.device)
-            return one.expand(handle.shape)
+            return _nothing_like(handle, value)
         began = time.perf_counter()
         copy = self._coder.copy_of(value, handle.requirement)
+        if handle.of_loss:
+            value.give_up(copy)
         record = self._ledger.records.get(value.name)
         if record is not None:
             record.decode_seconds += time.perf_counter() - began
@@ -206,11 +244,28 @@ class SavedTensorHooks:
         if self._budget is not None:
             self._budget.end_step(self._ledger)
         self._ledger.begin_step()
+        self._rebuilding.forget()
         self._coder.scratch = 0
 
     def _is_weight(self, tensor: torch.Tensor) -> bool:
         """A parameter or buffer, or one in another shape or type."""
         return tensor.untyped_storage()._cdata in self._weights or _is_parameter(tensor)
+
+
+def _outline(handle: Handle | torch.Tensor) -> torch.Tensor:
+    """A tensor of the same shape, type and device, and of other values."""
+    if isinstance(handle, torch.Tensor):
+        return handle
+    if handle.weight is not None:
+        return handle.weight
+    assert handle.value is not None
+    tensor = _nothing_like(handle, handle.value)
+    return tensor if handle.shard is None else handle.shard.wrap(tensor)
+
+
+def _nothing_like(handle: Handle, value: StoredValue) -> torch.Tensor:
+    one = torch.zeros((), dtype=value.dtype, device=value.device)
+    return one.expand(handle.shape)
 
 
 def _is_parameter(tensor: torch.Tensor) -> bool:

@@ -26,7 +26,7 @@ class Ledger:
         self.records: dict[str, Activation] = {}
         self.saved = self.most_held = 0
         self._plain = 0  # bytes that plain autograd would hold now
-        self._values = ValueTable()
+        self.values = ValueTable()
         self._quality: dict[str, tuple[float | None, float | None, float | None]] = {}
 
     def step_begins(self) -> bool:
@@ -46,7 +46,7 @@ class Ledger:
     def value_of(self, tensor: torch.Tensor, name: str, whole: torch.Tensor) -> StoredValue:
         """The value that a tensor is a view of: one that is known already, or a new one. `whole` is
         the tensor, or what wraps it."""
-        value = self._values.find(tensor, whole)
+        value = self.values.find(tensor, whole)
         return self._new_value(tensor, name, whole) if value is None else value
 
     def _new_value(self, tensor: torch.Tensor, name: str, whole: torch.Tensor) -> StoredValue:
@@ -54,7 +54,7 @@ class Ledger:
         value.name = name
         if whole is not tensor:
             value.wrapper = VersionCounter(whole, wrapper=True)
-        known = self._values.of_storage(tensor)
+        known = self.values.of_storage(tensor)
         value.counted = value.plain_bytes
         if any(_overlap(value, other) for other in known):  # no more than the storage has
             rest = tensor.untyped_storage().nbytes() - sum(other.counted for other in known)
@@ -62,7 +62,7 @@ class Ledger:
         self._plain += value.counted
         self.saved = max(self.saved, self._plain)
         self.record_of(value, name).bytes_before += value.counted
-        self._values.add(tensor, value)
+        self.values.add(tensor, value)
         return value
 
     def record_of(self, value: StoredValue, name: str) -> Activation:

@@ -20,7 +20,8 @@ class Activation:
     bytes_lossy: int = 0  # of these, what a codec chose
     codec: str = ""
     reason: str = ""  # why a compiled graph keeps it as it is
-    lossy: bool = False  # whether values come back with an error
+    lossy: bool = False  # whether values come back with an error of their own
+    rebuilt: bool = False  # whether they are computed again from other values in backward
     saves: int = 0  # how often a function saved it
     saved_by: list[str] = dataclasses.field(default_factory=list)
     error: float | None = None  # |x' - x| / |x| in the L2 norm

@@ -96,6 +96,8 @@ class Requirements:
             return KEEP
         if self._is_input(tensor, whole) or _is_constant_of_checkpoint(whole, call):
             return KEEP
+        if saved_by.is_multiplied_in_attention(call, tensor):
+            return self.policy.level.multiplied
         return KEEP if saved_by.is_singular(call) else self.policy.codec_for(call.name)
 
     def _note_workspace(self, tensor: torch.Tensor, call: Call, name: str) -> None:

@@ -112,6 +112,8 @@ class CompressedActivations:
         _explain_refused_hooks(error)
 
     def _forward_begins(self, args: Any, kwargs: Any) -> None:
+        if torch._C._current_graph_task_id() != -1:
+            return  # a part that backward runs again
         self._ledger.step_may_begin = True
         self._hooks.note_weights()
         self._requirements.inputs_are(args, kwargs)

@@ -10,9 +10,10 @@ be wrong: once a saved tensor is freed, its address is given to another in the s
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..packing.codecs import Stored
 from ..packing.pool_indices import is_channels_last
+from .rebuilding import Recipe
 
 
 def has_plain_memory(tensor: torch.Tensor) -> bool:
@@ -34,6 +36,22 @@ def has_plain_memory(tensor: torch.Tensor) -> bool:
     return not (wrapped or tensor.is_conj() or tensor.is_neg())
 
 
+class Place(NamedTuple):
+    """Where a tensor's values are or were; the storage is not held."""
+
+    storage: StorageWeakRef
+    version: int
+    dtype: torch.dtype
+    start: int
+    shape: torch.Size
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor, storage: StorageWeakRef) -> Place:
+        start, strides = tensor.storage_offset(), tensor.stride()
+        return cls(storage, tensor._version, tensor.dtype, start, tensor.shape, strides)
+
+
 class Span(NamedTuple):
     """The elements of a storage that a tensor reaches, from the first to the last."""
 
@@ -43,11 +61,18 @@ class Span(NamedTuple):
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Span:
-        start = tensor.storage_offset()
-        if tensor.numel() == 0:
-            return cls(start, start, False)
-        reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-        return cls(start, start + reach + 1, reach + 1 > tensor.numel())
+        start, count = tensor.storage_offset(), tensor.numel()
+        if count == 0 or tensor.is_contiguous():
+            return cls(start, start + count, False)
+        return cls.at(start, tensor.shape, tensor.stride())
+
+    @classmethod
+    def at(cls, start: int, shape: Sequence[int], strides: Sequence[int]) -> Span:
+        count, reach = 1, 1
+        for extent, step in zip(shape, strides, strict=True):
+            count *= extent
+            reach += (extent - 1) * step
+        return cls(start, start + reach, reach > count) if count else cls(start, start, False)
 
 
 class VersionCounter:
@@ -56,15 +81,15 @@ class VersionCounter:
 
     __slots__ = ("_alias", "saved")
 
-    def __init__(self, tensor: torch.Tensor, wrapper: bool = False) -> None:
+    def __init__(self, tensor: torch.Tensor, wrapper: bool = False, held: bool = False) -> None:
+        """`held`: the tensor's memory is held anyway, and may be no plain memory."""
         if wrapper:  # an alias of the wrapper alone, not of what is inside
             with torch._C._ExcludeDispatchKeyGuard(_PYTHON), torch.no_grad():
                 self._alias = tensor.detach()
         else:
             self._alias = tensor.detach()
-        # Other tensors have no empty alias; they are held anyway.
-        if wrapper or has_plain_memory(tensor):
-            self._alias.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        if not held:
+            self._alias.data = _nothing(tensor.dtype, tensor.device)
         self.saved = self._alias._version
 
     @property
@@ -75,9 +100,14 @@ class VersionCounter:
 _PYTHON = torch._C.DispatchKeySet(torch._C.DispatchKey.Python)
 
 
+@functools.cache
+def _nothing(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return torch.empty(0, dtype=dtype, device=device)
+
+
 class StoredValue:
-    """What is held of one value: itself (`kept`), or packed (`stored`), or only what is exact, or
-    nothing.
+    """What is held of one value: itself (`kept`), or packed (`stored`), or how to compute it again
+    (`rebuilt`), or only what is exact, or nothing.
 
     `held` are the bytes of that. `freed` is called when the last handle is gone.
     """
@@ -96,7 +126,9 @@ class StoredValue:
         self.dense_shape = self._dense_shape(tensor)
         self.kept: torch.Tensor | None = None
         self.stored: Stored | None = None
+        self.rebuilt: Recipe | None = None
         self.exact: dict[object, torch.Tensor] = {}  # what is packed without error, by what it is
+        self.readers = 0  # functions whose backward asks for values
         self.held = 0
         self.counted = 0  # of what autograd would hold; storages that several values share once
         self._freed = freed
@@ -117,7 +149,7 @@ class StoredValue:
     @property
     def is_empty(self) -> bool:
         """Whether no function has needed anything of it yet but its shape."""
-        return self.kept is None and self.stored is None and not self.exact
+        return self.kept is None and self.stored is None and self.rebuilt is None and not self.exact
 
     @property
     def elements(self) -> int:
@@ -133,8 +165,11 @@ class StoredValue:
     def covers(self, tensor: torch.Tensor, span: Span) -> bool:
         if self.version != tensor._version or self.dtype != tensor.dtype or self.storage.expired():
             return False
+        return self.holds(span, tensor.shape, tensor.stride())
+
+    def holds(self, span: Span, shape: Sequence[int], strides: Sequence[int]) -> bool:
         if self.span.gaps or span.gaps:
-            same_shape = self.shape == tuple(tensor.shape) and self.strides == tensor.stride()
+            same_shape = self.shape == tuple(shape) and self.strides == tuple(strides)
             return self.span == span and same_shape
         return self.span.start <= span.start and span.stop <= self.span.stop
 
@@ -168,8 +203,16 @@ class StoredValue:
 
     def keep(self, tensor: torch.Tensor) -> None:
         self.kept = tensor.detach()
-        self.stored = None
+        self.stored = self.rebuilt = None
         self.exact.clear()
+
+    def give_up(self, copy: torch.Tensor) -> None:
+        """Lets what is packed go for the copy that backward has asked for, which lives no longer if
+        one function saved the value and nobody retains the graph. Backward begins with the loss,
+        so at the peak of a language model these bytes would be on top."""
+        in_order = self.span.start == 0 and not self.span.gaps
+        if self.readers == 1 and self.stored is not None and not self.exact and in_order:
+            self.kept, self.stored = copy, None
 
     def view_of_kept(self, shape: torch.Size, strides: tuple[int, ...], start: int) -> torch.Tensor:
         assert self.kept is not None
@@ -199,6 +242,17 @@ class ValueTable:
         span = Span.of(tensor)
         for value in self.of_storage(tensor):
             if value.covers(tensor, span) and value.is_in(whole, whole is not tensor):
+                return value
+        return None
+
+    def find_place(self, place: Place) -> StoredValue | None:
+        """The value that covers a place, whose storage may be gone."""
+        span = Span.at(place.start, place.shape, place.strides)
+        for reference in self._of_storage.get(place.storage.cdata, ()):
+            value = reference()
+            if value is None or value.version != place.version or value.dtype != place.dtype:
+                continue
+            if value.holds(span, place.shape, place.strides):
                 return value
         return None
 

@@ -16,6 +16,7 @@ from ..packing.backend import Backend
 from ..packing.codecs import Quantize, Stored, TensorCodec
 from ..policy.levels import KEEP
 from ..policy.saved_by import Need
+from .rebuilding import computed
 from .report import Activation
 from .requirements import EXACTLY, MASK, Requirement
 from .stored_value import StoredValue
@@ -54,6 +55,7 @@ class ValueCoder:
                 self._store_exact(value, tensor, dense, requirement)
         record.codec = describe(value)
         record.lossy = value.stored is not None and not value.stored.codec.exact
+        record.rebuilt = value.rebuilt is not None
         return requirement if value.kept is None else EXACTLY
 
     def _store_exact(
@@ -87,6 +89,8 @@ class ValueCoder:
         wanted = MASK.fidelity if requirement.mask else requirement.codec.fidelity
         if value.stored is not None and value.stored.codec.fidelity >= wanted:
             return
+        if value.rebuilt is not None and value.rebuilt.fidelity >= wanted:
+            return
         codec: TensorCodec = MASK
         stored = self._store(MASK, dense) if requirement.mask else None
         if stored is None:
@@ -97,7 +101,7 @@ class ValueCoder:
             value.keep(tensor)
             record.bytes_lossy += value.bytes_now()
             return
-        value.stored = stored
+        value.stored, value.rebuilt = stored, None
         if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
             value.exact[Need.ZEROS] = stored.packing.sign_pack(dense == 0)
         record.bytes_lossy += stored.held_bytes
@@ -141,14 +145,23 @@ class ValueCoder:
             return pool_indices.unpack(
                 packed, value.dense_shape, requirement.windows, value.channels_last
             )
-        assert value.stored is not None
         signs = value.exact.get(Need.SIGN)
+        if value.stored is None:
+            return self._rebuilt(value, signs)
         copy = value.stored.values(signs)
         if Need.ZEROS in value.exact:
             copy.masked_fill_(self._bits(value, Need.ZEROS, torch.bool), 0)
         if signs is not None:
             self._remember(value, copy)
         return copy
+
+    def _rebuilt(self, value: StoredValue, signs: torch.Tensor | None) -> torch.Tensor:
+        assert value.rebuilt is not None
+        copy = computed(value.rebuilt, self._whole_copy).view(value.dense_shape)
+        return copy if signs is None else self._backend.packing_for(copy).restore_signs(copy, signs)
+
+    def _whole_copy(self, value: StoredValue) -> torch.Tensor:
+        return self.copy_of(value, EXACTLY).view(-1)
 
     def _bits(self, value: StoredValue, key: object, dtype: torch.dtype) -> torch.Tensor:
         packed = value.exact[key]
@@ -197,6 +210,8 @@ def describe(value: StoredValue) -> str:
     parts = [_exact_form(key) for key in value.exact]
     if value.stored is not None:
         parts.append(value.stored.codec.describe())
+    if value.rebuilt is not None:
+        parts.append("rebuilt")
     return " + ".join(parts) or "shape"
 
 

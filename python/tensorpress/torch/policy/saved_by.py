@@ -10,6 +10,7 @@ give a wrong gradient, not one that is nearly right.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import pathlib
 import sys
@@ -23,6 +24,9 @@ from torch.overrides import TorchFunctionMode
 
 from ..logits.lazy import LazyLogits
 from ..packing.pool_indices import Pair, Windows
+from . import rebuildable
+
+Rebuildable = Callable[[Callable[..., Any], "Call", Any], None]
 
 
 class Need(enum.Enum):
@@ -49,7 +53,9 @@ WEIGHT_AT = {
     "sliced_linear_cross_entropy": (1, "linear_weight"),
 }
 # What only gives a tensor another shape or type, such as autocast does to parameters.
-RESHAPING = ("ToCopy", "T", "Transpose", "Permute", "View", "UnsafeView", "Reshape", "Clone")
+RESHAPING = frozenset(
+    "ToCopy T Transpose Permute View UnsafeView Reshape ReshapeAlias Expand Clone".split()
+)
 # Backward is smooth in the saved values, wherever these are; powers by what `is_singular` says.
 SMOOTH = frozenset(
     """layer_norm group_norm instance_norm rms_norm local_response_norm
@@ -60,6 +66,7 @@ SMOOTH = frozenset(
 # Many steps in one call, smooth in all that they save; the weights come after input and state.
 RECURRENT = frozenset("lstm gru rnn_tanh lstm_cell gru_cell rnn_tanh_cell".split())
 RECURRENT_WEIGHTS_FROM = 2
+QUERY_KEY_VALUE = ("query", "key", "value")
 # Whose matrices have a row for each token or step, not features for the last layers.
 BY_ROWS = RECURRENT | {"_grouped_mm", "sliced_linear_cross_entropy"}
 POWERS = frozenset("pow pow_ __pow__".split())
@@ -69,6 +76,8 @@ EXPONENTIAL = frozenset(
     scaled_dot_product_attention multi_head_attention_forward
     sliced_linear_cross_entropy""".split()
 )
+# What forward ends with: the next that runs is its backward.
+AT_THE_END = frozenset("cross_entropy log_softmax".split())
 # Smooth on either side of zero: the sign is kept beside the values.
 SMOOTH_BESIDE_ZERO = frozenset("prelu elu elu_ selu celu".split())
 # Smooth between limits and beyond them: what is inside is kept beside the values.
@@ -176,6 +185,31 @@ def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
     return same_rows and found.numel() == tensor.numel()
 
 
+def is_outline_of_loss(call: Call, first: bool) -> bool:
+    """Logarithms of probabilities, which cross_entropy saves twice: the second time its backward
+    asks only what shape they have."""
+    if call.name != "cross_entropy" or first:
+        return False
+    target = call.argument(1, "target", None)
+    smooths = call.argument(7, "label_smoothing", 0.0)
+    return isinstance(target, torch.Tensor) and not target.is_floating_point() and smooths == 0
+
+
+def is_multiplied_in_attention(call: Call, tensor: torch.Tensor) -> bool:
+    """What attention's backward is linear in: its values, its result, and where probabilities are
+    saved, query and key, which are then scaled before. Otherwise these two are exponentiated. In
+    multi-head attention the inputs only enter layers."""
+    if call.name not in ("scaled_dot_product_attention", "multi_head_attention_forward"):
+        return False
+    inputs = [call.argument(place, name, None) for place, name in enumerate(QUERY_KEY_VALUE)]
+    at = tensor.data_ptr()
+    same = [isinstance(each, torch.Tensor) and each.data_ptr() == at for each in inputs]
+    if any(same):
+        return call.name == "multi_head_attention_forward" or not (same[0] or same[1])
+    *_, made_by = (None, *origins(tensor))
+    return made_by is not None and made_by.name().startswith(("ScaledDotProduct", "MulBackward"))
+
+
 def _shape_of_rows(call: Call) -> torch.Size | None:
     """Batch, heads and queries of an attention that is at work."""
     query = call.argument(0, "query", None)
@@ -254,11 +288,23 @@ class WatchedFunctions(TorchFunctionMode):
         self.call = NO_CALL
         self.count = 0
         self.choosing = ""
+        # Told of functions that rebuildable.py names when they have run.
+        self.on_rebuildable: Rebuildable | None = None
 
     @property
     def saving(self) -> Call:
         """What saves a tensor now, asked by the hook that autograd calls."""
         return self.call if self.call.name or not _checkpoint_saves() else CHECKPOINT
+
+    @contextlib.contextmanager
+    def inside_backward(self) -> Iterator[None]:
+        """While a part of the network runs again: a mode does not see what backward calls."""
+        outer, self.call = self.call, NO_CALL
+        try:
+            with self:
+                yield
+        finally:
+            self.call = outer
 
     def __torch_function__(
         self,
@@ -269,17 +315,52 @@ class WatchedFunctions(TorchFunctionMode):
     ) -> Any:
         if torch.compiler.is_compiling():  # and traced into, which would break the graph
             return function(*args, **(kwargs or {}))
-        outer, self.call = self.call, Call(_name_of(function), args, kwargs or {})
+        known = _KNOWN.get(function) or _known(function)
+        if known is ATTRIBUTE:
+            return function(*args, **(kwargs or {}))
+        name, may_choose, may_rebuild = known
+        call = Call(name, args, kwargs or {})
+        outer, self.call = self.call, call
         self.count += 1
-        if chooses(self.call) and _inside_checkpoint():
-            self.choosing = self.call.name
+        if may_choose and chooses(call) and _inside_checkpoint():
+            self.choosing = name
         try:
             if LazyLogits in types:  # which has other functions compute, that are watched too
                 with self:
                     return LazyLogits.__torch_function__(function, types, args, kwargs)
-            return function(*args, **(kwargs or {}))
+            result = function(*args, **call.kwargs)
+            if may_rebuild and self.on_rebuildable is not None and torch.is_grad_enabled():
+                with torch._C.DisableTorchFunction():
+                    self.on_rebuildable(function, call, result)
+            return result
         finally:
             self.call = outer
+
+
+class Known(NamedTuple):
+    """What there is to know of a function, whatever it is called with."""
+
+    name: str
+    may_choose: bool
+    may_rebuild: bool
+
+
+ATTRIBUTE = Known("", False, False)  # reading one, such as a tensor's shape
+MOST_KNOWN = 4096
+_KNOWN: dict[Callable[..., Any], Known] = {}
+
+
+def _known(function: Callable[..., Any]) -> Known:
+    name = _name_of(function)
+    if name == "__get__":
+        known = ATTRIBUTE
+    else:
+        choosing = name in CHOOSING or name in ("__getitem__", "where")
+        known = Known(name, choosing, rebuildable.may_rebuild(name))
+    if len(_KNOWN) >= MOST_KNOWN:  # of functions that are made anew for each call
+        _KNOWN.clear()
+    _KNOWN[function] = known
+    return known
 
 
 def _checkpoint_saves() -> bool:
