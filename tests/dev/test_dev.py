@@ -104,7 +104,7 @@ def test_tests_bring_the_other_compressors_before_they_build(house):
         (["build", "relase"], "'relase' is not a preset; use release, dev, asan, ubsan or tsan"),
         (
             ["test", "--fast"],
-            "'--fast' is not an option of test; use --full, --asan, --ubsan or --tsan",
+            "'--fast' is not an option of test; use --clients, --full, --asan, --ubsan or --tsan",
         ),
         (["demo", "foo"], "'foo' is one argument too many for demo"),
         (["demo", "--json"], "'--json' is one argument too many for demo"),
@@ -153,6 +153,17 @@ def test_help_names_the_presets_that_there_are_and_each_is_built(house):
     for preset in named:
         assert house.run("build", preset, MISSING="").returncode == 0
         assert house.calls("cmake")[0].startswith(f"cmake --preset {preset}")
+
+
+def test_clients_are_tested_alone_and_installed_without_what_they_say_they_need(house):
+    (house.folder / ".venv" / "installed-clients").unlink()
+    result = house.run("test", "--clients", MISSING="")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert outcomes(result)["tests with clients"] == "ok"
+    calls = house.log.read_text().splitlines()
+    (installed,) = [call for call in calls if "clients.txt" in call]
+    assert "--no-deps" in installed
+    assert any("pytest" in call and "tests/python/clients" in call for call in calls)
 
 
 def test_help_names_what_full_adds(house):

@@ -8,7 +8,10 @@ torch.Size([100, 3, 16, 16])
 Inside this package `import torch` is PyTorch; importing tensorpress does not import it.
 """
 
-from . import ops  # registers torch.ops.tensorpress
+from . import (
+    clients,
+    ops,  # registers torch.ops.tensorpress
+)
 from .activations import Adaptive, AdaptiveStep, CompressedActivations, compress_activations
 from .checkpoint import (
     Checkpoint,
@@ -52,6 +55,7 @@ __all__ = [
     "GradientReport",
     "LinearCrossEntropy",
     "Policy",
+    "clients",
     "compile",
     "compile_options",
     "compiled_report",

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 from conftest import PROGRAM, ROOT
@@ -19,6 +20,7 @@ from page_blocks import blocks
 # Of a clone: what pages name. The demo's data are in build.
 OF_A_CLONE = ("build", "examples", "models")
 DEMO_DATA = ROOT / "build" / "demo-data"
+CLIENTS = "requirements/clients.txt"  # which pages name that need them
 ENVIRONMENT = {
     **os.environ,
     "PATH": os.pathsep.join(
@@ -156,6 +158,8 @@ def pages():
 def test_the_examples_of_a_page_do_what_it_says(tmp_path, name):
     if "build/demo-data" in (ROOT / name).read_text(encoding="utf-8") and not DEMO_DATA.is_dir():
         pytest.skip("./dev demo has not been run")
+    if CLIENTS in (ROOT / name).read_text(encoding="utf-8") and not find_spec("transformers"):
+        pytest.skip(f"the packages of {CLIENTS} are not installed: ./dev test --clients")
     page = Page(tmp_path)
     try:
         for language, text in blocks(ROOT / name):
@@ -202,6 +206,8 @@ def imported_by(page):
 @pytest.mark.parametrize("name", pages())
 def test_a_page_says_how_to_get_the_packages_that_its_examples_import(name):
     lines = (ROOT / "requirements" / "guides.txt").read_text().splitlines()
+    if CLIENTS in (ROOT / name).read_text():
+        lines += (ROOT / CLIENTS).read_text().splitlines()
     brought = {line.partition("==")[0] for line in lines}
     # Emitted by an example before it.
     own = {module for module in imported_by(ROOT / name) if module.endswith("_step")}
