@@ -112,7 +112,7 @@ class GroupNorm final : public Operator {
   }
   void backward(Site& s) const override {
     const std::vector<Definition> made = normalizing_gradients(s);
-    s.define_all(made, aten("native_group_norm_backward", function("without_gaps", s.grad()),
+    s.define_all(made, aten("native_group_norm_backward", function("in_order_of", s.grad(), s.in()),
                             function("without_gaps", s.in()), s.saved("mean"), s.saved("rstd"),
                             s.parameter("weight"), geometry(s), list_of({s.wants(), true, true})));
     give_normalizing_gradients(s, made);

@@ -132,6 +132,11 @@ CASES = {
         "y = c: group_norm(h, 2)",
         lambda P, h: F.group_norm(h, 2, P["c.weight"], P["c.bias"]),
     ),
+    "group_norm whose gradient comes in another order": (
+        IMAGES,
+        "y = permute((c: group_norm(h, 2)), [0, 2, 3, 1])",
+        lambda P, h: F.group_norm(h, 2, P["c.weight"], P["c.bias"]).permute(0, 2, 3, 1),
+    ),
     "rms_norm": (
         TOKENS,
         "y = c: rms_norm(h)",

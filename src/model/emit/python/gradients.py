@@ -41,6 +41,15 @@ def without_gaps(x):
     return x.contiguous()
 
 
+# operators: contiguous
+def in_order_of(gradient, x):
+    """The gradient in the order of memory that x has: PyTorch's kernel takes them to be the same."""
+    last = x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
+    if last and not x.is_contiguous():
+        return gradient.contiguous(memory_format=torch.channels_last)
+    return gradient.contiguous()
+
+
 # needs: unpack_slices
 # operators: zeros_like 2, sum 2, mul_, mul, div, view, empty_like, addcmul, addcmul_
 # in place: gradient, if in_place
