@@ -29,7 +29,8 @@ def test_streams_that_must_fail_are_refused_by_this_reader_too(stream):
 
 
 def field(shape, dtype, kind="waves"):
-    """Waves with noise; with land, zeros and holes; steep; or spikes that no predictor meets."""
+    """Waves with noise; with land, zeros and holes; steep; spikes that no predictor meets; or a
+    hill with zeros around."""
     generator = np.random.default_rng(sum(shape) + len(kind))
     grids = np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
     values = (
@@ -46,6 +47,9 @@ def field(shape, dtype, kind="waves"):
         values[generator.random(shape) < 0.01] *= 1e6 if dtype != "f2" else 100
     if kind == "nearly empty":
         values[np.hypot(grids[0] - 6, grids[1] - 9) > 4] = 0
+    if kind == "hill":
+        values = 90 * np.exp(-0.03 * sum((grid - 9) ** 2 for grid in grids))
+        values[values < 1e-4] = 0
     if kind == "noise":
         values = generator.standard_normal(shape) * 1e3
     return values.astype(dtype)
@@ -53,6 +57,8 @@ def field(shape, dtype, kind="waves"):
 
 FRESH = [
     ((13, 21, 34), "f4", "nearly empty", ["--abs", "1e-2", "--chunk-shape", "1x7x17"]),
+    ((24, 30, 40), "f4", "hill", ["--rel", "1e-2", "--whole-range"]),
+    ((60, 80), "f8", "hill", ["--rel", "1e-3", "--whole-range"]),
     ((13, 21, 34), "f4", "waves", ["--rel", "1e-4"]),
     ((13, 21, 34), "f4", "land", ["--rel", "1e-3", "--fill", "-1e34"]),
     ((9, 20, 24), "f8", "waves", ["--rel", "1e-7"]),

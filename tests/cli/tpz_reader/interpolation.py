@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .fields import CODECS, Fields
+from . import adaptive
+from .fields import CODECS, Fields, unzigzag
 from .rans import LANES, Decoder, Table, always_zero
 
 SHAPES = CODECS / "dense" / "residuals" / "tables.cc"
@@ -274,6 +275,8 @@ class Pass:
     def residuals(self, scale: np.ndarray) -> np.ndarray:
         bits = scale.astype(F).view("<u4").astype("i8")
         classes = np.clip((bits >> 22) - 238 - 2 * self.mode.raised, 0, CLASSES - 1)
+        if isinstance(self.coder, adaptive.Rows):
+            return self.coder.row(self.group, classes)
         found = []
         for at in range(0, scale.size, LANES):
             row = [tables()[self.map[c]] for c in classes[at : at + LANES]]
@@ -281,7 +284,7 @@ class Pass:
         return np.array(found[: scale.size], "i8")
 
 
-def coarsest(fields: Fields, extents, step, huge, T) -> np.ndarray:
+def coarsest(next_number, extents, step, huge, T) -> np.ndarray:
     nz, ny, nx = extents
     quanta = np.zeros(extents, object)
     for z, y, x in itertools.product(range(nz), range(ny), range(nx)):
@@ -291,7 +294,7 @@ def coarsest(fields: Fields, extents, step, huge, T) -> np.ndarray:
             prediction = quanta[z, y, x - 1] + quanta[z, y - 1, x] - quanta[z, y - 1, x - 1]
         else:
             prediction = quanta[z, y, x - 1] if x > 0 else quanta[z, y - 1, x] if y > 0 else 0
-        wrapped = (fields.signed_varint() + prediction) & 2**64 - 1
+        wrapped = (unzigzag(next_number()) + prediction) & 2**64 - 1
         quanta[z, y, x] = wrapped - 2**64 if wrapped >> 63 else wrapped
     values = quanta.astype("i8").astype(T) * step
     return np.where(np.abs(values) <= huge, values, T(0))
@@ -306,12 +309,14 @@ def read_places(fields: Fields, element) -> tuple[list[int], list]:
     return positions, values
 
 
-def read_zeros(fields: Fields, count: int) -> np.ndarray:
-    """Whether each value is zero."""
+def read_zeros(fields: Fields, count: int) -> np.ndarray | bytes:
+    """Whether each value is zero, or flags that say so."""
     listed, at, period = np.zeros(count, bool), 0, count
     runs = fields.varint()
     if runs == 0:
         period, runs = fields.varint(), fields.varint()
+        if period == 0:
+            return b"".join(fields.take(f"{runs}s"))
     for _ in range(runs):
         start = at + fields.varint()
         at = start + fields.varint()
@@ -320,6 +325,17 @@ def read_zeros(fields: Fields, count: int) -> np.ndarray:
         end = min(start + period, count)
         listed[start:end] ^= listed[start - period : end - period]
     return listed
+
+
+def with_exact(values: np.ndarray, outliers, zeros, bound: float, inner: int) -> np.ndarray:
+    """The chunk's elements in their order, with outliers and zeros."""
+    flat = values.reshape(-1)
+    flat[outliers[0]] = outliers[1]
+    if isinstance(zeros, bytes):
+        adaptive.set_zeros(zeros, values, bound)
+    else:
+        flat[zeros] = 0
+    return flat.astype(values.dtype.newbyteorder("<")).reshape(inner, -1).T.reshape(-1)
 
 
 def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.ndarray:
@@ -362,13 +378,23 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
 
     if mode.scales:
         mode.stencils = stencils.Stencils(fields, axes, level_extents, top)
-    table_map = read_map(fields)
+    ways = second >> 4 & 3
+    table_map = read_map(fields) if ways < 3 else [[]] * GROUPS
     huge = T(2.0 ** (119 if T is np.float32 else 1015))
-    values = coarsest(fields, level_extents(top), step(top + 1), huge, T)
+
+    def coarse(next_number):
+        return coarsest(next_number, level_extents(top), step(top + 1), huge, T)
+
+    values = coarse(fields.varint) if ways < 3 else None
     element = np.dtype(T).newbyteorder("<")
     outliers = read_places(fields, element) if second & 4 else ([], [])
     zeros = read_zeros(fields, math.prod(shape)) if third & 128 else []
-    coder = Decoder(fields.rest(), 2 ** (second >> 4 & 3)) if top else None
+    coder = None
+    if top and ways < 3:
+        coder = Decoder(fields.rest(), 2**ways)
+    elif top:
+        coder = adaptive.Rows(fields.rest())
+        values = coarse(coder.number)
     for level in range(top, 0, -1):
         finer = np.zeros(level_extents(level - 1), T)
         finer[tuple(slice(None, None, 2 if used else 1) for used in axes)] = values
@@ -386,7 +412,4 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     if coder:
         coder.end()
     fields.end()
-    flat = values.reshape(-1).astype(element)
-    flat[outliers[0]] = outliers[1]
-    flat[zeros] = 0
-    return flat.reshape(inner, -1).T.reshape(-1)
+    return with_exact(values, outliers, zeros, bound, inner)

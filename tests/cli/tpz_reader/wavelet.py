@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 
+from . import adaptive
 from .fields import CODECS, Fields
-from .interpolation import coded_shape, read_map, read_places, read_zeros, tables
+from .interpolation import coded_shape, read_map, read_places, read_zeros, tables, with_exact
 from .rans import LANES, Decoder, always_zero
 
 FILTERS = CODECS.parent / "kernels" / "wavelet" / "filters.h"
@@ -171,6 +172,8 @@ class Rows:
         self.coder, self.maps, self.silent = coder, maps, silent
 
     def row(self, group: int, row_classes) -> np.ndarray:
+        if isinstance(self.coder, adaptive.Rows):
+            return self.coder.row(group, row_classes)
         quiet = self.silent >> group & 1
         found = []
         for at in range(0, len(row_classes), LANES):
@@ -275,12 +278,15 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
         weights = [list(fields.take("10B")) for _ in weights]
     inner, extents = coded_shape(shape)
     levels = levels_of(extents)
-    maps = read_map(fields)
-    maps.append(read_map(fields)[0] if second & 64 else None)
+    maps = []
+    if first >> 6 < 3:
+        maps = read_map(fields)
+        maps.append(read_map(fields)[0] if second & 64 else None)
     element = np.dtype(T).newbyteorder("<")
     outliers = read_places(fields, element) if first & 8 else ([], [])
     zeros = read_zeros(fields, math.prod(shape)) if first & 16 else []
-    coder = Decoder(fields.rest(), 2 ** (first >> 6))
+    rest = fields.rest()
+    coder = Decoder(rest, 2 ** (first >> 6)) if first >> 6 < 3 else adaptive.Rows(rest)
     parts = Chunk(levels, Rows(coder, maps, second & 63), weights, shifts, empty)
 
     q = T(bound * (step / 16))
@@ -310,8 +316,5 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
         values = values + parts.corrections(siblings).astype(T) * correction
     coder.end()
     fields.end()
-    flat = values.reshape(-1).astype(element)
-    flat[outliers[0]] = outliers[1]
-    flat[zeros] = 0
-    assert flat.size == math.prod(shape)
-    return flat.reshape(inner, -1).T.reshape(-1)
+    assert values.size == math.prod(shape)
+    return with_exact(values, outliers, zeros, bound, inner)

@@ -66,7 +66,7 @@ TEST(DenseZeros, AnEdgeOfZerosTakesAFewBytes) {
 
 TEST(DenseZeros, ListsThatLieAreErrors) {
   const std::vector<std::vector<std::uint8_t>> lists = {
-      {0, 0, 1, 0, 1},    // a period of nothing
+      {0, 0, 3, 1, 1},    // ends within its flags
       {0, 100, 1, 0, 1},  // a period as long as the chunk
       {1, 90, 11},        // beyond the end
       {1, 101, 1},        // starts beyond the end

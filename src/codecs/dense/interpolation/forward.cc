@@ -50,8 +50,10 @@ bool Forward<T>::run(std::span<const T> values, const Extents& extents,
                          all_classes},
                         spans_, outliers_, most_outliers);
   encoder.set_scale_fit(scale_fit_);
+  const bool needs_finest = mode.average || (keeps_values_ && lattice.levels > 0);
   T* const finest =
-      mode.average ? shared.values.reserve_as<T>(values.size() + 128).data() : nullptr;
+      needs_finest ? shared.values.reserve_as<T>(values.size() + 128).data() : nullptr;
+  values_ = finest == nullptr ? std::span<T>() : std::span(finest, values.size());
   T* coarse = lattice.levels == 0 ? rows.data() + 3 * row : passes.level[lattice.levels];
   if (lattice.levels == 0 && lattice.count(0) > row) return false;
   const auto first = std::find_if(values.begin(), values.end(), [](T v) { return !std::isnan(v); });

@@ -54,6 +54,10 @@ class Forward {
   void set_fitting(const StencilFitting& fitting) { fitting_ = fitting; }
   /// Later runs take these weights instead of fitting their own; nullptr: no longer.
   void set_weights(const StencilSet* weights) { weights_ = weights; }
+  /// Later runs keep the chunk as a decoder will have it, but for its outliers.
+  void keep_values() { keeps_values_ = true; }
+  /// Of the last run with keep_values; none where there is but one level.
+  std::span<T> values() const { return values_; }
   /// Shows the rows of later runs, all with stencils, to `fit`; nullptr: no longer.
   void set_scale_fit(ScaleFit* fit) { scale_fit_ = fit; }
 
@@ -74,6 +78,8 @@ class Forward {
   std::vector<std::byte> anchors_;
   StencilSet stencils_;
   StencilFitting fitting_;
+  bool keeps_values_ = false;
+  std::span<T> values_;
   const StencilSet* weights_ = nullptr;
   ScaleFit* scale_fit_ = nullptr;
 };

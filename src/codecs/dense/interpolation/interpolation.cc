@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "codecs/dense/adaptive/quanta.h"
+#include "codecs/dense/adaptive/zero_flags.h"
 #include "codecs/dense/interpolation/forward.h"
 
 namespace tensorpress::dense {
@@ -38,7 +40,8 @@ void write_mode(const InterpolationMode& mode, bool outliers, bool zeros, std::s
       bit(mode.tighten, 7)));
   bytes.push_back(static_cast<std::byte>(
       bit(mode.keep_zeros, 0) | bit(feedback, 1) | bit(outliers, 2) | bit(mode.raise != 0, 3) |
-      static_cast<unsigned>(vectors / 2) << 4 | unsigned{mode.level_limit} << 6));
+      (vectors == kAdaptive ? 3u : static_cast<unsigned>(vectors / 2)) << 4 |
+      unsigned{mode.level_limit} << 6));
   bytes.push_back(static_cast<std::byte>(mode.shrink | bit(zeros, 7)));
   if (mode.raise != 0) bytes.push_back(static_cast<std::byte>(mode.raise));
   if (feedback) {
@@ -77,10 +80,8 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   mode.keep_zeros = (second & 1) != 0;
   result.outliers = (second & 4) != 0;
   result.vectors = std::size_t{1} << ((second >> 4) & 3);
+  static_assert(kAdaptive == std::size_t{1} << 3);
   mode.level_limit = second >> 6;
-  if (result.vectors > kernels::kRansMaxVectors) {
-    return corrupt("an interpolated chunk has mode ", first, " ", second);
-  }
   if ((second & 8) != 0) {
     TRY(mode.raise, reader.read<std::uint8_t>());
   }
@@ -101,6 +102,33 @@ Result<ReadMode> read_mode(ByteReader& reader) {
   return result;
 }
 
+// Whichever is shorter.
+template <class T>
+void append_listed_or_flagged(const ZeroList& zeros, Forward<T>& forward,
+                              std::span<const T> originals, const Extents& extents, double bound,
+                              std::vector<std::byte>& bytes) {
+  if (!forward.values().empty()) {
+    for (const Outlier<T>& outlier : forward.outliers()) {
+      forward.values()[outlier.position] = outlier.value;
+    }
+    const auto flags = flag_zeros<T>(forward.values(), originals, extents, bound);
+    if (flags.size() + 3 < bytes_of(zeros)) return append_zero_flags(flags, bytes);
+  }
+  append_zeros(zeros, bytes);
+}
+
+// The coarsest values and the residuals.
+template <class T>
+void write_adaptive(Forward<T>& forward, BitEncoder& coder) {
+  AdaptiveRows<BitEncoder> rows;
+  ByteReader anchors(forward.anchors());
+  while (anchors.remaining() > 0) rows.number(coder, *anchors.read_varint());
+  for (const RowSpan& span : forward.spans()) {
+    rows.row(coder, span.group, forward.classes().subspan(span.start, span.count),
+             forward.residuals().data() + span.start);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -116,30 +144,45 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   forward.set_fitting({.samples = mode.fit_samples,
                        .reach = count < kManyValues ? StencilReach::nine : StencilReach::fourteen});
   const auto values = prepare_values(field, folding, workspace);
+  const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
+  if (zeros_listed) forward.keep_values();
   if (!forward.run(values, folding.extents, mode, bound, count / 8 + 1)) return std::nullopt;
 
   const std::size_t groups = forward.residuals().size() / kernels::kRansGroup;
+  const bool adaptive = groups > 0 && hardly_any(count_not_zero(forward.residuals()),
+                                                 forward.residuals().size(), mode.rare);
   std::vector<std::byte> header, map;
-  const ChosenMap chosen = choose_map_by_sample(
-      [&](std::size_t wanted) {
-        return sample_histogram(forward.spans(), forward.classes().data(),
-                                forward.residuals().data(), wanted);
-      },
-      kSampledResiduals, map);
-  const std::size_t vectors = vectors_for(groups, chosen.cost);
-  const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
+  ChosenMap chosen;
+  if (!adaptive) {
+    chosen = choose_map_by_sample(
+        [&](std::size_t wanted) {
+          return sample_histogram(forward.spans(), forward.classes().data(),
+                                  forward.residuals().data(), wanted);
+        },
+        kSampledResiduals, map);
+  }
+  const std::size_t vectors = adaptive ? kAdaptive : vectors_for(groups, chosen.cost);
   write_mode(mode, !forward.outliers().empty(), zeros_listed, vectors, header);
   if (mode.stencils) {
     append_stencils(forward.stencils(), Lattice(folding.extents, mode.along, mode.level_limit),
                     header);
   }
   header.insert(header.end(), map.begin(), map.end());
-  header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
+  if (!adaptive) header.insert(header.end(), forward.anchors().begin(), forward.anchors().end());
   if (!forward.outliers().empty()) append_outliers(forward.outliers(), header);
-  if (zeros_listed) append_zeros(zeros, header);
+  if (zeros_listed)
+    append_listed_or_flagged(zeros, forward, values, folding.extents, bound, header);
   if (header.size() > output.size()) return std::nullopt;
   std::copy(header.begin(), header.end(), output.begin());
   if (groups == 0) return header.size();
+  if (adaptive) {
+    BitEncoder coder;
+    write_adaptive(forward, coder);
+    const std::vector<std::byte>& bits = coder.finish();
+    if (header.size() + bits.size() > output.size()) return std::nullopt;
+    std::ranges::copy(bits, output.begin() + static_cast<std::ptrdiff_t>(header.size()));
+    return header.size() + bits.size();
+  }
 
   const auto words =
       write_residuals(forward.spans(), chosen.map, forward.classes(), forward.residuals(), vectors,
@@ -165,7 +208,11 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   if (mode.stencils) {
     TRY(stencils, read_stencils(reader, lattice));
   }
-  TRY(const auto map, read_map(reader));
+  const bool adaptive = read.vectors == kAdaptive;
+  TableMap map;
+  if (!adaptive) {
+    TRY(map, read_map(reader));
+  }
   const ModelSet<T> models(mode, bound, lattice);
   auto& shared = workspace.memory.of<PredictorBuffers>();
   auto& buffers = workspace.memory.of<InterpolationBuffers>();
@@ -174,7 +221,11 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   T* const target =
       folding.components == 1 ? output.data() : buffers.values.reserve_as<T>(output.size()).data();
   T* coarse = lattice.levels == 0 ? target : passes.level[lattice.levels];
-  RETURN_IF_ERROR(read_anchors(reader, lattice, models.anchor_step(lattice), coarse));
+  if (!adaptive) {
+    RETURN_IF_ERROR(read_anchors(reader, lattice, models.anchor_step(lattice), coarse));
+  } else if (lattice.levels == 0) {
+    return corrupt("an interpolated chunk of one level has adaptive bits");
+  }
   std::vector<Outlier<T>> outliers;
   if (read.outliers) {
     TRY(outliers, read_outliers<T>(reader, output.size()));
@@ -186,7 +237,7 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
   if (lattice.levels > 0) {
     TRY(const auto words, reader.take(reader.remaining()));
     kernels::RansDecoder rans;
-    if (!rans.start(words, read.vectors)) {
+    if (!adaptive && !rans.start(words, read.vectors)) {
       return truncated("an interpolated chunk ends within its coder's states");
     }
     const std::size_t row = folding.extents[2] + 4 * kernels::kRowSlack;
@@ -195,6 +246,14 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
         kernels::rans_kernels(workspace.isa).decode_values,
         {buffers.rows.reserve_as<T>(row), shared.classes.reserve_as<std::uint8_t>(row),
          shared.residuals.reserve_as<std::int32_t>(row)});
+    std::optional<AdaptiveRows<BitDecoder>> adaptive_rows;
+    BitDecoder bits(adaptive ? words : std::span<const std::byte>());
+    if (adaptive) {
+      adaptive_rows.emplace();
+      decoder.set_adaptive(*adaptive_rows, bits);
+      const auto next = [&]() -> Result<std::uint64_t> { return adaptive_rows->number(bits, 0); };
+      RETURN_IF_ERROR(read_anchors<T>(next, lattice, models.anchor_step(lattice), coarse));
+    }
     const StoredWeights<T> stored(stencils);
     StencilMemory<T> grids;
     if (mode.stencils) grids = stencil_memory<T>(lattice, shared, buffers);
@@ -217,12 +276,14 @@ Result<void> decode_interpolation(std::span<const std::byte> input, const Shape&
       }
       coarse = fine;
     }
-    if (!rans.finished()) return corrupt("an interpolated chunk does not end where it should");
+    if (!(adaptive ? bits.finished() : rans.finished())) {
+      return corrupt("an interpolated chunk does not end where it should");
+    }
   } else if (reader.remaining() != 0) {
     return corrupt("an interpolated chunk has ", reader.remaining(), " bytes too many");
   }
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  set_zeros(zeros, std::span(target, output.size()));
+  RETURN_IF_ERROR(set_zeros(zeros, std::span(target, output.size()), folding.extents, bound));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "codecs/dense/lattice/lattice.h"
+#include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/residuals/map.h"
 #include "kernels/interpolation/interpolation.h"
 
@@ -43,6 +44,7 @@ struct InterpolationMode {
   // How many samples of each class stencils are fitted to (an encoder's): twice as many gain less
   // than half a percent.
   std::uint32_t fit_samples = 8192;
+  std::uint32_t rare = kRare;  // for adaptive coding (an encoder's)
 
   bool has_feedback() const;
 };

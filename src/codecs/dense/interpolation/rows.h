@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "codecs/dense/adaptive/quanta.h"
 #include "codecs/dense/interpolation/passes.h"
 #include "codecs/dense/interpolation/stencils/scales.h"
 #include "codecs/dense/lattice/exact.h"
@@ -167,16 +168,17 @@ class RowDecoder {
         decode_(decode),
         memory_(memory) {}
 
+  /// Residuals come from here instead of rANS.
+  void set_adaptive(AdaptiveRows<BitDecoder>& rows, BitDecoder& coder) {
+    adaptive_ = &rows;
+    bits_ = &coder;
+  }
+
   bool row(const RowJob<T>& job) {
     const auto& model = models_.of(job.level, job.group);
     const std::size_t count = job.row.count, padded = padded_count(count);
     predict_row(job, kernels_, model, memory_.predictions.data(), memory_.classes.data());
-    kernels_.translate(map_.ids[job.group].data(), memory_.classes.data(), padded);
-    std::fill(memory_.classes.data() + count, memory_.classes.data() + padded, std::uint8_t{0});
-    if (!decode_(rans_, tables_, memory_.classes.data(), padded / kernels::kRansGroup,
-                 memory_.residuals.data())) {
-      return false;
-    }
+    if (!residuals(job.group, count, padded)) return false;
     kernels_.reconstruct(memory_.residuals.data(), job.row, model, memory_.predictions.data(),
                          job.output);
     keep_sizes(job, memory_.residuals.data());
@@ -184,6 +186,19 @@ class RowDecoder {
   }
 
  private:
+  bool residuals(std::size_t group, std::size_t count, std::size_t padded) {
+    std::uint8_t* const classes = memory_.classes.data();
+    std::int32_t* const values = memory_.residuals.data();
+    if (adaptive_ != nullptr) {
+      adaptive_->row(*bits_, group, {classes, count}, values);
+      std::fill(values + count, values + padded, 0);
+      return !bits_->ran_out();
+    }
+    kernels_.translate(map_.ids[group].data(), classes, padded);
+    std::fill(classes + count, classes + padded, std::uint8_t{0});
+    return decode_(rans_, tables_, classes, padded / kernels::kRansGroup, values);
+  }
+
   const ModelSet<T>& models_;
   const kernels::InterpolationKernels<T>& kernels_;
   const TableMap& map_;
@@ -191,6 +206,8 @@ class RowDecoder {
   kernels::RansDecoder& rans_;
   kernels::RansKernels::Decode decode_;
   Memory memory_;
+  AdaptiveRows<BitDecoder>* adaptive_ = nullptr;
+  BitDecoder* bits_ = nullptr;
 };
 
 }  // namespace tensorpress::dense

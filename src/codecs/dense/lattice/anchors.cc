@@ -63,17 +63,23 @@ void code_anchors(const Lattice& lattice, T step, T bound, const T* originals, T
 
 template <class T>
 Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T* to) {
-  const Extents& extent = lattice.extent[lattice.levels];
   const std::size_t count = lattice.count(lattice.levels);
   if (reader.remaining() < count) {
     return truncated("a chunk ends within its ", count, " coarsest values");
   }
-  std::vector<std::int64_t> steps(count);
+  return read_anchors<T>([&] { return reader.read_varint(); }, lattice, step, to);
+}
+
+template <class T>
+Result<void> read_anchors(const std::function<Result<std::uint64_t>()>& next,
+                          const Lattice& lattice, T step, T* to) {
+  const Extents& extent = lattice.extent[lattice.levels];
+  std::vector<std::int64_t> steps(lattice.count(lattice.levels));
   std::int64_t* at = steps.data();
   for (std::size_t z = 0; z < extent[0]; ++z) {
     for (std::size_t y = 0; y < extent[1]; ++y) {
       for (std::size_t x = 0; x < extent[2]; ++x, ++at, ++to) {
-        TRY(const auto zigzag, reader.read_varint());
+        TRY(const auto zigzag, next());
         const std::uint64_t delta = (zigzag >> 1) ^ (0 - (zigzag & 1));
         *at = static_cast<std::int64_t>(
             static_cast<std::uint64_t>(predict_anchor(at, extent, z, y, x)) + delta);
@@ -90,5 +96,9 @@ template Result<void> read_anchors(ByteReader&, const Lattice&, float, float*);
 template void code_anchors(const Lattice&, double, double, const double*, double, double*,
                            std::vector<std::byte>&, std::vector<Outlier<double>>&);
 template Result<void> read_anchors(ByteReader&, const Lattice&, double, double*);
+template Result<void> read_anchors(const std::function<Result<std::uint64_t>()>&, const Lattice&,
+                                   float, float*);
+template Result<void> read_anchors(const std::function<Result<std::uint64_t>()>&, const Lattice&,
+                                   double, double*);
 
 }  // namespace tensorpress::dense

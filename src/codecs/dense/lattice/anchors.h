@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "base/bytes.h"
@@ -17,5 +18,9 @@ void code_anchors(const Lattice& lattice, T step, T bound, const T* originals, T
                   std::vector<std::byte>& anchors, std::vector<Outlier<T>>& outliers);
 template <class T>
 Result<void> read_anchors(ByteReader& reader, const Lattice& lattice, T step, T* to);
+/// The same numbers from elsewhere.
+template <class T>
+Result<void> read_anchors(const std::function<Result<std::uint64_t>()>& next,
+                          const Lattice& lattice, T step, T* to);
 
 }  // namespace tensorpress::dense

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/errors.h"
+#include "codecs/dense/adaptive/zero_flags.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
@@ -68,7 +69,7 @@ enum Fate : std::uint8_t { kNot = 0, kMay = 1, kMust = 2 };
 class ZeroLister {
  public:
   ZeroLister(std::span<const std::uint8_t> fates, std::size_t period)
-      : fates_(fates), listed_(fates.size()), zero_(fates.size()), zeros_{period, {}} {}
+      : fates_(fates), listed_(fates.size()), zero_(fates.size()), zeros_{period, {}, false, {}} {}
 
   ZeroList list() {
     for (std::size_t i = 0; i < fates_.size(); ++i) {
@@ -197,6 +198,13 @@ std::size_t bytes_of(const ZeroList& zeros) {
   return bytes;
 }
 
+void append_zero_flags(std::span<const std::byte> flags, std::vector<std::byte>& bytes) {
+  append_varint(bytes, 0);
+  append_varint(bytes, 0);  // a period of nothing
+  append_varint(bytes, flags.size());
+  bytes.insert(bytes.end(), flags.begin(), flags.end());
+}
+
 void append_zeros(const ZeroList& zeros, std::vector<std::byte>& bytes) {
   if (zeros.period > 0) {
     append_varint(bytes, 0);
@@ -216,7 +224,13 @@ Result<ZeroList> read_zeros(ByteReader& reader, std::size_t values) {
   TRY(auto count, reader.read_varint());
   if (count == 0) {  // says that a period follows: no list is empty
     TRY(zeros.period, reader.read_varint());
-    if (zeros.period == 0 || zeros.period >= values) {
+    zeros.flagged = zeros.period == 0;
+    if (zeros.flagged) {
+      TRY(const auto size, reader.read_varint());
+      TRY(zeros.flags, reader.take(size));
+      return zeros;
+    }
+    if (zeros.period >= values) {
       return corrupt("a chunk's zeros repeat after ", zeros.period, " values");
     }
     TRY(count, reader.read_varint());
@@ -279,5 +293,15 @@ void set_zeros(const ZeroList& zeros, std::span<T> values) {
 }
 template void set_zeros(const ZeroList&, std::span<float>);
 template void set_zeros(const ZeroList&, std::span<double>);
+
+template <class T>
+Result<void> set_zeros(const ZeroList& zeros, std::span<T> values, const Extents& extents,
+                       double bound) {
+  if (zeros.flagged) return set_flagged_zeros(zeros.flags, values, extents, bound);
+  set_zeros(zeros, values);
+  return {};
+}
+template Result<void> set_zeros(const ZeroList&, std::span<float>, const Extents&, double);
+template Result<void> set_zeros(const ZeroList&, std::span<double>, const Extents&, double);
 
 }  // namespace tensorpress::dense

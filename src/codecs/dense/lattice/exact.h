@@ -32,6 +32,8 @@ struct ZeroList {
   };
   std::uint64_t period = 0;
   std::vector<Run> runs;
+  bool flagged = false;
+  std::span<const std::byte> flags;  // then instead (adaptive/zero_flags.h), within the chunk read
 };
 /// A short list of all zeros, with a period of nothing, a row or a plane. Values within the bound
 /// of zero may be listed too.
@@ -39,10 +41,15 @@ template <class T>
 ZeroList list_zeros(std::span<const T> values, const Extents& extents, double bound);
 /// What append_zeros writes.
 std::size_t bytes_of(const ZeroList& zeros);
+void append_zero_flags(std::span<const std::byte> flags, std::vector<std::byte>& bytes);
 /// Not of an empty list, which would read as the beginning of a period.
 void append_zeros(const ZeroList& zeros, std::vector<std::byte>& bytes);
 Result<ZeroList> read_zeros(ByteReader& reader, std::size_t values);
+/// Of a list without flags.
 template <class T>
 void set_zeros(const ZeroList& zeros, std::span<T> values);
+template <class T>
+Result<void> set_zeros(const ZeroList& zeros, std::span<T> values, const Extents& extents,
+                       double bound);
 
 }  // namespace tensorpress::dense

@@ -13,6 +13,12 @@ std::size_t vectors_for(std::size_t groups, std::uint64_t cost) {
   return groups < 4096 || bytes < 4000 ? 2 : 4;
 }
 
+std::size_t count_not_zero(std::span<const std::int32_t> residuals) {
+  std::size_t some = 0;
+  for (const std::int32_t residual : residuals) some += residual != 0 ? 1 : 0;
+  return some;
+}
+
 ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,
                                    const std::int32_t* residuals, std::size_t wanted) {
   ResidualHistogram histogram;

@@ -31,6 +31,17 @@ inline std::size_t padded_count(std::size_t count) {
 /// fast, but each takes 64 bytes.
 std::size_t vectors_for(std::size_t groups, std::uint64_t cost);
 
+/// In the place of a number of vectors of states: bits with contexts (adaptive/quanta.h).
+inline constexpr std::size_t kAdaptive = 8;
+/// One of so many residuals may be not zero where they are coded that way: decoding takes some 150
+/// ns for each of them. 0: any number.
+inline constexpr std::uint32_t kRare = 32;
+/// Whether so few of `values` are not zero.
+inline bool hardly_any(std::size_t not_zero, std::size_t values, std::uint32_t rare) {
+  return not_zero * rare <= values;
+}
+std::size_t count_not_zero(std::span<const std::int32_t> residuals);
+
 inline constexpr std::size_t kAllResiduals = ~std::size_t{0};
 /// Of about `wanted` residuals a group.
 ResidualHistogram sample_histogram(const std::vector<RowSpan>& spans, const std::uint8_t* classes,

@@ -125,6 +125,15 @@ std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<
   return cost;
 }
 
+void CodedRows::write_adaptive(BitEncoder& coder) const {
+  AdaptiveRows<BitEncoder> rows;
+  const auto write = [&](const RowSpan& span, std::size_t group) {
+    rows.row(coder, group, classes_.subspan(span.start, span.count), quanta_.data() + span.start);
+  };
+  for (const RowSpan& span : coefficients_) write(span, span.group);
+  for (const RowSpan& span : corrections_) write(span, kCorrections);
+}
+
 void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids,
                         Isa isa) {
   const auto translate = kernels::interpolation_kernels<float>(isa).translate;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "codecs/dense/adaptive/quanta.h"
 #include "codecs/dense/predictor_buffers.h"
 #include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/wavelet/band_rows.h"
@@ -30,6 +31,10 @@ class CodedRows {
   std::uint64_t choose_tables(const WaveletHeader& header, std::vector<std::byte>& bytes, Isa isa);
   /// Groups of rANS, after choose_tables.
   std::size_t groups() const { return groups_; }
+  /// Of the coefficients or, when they are there, of all rows.
+  std::span<const std::int32_t> quanta() const { return quanta_.first(used_); }
+  /// In the place of choose_tables and write.
+  void write_adaptive(BitEncoder& coder) const;
   /// States and words; nothing when they do not fit.
   std::optional<std::size_t> write(std::size_t vectors, std::span<std::byte> output, Isa isa);
 

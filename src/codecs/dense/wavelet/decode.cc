@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "codecs/dense/adaptive/quanta.h"
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/predictor_buffers.h"
@@ -38,6 +40,12 @@ class WaveletDecoder {
     translate_ = kernels::interpolation_kernels<T>(workspace.isa).translate;
   }
 
+  /// Quanta come from here instead of rANS.
+  void set_adaptive(BitDecoder& bits) {
+    adaptive_.emplace();
+    bits_ = &bits;
+  }
+
   bool coefficients(kernels::RansDecoder& rans, const TableMap& map) {
     pyramid_.clear_margins(memory_.data());
     CoarseDifferences coarse(pyramid_.level(pyramid_.levels()).size);
@@ -51,7 +59,7 @@ class WaveletDecoder {
           return true;
         },
         [&](const WaveletBand& band, const BandRow& row) {
-          if (!decode_row(rans, maps_[row.group], row)) return false;
+          if (!decode_row(rans, row.group, row)) return false;
           const int shift = header_.shift[row.group];
           const WaveletLevel& level = pyramid_.level(band.level);
           T* const to = memory_.data() +
@@ -103,7 +111,7 @@ class WaveletDecoder {
       return true;
     }
     return rows_.for_corrections([&](const BandRow& row) {
-      if (!decode_row(rans, maps_[kCorrections], row)) return false;
+      if (!decode_row(rans, kCorrections, row)) return false;
       T* const values = plain_row(row.z, row.y);
       if (silent_ && !header_.snap) {
         std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
@@ -117,8 +125,12 @@ class WaveletDecoder {
 
  private:
   // Groups of 16 values that all lie in silent classes are not coded.
-  bool decode_row(kernels::RansDecoder& rans,
-                  const std::array<std::uint8_t, kernels::kScaleClasses>& map, const BandRow& row) {
+  bool decode_row(kernels::RansDecoder& rans, std::size_t group, const BandRow& row) {
+    if (adaptive_) {
+      silent_ = !adaptive_->row(*bits_, group, {row.classes, row.count}, row_.data());
+      return !bits_->ran_out();
+    }
+    const auto& map = maps_[group];
     constexpr std::size_t kGroup = kernels::kRansGroup;
     const std::size_t padded = padded_count(row.count);
     std::uint8_t* const ids = contexts_.class_row();  // classes are not needed again
@@ -148,6 +160,8 @@ class WaveletDecoder {
     return true;
   }
 
+  std::optional<AdaptiveRows<BitDecoder>> adaptive_;
+  BitDecoder* bits_ = nullptr;
   const WaveletHeader& header_;
   Pyramid pyramid_;
   WaveletSteps<T> steps_;
@@ -175,9 +189,11 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   const Folding folding = fold(shape);
   ByteReader reader(input);
   TRY(const auto header, read_wavelet_header(reader));
-  TRY(const auto map, read_map(reader));
-  TableMap correction_map;
-  if (header.corrections) {
+  TableMap map, correction_map;
+  if (!header.is_adaptive()) {
+    TRY(map, read_map(reader));
+  }
+  if (header.corrections && !header.is_adaptive()) {
     TRY(correction_map, read_map(reader));
   }
   std::vector<Outlier<T>> outliers;
@@ -190,7 +206,8 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   }
   TRY(const auto words, reader.take(reader.remaining()));
   kernels::RansDecoder rans;
-  if (!rans.start(words, header.vectors)) {
+  BitDecoder bits(words);
+  if (!header.is_adaptive() && !rans.start(words, header.vectors)) {
     return truncated("a wavelet chunk ends within its coder's states");
   }
   auto& buffers = workspace.memory.of<WaveletBuffers>();
@@ -200,6 +217,7 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
     return corrupt("a chunk of ", shape.to_string(), " is too small for wavelets");
   }
   WaveletDecoder<T> decoder(header, folding.extents, bound, workspace);
+  if (header.is_adaptive()) decoder.set_adaptive(bits);
   if (!decoder.coefficients(rans, map)) {
     return truncated("a wavelet chunk ends within its coefficients");
   }
@@ -207,9 +225,10 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   if (!decoder.values(rans, header.corrections ? &correction_map : nullptr, target)) {
     return truncated("a wavelet chunk ends within its corrections");
   }
-  if (!rans.finished()) return corrupt("a wavelet chunk does not end where it should");
+  if (!(header.is_adaptive() ? bits.finished() : rans.finished()))
+    return corrupt("a wavelet chunk does not end where it should");
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  set_zeros(zeros, std::span(target, output.size()));
+  RETURN_IF_ERROR(set_zeros(zeros, std::span(target, output.size()), folding.extents, bound));
   if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }

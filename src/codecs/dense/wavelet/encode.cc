@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codecs/dense/adaptive/zero_flags.h"
 #include "codecs/dense/lattice/exact.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/wavelet/band_rows.h"
@@ -17,6 +18,9 @@ constexpr double kMostCorrection = 0x1p20;
 // Corrections where none were expected are stored as they are; with more of them, all places are
 // coded.
 constexpr std::size_t kMostSurprises = 16;
+// Longer lists of zeros are replaced by flags.
+constexpr std::size_t kShortList = 40;
+constexpr std::size_t kFlagsHead = 4;  // bytes that say that they follow
 // Where a list of zeros takes more than a byte for so many values, they are kept by a rule instead.
 constexpr std::size_t kValuesAZeroByte = 800;
 // Mean magnitudes in contexts stay below this.
@@ -59,6 +63,7 @@ class WaveletEncoder {
     find_corrections(originals);
     if (outliers_.size() > originals.size() / 8 + 1) return false;
     code_corrections(originals);
+    if (zeros_flagged_) find_zero_flags(originals);
     return true;
   }
 
@@ -68,14 +73,27 @@ class WaveletEncoder {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
     std::vector<std::byte> tables, bytes;
-    const std::uint64_t cost = rows_->choose_tables(header_, tables, workspace_.isa);
-    header_.vectors = vectors_for(rows_->groups(), cost);
+    if (!header_.is_adaptive()) {
+      const std::uint64_t cost = rows_->choose_tables(header_, tables, workspace_.isa);
+      header_.vectors = vectors_for(rows_->groups(), cost);
+    }
     write_header(header_, bytes);
     bytes.insert(bytes.end(), tables.begin(), tables.end());
     if (header_.outliers) append_outliers(outliers_, bytes);
-    if (header_.zeros) append_zeros(zeros_, bytes);
+    if (zeros_flagged_ && zero_flags_.size() + kFlagsHead < bytes_of(zeros_)) {
+      append_zero_flags(zero_flags_, bytes);
+    } else if (header_.zeros) {
+      append_zeros(zeros_, bytes);
+    }
+    if (header_.is_adaptive()) {
+      BitEncoder coder;
+      rows_->write_adaptive(coder);
+      const std::vector<std::byte>& bits = coder.finish();
+      bytes.insert(bytes.end(), bits.begin(), bits.end());
+    }
     if (bytes.size() > output.size()) return std::nullopt;
     std::ranges::copy(bytes, output.begin());
+    if (header_.is_adaptive()) return bytes.size();
     const auto words = rows_->write(header_.vectors, output.subspan(bytes.size()), workspace_.isa);
     return words ? std::optional(bytes.size() + *words) : std::nullopt;
   }
@@ -83,12 +101,15 @@ class WaveletEncoder {
  private:
   std::span<T> scratch() { return buffers_.scratch.reserve_as<T>(pyramid_.scratch_elements()); }
 
-  // By a list where that is short, else by a rule. Returns the values to aim for: what is on the
-  // list is zero.
+  // By a list where that is short, else by flags of what comes out as nearly zero, and by a rule
+  // where such values are everywhere. Returns the values to aim for: what is on the list is zero.
   std::span<const T> keep_zeros(std::span<const T> originals, const ZeroList& zeros) {
-    header_.snap = bytes_of(zeros) > originals.size() / kValuesAZeroByte + 32;
+    const std::size_t bytes = bytes_of(zeros);
+    header_.snap = bytes > originals.size() / kValuesAZeroByte + kShortList;
+    zeros_flagged_ = !header_.snap && bytes > kShortList;
     if (header_.snap) return originals;
     zeros_ = zeros;
+    if (zeros_flagged_) return originals;
     const auto aims = buffers_.aims.reserve_as<T>(originals.size());
     std::ranges::copy(originals, aims.begin());
     set_zeros(zeros_, aims);
@@ -274,13 +295,18 @@ class WaveletEncoder {
         }
       }
     }
-    header_.corrections = corrected_ > kMostSurprises;
+    const auto quanta = rows_->quanta();
+    if (hardly_any(count_not_zero(quanta) + corrected_, quanta.size(), mode_.rare)) {
+      header_.vectors = kAdaptive;
+      header_.silent = 0;
+    }
+    header_.corrections = corrected_ > (header_.is_adaptive() ? 0 : kMostSurprises);
   }
 
   void correct(T value, T original, std::size_t at) {
     if (std::isnan(original)) return;
     if (header_.snap) value = snapped(value, static_cast<T>(bound_));
-    if (original == 0 && (header_.snap || !zeros_.runs.empty())) {
+    if (original == 0 && (header_.snap || (!zeros_flagged_ && !zeros_.runs.empty()))) {
       if (value != 0 && header_.snap) outliers_.push_back({at, original});
       return;
     }
@@ -314,6 +340,7 @@ class WaveletEncoder {
     if (mode_.fit_weights) fit_correction_weights();
     const std::size_t outliers_before = outliers_.size();
     for (const bool silent : {true, false}) {
+      if (silent && header_.is_adaptive()) continue;
       rows_->begin_corrections();
       outliers_.resize(outliers_before);
       BandRows rows(pyramid_, contexts_, header_.weights, workspace_.isa);
@@ -341,6 +368,29 @@ class WaveletEncoder {
       if (silent) header_.silent |= static_cast<std::uint8_t>(1u << kCorrections);
       return;
     }
+  }
+
+  // From the values as a decoder has them in the end.
+  void find_zero_flags(std::span<const T> originals) {
+    const WaveletLevel& finest = pyramid_.level(0);
+    const auto values = buffers_.aims.reserve_as<T>(originals.size());
+    T* to = values.data();
+    for (std::size_t z = 0; z < finest.size[0]; ++z) {
+      for (std::size_t y = 0; y < finest.size[1]; ++y) {
+        const T* const row = memory_.data() + finest.place(z, y, 0);
+        const std::size_t count = finest.size[2];
+        const std::size_t start = (z * finest.size[1] + y) * count;
+        for (std::size_t x = 0; x < count; ++x) to[x] = row[x] + offset_;
+        if (header_.corrections && any_correction(start)) {
+          for (std::size_t x = 0; x < count; ++x) {
+            to[x] = to[x] + static_cast<T>(corrections_[start + x]) * steps_.correction;
+          }
+        }
+        to += count;
+      }
+    }
+    for (const Outlier<T>& outlier : outliers_) values[outlier.position] = outlier.value;
+    zero_flags_ = flag_zeros<T>(values, originals, finest.size, bound_);
   }
 
   // In the row of this value; the others' corrections are not set.
@@ -395,6 +445,8 @@ class WaveletEncoder {
   std::vector<std::uint8_t> corrected_rows_;  // which have any
   std::vector<Outlier<T>> outliers_;
   ZeroList zeros_;
+  bool zeros_flagged_ = false;
+  std::vector<std::byte> zero_flags_;
   const kernels::CoefficientKernels<T>& kernels_;
   kernels::CoefficientQuantizer<T> quantizer_;
 };

@@ -1,5 +1,6 @@
 #include "codecs/dense/wavelet/header.h"
 
+#include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/varint.h"
 
 namespace tensorpress::dense {
@@ -11,7 +12,7 @@ void write_header(const WaveletHeader& header, std::vector<std::byte>& bytes) {
   bytes.push_back(static_cast<std::byte>(
       static_cast<unsigned>(header.filter) | static_cast<unsigned>(header.ends) << 2 |
       bit(header.outliers, 3) | bit(header.zeros, 4) | bit(header.own_weights, 5) |
-      static_cast<unsigned>(header.vectors / 2) << 6));
+      (header.vectors == kAdaptive ? 3u : static_cast<unsigned>(header.vectors / 2)) << 6));
   bytes.push_back(static_cast<std::byte>(header.step | bit(header.snap, 7)));
   bytes.push_back(
       static_cast<std::byte>(header.silent | bit(header.corrections, 6) | bit(any_shift, 7)));
@@ -38,9 +39,7 @@ Result<WaveletHeader> read_wavelet_header(ByteReader& reader) {
   header.vectors = std::size_t{1} << (first >> 6);
   header.silent = second & 63;
   header.corrections = (second & 64) != 0;
-  if (header.step == 0 || header.vectors > kernels::kRansMaxVectors) {
-    return corrupt("a wavelet chunk has mode ", first, " and step ", header.step);
-  }
+  if (header.step == 0) return corrupt("a wavelet chunk has a step of 0");
   if ((second & 128) != 0) {
     for (std::uint8_t& shift : header.shift) {
       TRY(shift, reader.read<std::uint8_t>());

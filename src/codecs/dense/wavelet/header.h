@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/residuals/map.h"
 #include "codecs/dense/wavelet/pyramid.h"
 #include "codecs/dense/wavelet/weights.h"
@@ -21,7 +22,8 @@ struct WaveletHeader {
   /// Values within the bound of zero are zero before they are corrected, so that zeros come back.
   bool snap = false;
   bool outliers = false, zeros = false, own_weights = false, corrections = false;
-  std::size_t vectors = 1;
+  std::size_t vectors = 1;  // or kAdaptive
+  bool is_adaptive() const { return vectors == kAdaptive; }
   std::int64_t offset = 0;  // in steps, of all values
   std::uint8_t silent = 0;  // a bit a context group: class 0 has only zeros and takes no bits
   std::array<std::uint8_t, kBandGroups> shift{};  // of magnitudes in contexts

@@ -13,6 +13,7 @@
 
 #include "codecs/bounded/field_coder.h"
 #include "codecs/dense/lattice/exact.h"
+#include "codecs/dense/residuals/coding.h"
 #include "kernels/wavelet/wavelet.h"
 
 namespace tensorpress::dense {
@@ -24,6 +25,7 @@ struct WaveletMode {
   std::uint8_t thrift = 26;  // how much error may grow to save a bit, in 1/512 steps (an encoder's)
   bool fit_weights = true;
   std::uint32_t fit_samples = 12000;  // of a group, that weights are fitted to (an encoder's)
+  std::uint32_t rare = kRare;         // for adaptive coding (an encoder's)
 };
 
 struct WaveletCoded {
