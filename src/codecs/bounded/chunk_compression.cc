@@ -125,7 +125,26 @@ class ChunkCompression {
       value.write(static_cast<std::uint8_t>(bits >> (8 * i)));
     }
     constant_ = std::move(value);
+    if (parameters_.measured()) {
+      measured_error_ = squared_errors([&](std::size_t) { return to_double(element); });
+    }
     return true;
+  }
+
+  // Of all values but those in holes, with a little more for sums in another order.
+  template <class ValueAt>
+  double squared_errors(ValueAt value_at) const {
+    double squared = 0;
+    auto hole = holes_.begin();
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (hole != holes_.end() && i >= hole->start) {
+        if (i + 1 == hole->start + hole->length) ++hole;
+        continue;
+      }
+      const double error = std::fabs(value_at(i) - static_cast<double>(values_[i]));
+      if (error != 0) squared += square_at_least(error);
+    }
+    return squared * (1 + 1e-9);
   }
 
   void take_out_specials() {
