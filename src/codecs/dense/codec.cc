@@ -48,7 +48,15 @@ constexpr double kLosesEverywhere = 1.02;
 constexpr double kGuidedSlack = 1.25;
 // Below so many bits a value a chunk is nearly empty.
 constexpr double kNearlyEmptyBits = 0.05;
+// Below so many, more than one mode of interpolation is tried, and what is estimated may be far too
+// low.
+constexpr double kFewBits = 0.2;
+constexpr double kTrustInFew = 0.125;
 constexpr std::size_t kFewBytes = 2048;  // of a chunk
+// Adaptive coding takes some 50 ns a value and bit: as much as all else in chunks of so many
+// values, or bits a value.
+constexpr std::size_t kMostAdaptedValues = std::size_t{1} << 19;
+constexpr double kMostAdaptedBits = 0.5;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct ChoiceBuffers {
@@ -159,8 +167,9 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (const auto guided = by_guide(chunk, output)) return guided;
     chunk.estimate_others();
     const double others_bits = chunk.others_bits();
-    const PaletteEffort quick = {.most_bits =
-                                     others_bits * static_cast<double>(field.values.size())};
+    const double trust = others_bits < kFewBits ? kTrustInFew : 1;
+    const PaletteEffort quick = {.most_bits = others_bits / trust *
+                                              static_cast<double>(field.values.size())};
     const auto numbered = effort_ == Effort::best
                               ? by_best_palette(field, bound, quick, output.size(), workspace)
                               : by_palette(field, bound, quick, output.size(), workspace);
@@ -195,15 +204,15 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     }
     if (guide->way == Guide::Way::wavelet) return by_guided_wavelet(chunk, most_bits, output);
     const auto bytes = by_way_of(*guide, chunk, output);
-    if (!bytes || nearly_empty(*bytes, field) || bits_of(*bytes, field) > most_bits) {
+    if (!bytes || bits_of(*bytes, field) < kFewBits || bits_of(*bytes, field) > most_bits) {
       return std::nullopt;
     }
     return bytes;
   }
 
   template <class T>
-  static std::optional<std::size_t> by_way_of(const Guide& guide, Chunk<T>& chunk,
-                                              std::span<std::byte> output) {
+  std::optional<std::size_t> by_way_of(const Guide& guide, Chunk<T>& chunk,
+                                       std::span<std::byte> output) const {
     if (guide.way == Guide::Way::lorenzo) {
       return by_lorenzo(chunk.field, chunk.bound, chunk.plan, output, chunk.workspace);
     }
@@ -251,7 +260,7 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (!(guide.lorenzo_bits < kEndless) || guide.bits < kNearlyEmptyBits) return nullptr;
     if (chunk.suits_wavelets()) {
       if (is_trial_size(field.shape)) return nullptr;
-      const auto trial = try_wavelet(field, bound, chunk.estimate.mode, workspace);
+      const auto trial = try_wavelet(field, bound, chunk.estimate.mode, false, workspace);
       if (trial.says_little) return nullptr;
       if (trial.wins) {
         guide.way = Guide::Way::wavelet;
@@ -292,7 +301,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     if (suits_wavelets && all_steps) {
       transformed = by_best_wavelet(chunk, output.size());
     } else if (suits_wavelets) {
-      trial = try_wavelet(field, chunk.bound, chunk.estimate.mode, chunk.workspace);
+      trial = try_wavelet(field, chunk.bound, chunk.estimate.mode, chunk.others_bits() < kFewBits,
+                          chunk.workspace);
       if (trial.wins) transformed = by_wavelet(chunk, trial.mode, output.size());
     }
     // What samples foretell is a few percent off, and more for planes that have zeros.
@@ -373,13 +383,24 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   std::span<const std::byte> by_best_wavelet(const Chunk<T>& chunk, std::size_t room) const {
     auto& buffers = chunk.workspace.memory.template of<ChoiceBuffers>();
     std::span<const std::byte> best;
+    WaveletMode mode;
     for (const std::uint8_t step : kWaveletSteps) {
       const auto bytes = by_wavelet(chunk, {.step = step}, room);
       if (bytes.empty() || (!best.empty() && bytes.size() >= best.size())) continue;
       std::swap(buffers.wavelet, buffers.best_wavelet);
       best = bytes;
+      mode.step = step;
     }
-    return best;
+    if (best.empty() || !may_adapt(best.size(), chunk.field)) return best;
+    mode.rare = 0;
+    const auto bytes = by_wavelet(chunk, mode, best.size() - 1);
+    return bytes.empty() ? best : bytes;
+  }
+
+  // Whether adaptive coding of any density may be tried: it takes long.
+  template <class T>
+  static bool may_adapt(std::size_t bytes, const bounded::Field<T>& field) {
+    return field.values.size() <= kMostAdaptedValues || bits_of(bytes, field) < kMostAdaptedBits;
   }
 
   template <class T>
@@ -423,13 +444,12 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
     const bool try_both = effort_ == Effort::best || field.values.size() <= kTryBothValues;
     if (!try_both && lorenzo_bits < kLorenzoAdvantage * chunk.estimate.bits_per_value) {
       const auto bytes = by_lorenzo(field, chunk.bound, chunk.plan, output, chunk.workspace);
-      if (!bytes || !nearly_empty(*bytes, field)) return bytes;
+      if (!bytes || bits_of(*bytes, field) >= kFewBits) return bytes;
     }
     const auto bytes = by_interpolation(chunk, output);
     const double bits = bytes ? bits_of(*bytes, field) : kEndless;
     // What Lorenzo takes is known better from samples than what interpolation takes.
-    if (!try_both && bits <= kLorenzoMayWin * lorenzo_bits && bits >= kNearlyEmptyBits)
-      return bytes;
+    if (!try_both && bits <= kLorenzoMayWin * lorenzo_bits && bits >= kFewBits) return bytes;
     return or_by_lorenzo(bytes, chunk, output);
   }
 
@@ -447,13 +467,50 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
   }
 
   template <class T>
-  static std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk,
-                                                     std::span<std::byte> output) {
+  std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk,
+                                              std::span<std::byte> output) const {
     if (output.empty()) return std::nullopt;
     output[0] = std::byte{kInterpolation};
     const auto bytes = encode_interpolation(chunk.field, chunk.bound, chunk.estimate.mode,
                                             chunk.zeros, output.subspan(1), chunk.workspace);
-    return bytes ? std::optional(*bytes + 1) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    std::size_t least = *bytes;
+    const auto try_mode = [&](const InterpolationMode& mode) {
+      const auto other =
+          chunk.workspace.memory.template of<ChoiceBuffers>().other.reserve(least - 1);
+      const auto coded =
+          encode_interpolation(chunk.field, chunk.bound, mode, chunk.zeros, other, chunk.workspace);
+      if (!coded) return;
+      std::ranges::copy(other.first(*coded), output.begin() + 1);
+      least = *coded;
+    };
+    InterpolationMode mode = chunk.estimate.mode;
+    if (bits_of(least, chunk.field) < kFewBits) {
+      try_mode(along_all_axes(mode, chunk.field));
+      if (chunk.field.has_zeros) {
+        mode.keep_zeros = !mode.keep_zeros;
+        try_mode(mode);
+        mode.keep_zeros = !mode.keep_zeros;
+      }
+    }
+    if (effort_ == Effort::best && may_adapt(least, chunk.field)) {
+      mode.rare = 0;
+      try_mode(mode);
+    }
+    return least + 1;
+  }
+
+  // The simplest mode, which samples underestimate where little is coded.
+  template <class T>
+  static InterpolationMode along_all_axes(const InterpolationMode& from,
+                                          const bounded::Field<T>& field) {
+    const Extents extents = fold(field.shape).extents;
+    InterpolationMode mode;
+    for (std::size_t axis = 0; axis < 3; ++axis) mode.along[axis] = extents[axis] > 1;
+    mode.level_limit = from.level_limit;
+    mode.shrink = from.shrink;
+    mode.raise = from.raise;
+    return mode;
   }
 
   template <class T>

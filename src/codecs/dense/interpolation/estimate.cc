@@ -3,7 +3,9 @@
 // from them, about ten runs over a fiftieth of the values.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "codecs/dense/interpolation/forward.h"
 #include "codecs/dense/interpolation/interpolation.h"
@@ -18,6 +20,7 @@ struct Sample {
   Extents block{};
   std::size_t blocks = 0;
   std::span<const T> values;  // block after block
+  double share = 1;           // what the chunk takes of what the blocks do, for each value
 
   std::size_t block_count() const { return block[0] * block[1] * block[2]; }
   std::span<const T> at(std::size_t i) const {
@@ -25,10 +28,51 @@ struct Sample {
   }
 };
 
+struct Place {
+  std::size_t z, y, x;
+  std::size_t steps = 0;
+};
+
+// Where most happens, if nothing happens in most places: neighbours that differ by more than a
+// step. Blocks of nothing would say nothing about how to code the rest.
+template <class T>
+double take_busiest(std::span<const T> values, const Extents& chunk, const Extents& block, T step,
+                    std::vector<Place>& places, std::size_t wanted) {
+  std::size_t quiet = 0, all = 0;
+  for (Place& place : places) {
+    for (std::size_t z = 0; z < block[0]; ++z) {
+      for (std::size_t y = 0; y < block[1]; ++y) {
+        const T* const row =
+            values.data() + ((place.z + z) * chunk[1] + place.y + y) * chunk[2] + place.x;
+        for (std::size_t x = 1; x < block[2]; ++x) {
+          place.steps += std::abs(row[x] - row[x - 1]) > step ? 1 : 0;
+        }
+      }
+    }
+    quiet += place.steps == 0 ? 1 : 0;
+    all += place.steps;
+  }
+  const std::size_t every = places.size() / wanted;
+  if (2 * quiet < places.size() || all == 0) {
+    // Evenly, as they came.
+    for (std::size_t i = 0; i < wanted; ++i) places[i] = places[i * every + every / 2];
+    places.resize(wanted);
+    return 1;
+  }
+  const double mean = static_cast<double>(all) / static_cast<double>(places.size());
+  std::ranges::stable_sort(places, std::ranges::greater(), &Place::steps);
+  places.resize(wanted);
+  std::size_t taken = 0;
+  for (const Place& place : places) taken += place.steps;
+  return mean * static_cast<double>(wanted) / static_cast<double>(taken);
+}
+
 // Sizes of blocks are 2^k + 1, so that borders and what lies within look as in the whole chunk.
 template <class T>
-Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWorkspace& workspace) {
+Sample<T> take_sample(std::span<const T> values, const Extents& chunk, double bound,
+                      ChunkWorkspace& workspace) {
   constexpr std::size_t kWhole = 12000;
+  constexpr std::size_t kPlacesABlock = 9;  // that are looked at
   Sample<T> sample;
   sample.chunk = sample.block = chunk;
   sample.blocks = 1;
@@ -48,13 +92,21 @@ Sample<T> take_sample(std::span<const T> values, const Extents& chunk, ChunkWork
   const auto place = [&](std::size_t axis, std::uint64_t share) {
     return static_cast<std::size_t>((chunk[axis] - sample.block[axis]) * share >> 16);
   };
-  for (std::size_t i = 0; i < sample.blocks; ++i) {
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < sample.blocks * kPlacesABlock; ++i) {
     // Evenly along the slowest axis, scattered along the others.
-    const std::uint64_t even = (2 * i + 1) * 65536 / (2 * sample.blocks);
-    const std::uint64_t scatter = (i + 1) * 0x9E3779B97F4A7C15u;
+    const std::uint64_t even = (2 * i + 1) * 65536 / (2 * sample.blocks * kPlacesABlock);
+    const std::uint64_t scatter =
+        ((i + kPlacesABlock / 2 + 1) % kPlacesABlock * sample.blocks + i / kPlacesABlock + 1) *
+        0x9E3779B97F4A7C15u;
     const std::size_t z0 = place(0, even);
     const std::size_t y0 = place(1, flat ? even : (scatter >> 40) & 0xFFFF);
     const std::size_t x0 = place(2, line ? even : (scatter >> 24) & 0xFFFF);
+    places.push_back({z0, y0, x0});
+  }
+  sample.share =
+      take_busiest(values, chunk, sample.block, static_cast<T>(bound / 8), places, sample.blocks);
+  for (const auto& [z0, y0, x0, steps] : places) {
     for (std::size_t z = 0; z < sample.block[0]; ++z) {
       for (std::size_t y = 0; y < sample.block[1]; ++y, to += sample.block[2]) {
         std::copy_n(values.data() + ((z0 + z) * chunk[1] + y0 + y) * chunk[2] + x0, sample.block[2],
@@ -258,10 +310,14 @@ InterpolationEstimate estimate_interpolation(const bounded::Field<T>& field, dou
   const InterpolationMode mode = first_mode(field, bound);
   const auto values = prepare_values(field, folding, workspace);
   const std::size_t zero_bytes = zeros.runs.empty() ? 0 : bytes_of(zeros);
-  const double zero_bits =
-      8.0 * static_cast<double>(zero_bytes) / static_cast<double>(values.size());
-  const auto sample = take_sample(values, folding.extents, workspace);
+  // Flags of zeros take a few bits for each row that a run would have.
+  constexpr double kFlagBits = 3;
+  const double zero_bits = std::min(8.0 * static_cast<double>(zero_bytes),
+                                    kFlagBits * static_cast<double>(zeros.runs.size())) /
+                           static_cast<double>(values.size());
+  const auto sample = take_sample(values, folding.extents, bound, workspace);
   auto estimate = Chooser<T>(sample, bound, mode, zero_bits, workspace).choose();
+  estimate.bits_per_value *= sample.share;
   // Stencils save a tenth or so; where that is less than their weights take, they are not tried.
   constexpr double kLeastBytes = 5000;
   const double bytes = estimate.bits_per_value * static_cast<double>(values.size()) / 8;

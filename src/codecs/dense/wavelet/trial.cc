@@ -37,6 +37,8 @@ constexpr StepRule kStepRules[] = {{0.007, 56}, {0.016, 48}, {0.027, 40}, {0.033
 constexpr std::uint8_t kSmallestStep = 32;
 // What a trial fits weights to: of a class of stencils, of a group of coefficients.
 constexpr std::uint32_t kTrialStencilSamples = 2048, kTrialWaveletSamples = 4000;
+// Adaptive coding favours interpolation more in a block than in the chunk.
+constexpr std::uint32_t kNeverRare = ~std::uint32_t{0};
 // What another step may gain: this share, and so many bits a value where there are few.
 constexpr double kMostGain = 1.06;
 constexpr double kMostBitsGained = 0.03;
@@ -48,7 +50,7 @@ constexpr double kTellingBits = 16000;
 
 // Quanta to choose from where the mean error counts: with small ones hardly a value needs a
 // correction, large ones leave more values as they are.
-constexpr std::uint8_t kStepsForMean[] = {20, 40};
+constexpr std::uint8_t kStepsForMean[] = {20, 40, 56};
 // What a bit may cost in squared errors, as a share of the squared bound: at high rates the mean
 // squared error falls by 2 ln 2 of itself for each bit a value, and is about 0.12 of the squared
 // bound with small quanta.
@@ -205,7 +207,12 @@ template WaveletMode wavelet_mode_of(const bounded::Field<double>&, double, Chun
 
 template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
-                         const InterpolationMode& other, ChunkWorkspace& workspace) {
+                         const InterpolationMode& other, bool nearly_empty,
+                         ChunkWorkspace& workspace) {
+  if (field.mean_counts && nearly_empty) {
+    const bounded::Field<T> whole{field.values, field.shape};
+    return try_for_mean(whole, bound, other, workspace);
+  }
   const Folding folding = fold(field.shape);
   const Extents block = block_of(folding.extents);
   // Holes have been filled, and zeros need not come back here.
@@ -215,9 +222,10 @@ WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
   std::vector<std::byte> output(values.size() * sizeof(T));
   InterpolationMode quick = other;
   quick.fit_samples = kTrialStencilSamples;
+  quick.rare = kNeverRare;
   const auto interpolated =
       encode_interpolation(sample, bound, quick, {}, std::span(output), workspace);
-  const WaveletMode first = {.fit_samples = kTrialWaveletSamples};
+  const WaveletMode first = {.fit_samples = kTrialWaveletSamples, .rare = kNeverRare};
   const auto transformed = encode_wavelet(sample, bound, first, {}, std::span(output), workspace);
   if (!transformed) return {};
   WaveletTrial trial{mode_after(*transformed, values.size(), interpolated)};
@@ -237,8 +245,8 @@ WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
 }
 
 template WaveletTrial try_wavelet(const bounded::Field<float>&, double, const InterpolationMode&,
-                                  ChunkWorkspace&);
+                                  bool, ChunkWorkspace&);
 template WaveletTrial try_wavelet(const bounded::Field<double>&, double, const InterpolationMode&,
-                                  ChunkWorkspace&);
+                                  bool, ChunkWorkspace&);
 
 }  // namespace tensorpress::dense

@@ -30,7 +30,7 @@ bool is_trial_size(const Shape& shape);
 WaveletMode mode_after(const WaveletCoded& coded, std::size_t values,
                        std::optional<std::size_t> others);
 
-/// Codes a block both ways.
+/// Codes a block both ways, or for a small mean error all of a chunk that is nearly empty.
 struct WaveletTrial {
   WaveletMode mode;          // that suits the chunk
   bool wins = false;         // over the other predictor
@@ -43,6 +43,7 @@ WaveletMode wavelet_mode_of(const bounded::Field<T>& field, double bound,
                             ChunkWorkspace& workspace);
 template <class T>
 WaveletTrial try_wavelet(const bounded::Field<T>& field, double bound,
-                         const InterpolationMode& other, ChunkWorkspace& workspace);
+                         const InterpolationMode& other, bool nearly_empty,
+                         ChunkWorkspace& workspace);
 
 }  // namespace tensorpress::dense
