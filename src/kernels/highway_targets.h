@@ -1,9 +1,9 @@
 // Which of Highway's targets we compile, and the pieces every kernel file needs. Include before
 // hwy/foreach_target.h. Highway's baseline targets (scalar, EMU128) compile nothing here: the
-// *_ref.cc files are the truth and serve them.
+// *_ref.cc files are the truth and serve them. No SVE, whose vectors cannot be kept in arrays.
 #pragma once
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 // Highway's own assertions (on in debug and sanitizer builds) call into its library, which we do
 // not link.
 #ifndef HWY_IS_DEBUG_BUILD
