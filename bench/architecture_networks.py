@@ -8,12 +8,17 @@ brings a torchvision; import it after this file).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+
+# timm imports torchvision, and so does transformers where it is there. The operators of its wheel
+# are for another build of torch than the CPU's; it only asks that these are declared.
+TORCHVISION = torch.library.Library("torchvision", "DEF")
+TORCHVISION.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+TORCHVISION.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 class Case(NamedTuple):
@@ -147,18 +152,7 @@ def vit() -> Case:
     return Case(model, lambda: model(pixel_values=images, labels=labels).loss)
 
 
-@functools.cache
-def _operators_of_torchvision() -> torch.library.Library:
-    """timm imports torchvision, whose wheel's own operators are for another build of torch than the
-    CPU's. It only asks that these are declared."""
-    declared = torch.library.Library("torchvision", "DEF")
-    declared.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    declared.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return declared
-
-
 def _vision(name: str, batch: int, size: int) -> Case:
-    _operators_of_torchvision()
     import timm
 
     model = timm.create_model(name, num_classes=10)

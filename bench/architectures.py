@@ -143,11 +143,7 @@ def main() -> None:
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = []
-    for name in options.names or NETWORKS:
-        for type_name in options.types:
-            rows.append(row_of(name, type_name))
-            print(json.dumps(rows[-1]), flush=True)
+    rows: list[dict[str, Any]] = []
     result = {
         "command": command(options),
         "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
@@ -155,7 +151,11 @@ def main() -> None:
         "machine": machine(),
         "rows": rows,
     }
-    write(options.output, result, table(result))
+    for type_name in options.types:
+        for name in options.names or NETWORKS:
+            rows.append(row_of(name, type_name))
+            print(json.dumps(rows[-1]), flush=True)
+            write(options.output, result, table(result))  # what there is, if it is interrupted
 
 
 if __name__ == "__main__":

@@ -32,9 +32,9 @@ class Level:
 
     @property
     def multiplied(self) -> TensorCodec:
-        """For what attention is linear in. Its gradients are differences of such products: 2 bits
-        would be too few where few probabilities are large."""
-        return self.linear if self.linear.fidelity >= 4 else self.smooth
+        """For what attention is linear in. Its gradients are differences of such products, so 4 bits
+        are too few where few probabilities are large."""
+        return self.smooth
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Level:
