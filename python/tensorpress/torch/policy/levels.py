@@ -32,7 +32,7 @@ class Level:
 
     @property
     def multiplied(self) -> TensorCodec:
-        """For what attention is linear in. Its gradients are differences of such products, so 4 bits
+        """For what attention is linear in. Its gradients are differences of such products: 4 bits
         are too few where few probabilities are large."""
         return self.smooth
 
