@@ -29,19 +29,16 @@ import tensorpress.torch
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("exact", {"codec": "exact"}),
+    *((f"dense relative {e:g}", {"relative": e}) for e in (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)),
     *(
-        (f"dense relative {e:g}", {"relative": e, "effort": "normal"})
-        for e in (1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
+        (f"dense relative {e:g}, effort normal", {"relative": e, "effort": "normal"})
+        for e in (1e-3, 1e-2)
     ),
     ("ceresz relative 0.01", {"codec": "ceresz", "relative": 1e-2}),
     ("quantize 4 bits", {"codec": "quantize", "bits": 4}),
     (
         "dense 0.01, layer3 0.03",
-        {
-            "relative": 1e-2,
-            "effort": "normal",
-            "bounds": {"layer3.*conv*": {"relative": 3e-2, "effort": "normal"}},
-        },
+        {"relative": 1e-2, "bounds": {"layer3.*conv*": {"relative": 3e-2}}},
     ),
 ]
 
