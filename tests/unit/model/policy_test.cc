@@ -132,7 +132,7 @@ TEST(ModelPolicy, EntriesThatMakeNoSenseAreRefused) {
   EXPECT_NE(refusal(R"({"by_name": {"b": {"codec": "quantize"}}})").find("unsound"),
             std::string::npos);
   EXPECT_NE(
-      refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 3}}})").find("'bits' is 3"),
+      refusal(R"({"by_name": {"relu": {"codec": "quantize", "bits": 7}}})").find("'bits' is 7"),
       std::string::npos);
   EXPECT_NE(refusal(R"({"leve": "max"})").find("did you mean 'level'?"), std::string::npos);
   EXPECT_NE(refusal("[1").find("not JSON at line 1, column 3"), std::string::npos);
