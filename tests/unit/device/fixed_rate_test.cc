@@ -110,6 +110,10 @@ TEST_F(FixedRateOnDevice, StoresMasksAsTheHostDoes) {
 TEST_F(FixedRateOnDevice, LeavesWhatItDoesNotKnowToTheHost) {
   const auto values = waves(30'000);
   EXPECT_GT(expect_the_hosts_bytes(values, {100, 300}, "dct-chop", {}).host_chunks, 0u);
+  for (const char* bits : {"3", "5", "6"}) {
+    const std::vector<Parameter> parameters = {{"bits", bits}};
+    EXPECT_GT(expect_the_hosts_bytes(values, {30'000}, "quantize", parameters).host_chunks, 0u);
+  }
 }
 
 TEST_F(FixedRateOnDevice, SurvivesDamage) {
