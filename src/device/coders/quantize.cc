@@ -1,6 +1,5 @@
 // Codec quantize on a device (kernels/quantize.inl).
 #include <algorithm>
-#include <bit>
 
 #include "base/errors.h"
 #include "codecs/pack/packing.h"
@@ -84,8 +83,6 @@ std::unique_ptr<ChunkCoder> make_quantize_coder(const Codec& codec, DType dtype)
   if (codec.name() != "quantize" || dtype != DType::f32) return nullptr;
   const auto options = quantize::options_of(codec.parameters());
   if (!options.ok() || options->group > kMostValuesInTile) return nullptr;
-  // 3, 5 and 6 bits lie in blocks of another form.
-  if (!std::has_single_bit(static_cast<unsigned>(options->bits))) return nullptr;
   return std::make_unique<QuantizeCoder>(*options);
 }
 

@@ -1,15 +1,15 @@
-// Codec quantize (docs/format.md): f32 values in groups to codes of 1, 2, 4 or 8 bits, and back.
+// Codec quantize (docs/format.md): f32 values in groups to codes of 1 to 6 or 8 bits, and back.
 // The arithmetic is that of src/kernels/quantize/group_scale.h and quantize_ref.h.
 //
 // A group of threads has a tile of up to 32 groups of values in local memory. Eight threads, or a
-// multiple, share a group of values: thread `lane` of them has word `lane` of each block, whose
-// fields are the values lane, lane + 8, lane + 16 and so on of the block. One read and one write.
+// multiple, share a group of values: thread `lane` of them has column `lane`, whose codes are the
+// values lane, lane + 8, lane + 16 and so on, in words of 32 bits. One read and one write.
 #define ROUNDER 12582912.0f
 #define ROUNDER_BITS 0x4B400000u
 #define FRACTIONS 16384.0f
 #define SMALLEST_SCALE 0x07800000u /* 2^-112 */
 #define HEADER 4u
-#define BLOCK_BYTES 32u
+#define WORDS_BYTES 32u /* a word of each column */
 #define ROW_PADDING 8u /* so that rows of a tile begin in different banks */
 
 typedef struct {
@@ -125,9 +125,10 @@ FUNCTION u32 code_of(float value, Grid grid, float levels, u32 stochastic, u32 f
   return BITS(ADD(MUL(SUB(value, grid.minimum), grid.inverse), ROUNDER)) - ROUNDER_BITS;
 }
 
+// Of a column.
+FUNCTION u32 words_for(u32 count, u32 bits) { return ((count + 7u) / 8u * bits + 31u) / 32u; }
 FUNCTION u32 group_bytes(u32 count, u32 bits) {
-  const u32 block = 256u / bits;
-  return HEADER + (count + block - 1u) / block * BLOCK_BYTES;
+  return HEADER + words_for(count, bits) * WORDS_BYTES;
 }
 
 // Sums over a group in the order of 16 lanes: value i belongs to lane i mod 16.
@@ -165,8 +166,7 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
   const int active = my_row < rows && row_first < here;
   const u32 count = active ? least(here - row_first, shape.group) : 0u;
   LOCAL const float* const mine = staged + my_row * row;
-  const u32 block = 256u / shape.bits;
-  const u32 blocks = (count + block - 1u) / block;
+  const u32 words = words_for(count, shape.bits);
   const float levels = (float)((1u << shape.bits) - 1u);
   const int means = shape.bits == 1u && !shape.stochastic;
 
@@ -261,20 +261,23 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
   GLOBAL u32* const record =
       (GLOBAL u32*)(bytes + chunk.payload + (tile_first / shape.group + my_row) * whole);
   if (part == 0u && lane == 0u) record[0] = header_of(grid);
-  for (u32 b = part; b < blocks; b += parts) {
+  for (u32 w = part; w < words; w += parts) {
+    // The rows whose codes have a bit in this word.
+    const u32 last_row = (32u * w + 31u) / shape.bits;
     u32 word = 0;
-    for (u32 j = 0; j < 32u / shape.bits; ++j) {
-      const u32 i = b * block + 8u * j + lane;
+    for (u32 r = 32u * w / shape.bits; r <= last_row; ++r) {
+      const u32 i = 8u * r + lane;
       if (i < count) {
         const u32 element = tile_first + row_first + i;
         const u32 fraction =
             shape.stochastic ? fraction_of(chunk.detail, chunk.reserved, element) : 0u;
         const u32 code = means ? (u32)(SUB(grid.inverse, mine[i]) < 0.0f)
                                : code_of(mine[i], grid, levels, shape.stochastic, fraction);
-        word |= code << (shape.bits * j);
+        const u32 bit = r * shape.bits;
+        word |= bit < 32u * w ? code >> (32u * w - bit) : code << (bit - 32u * w);
       }
     }
-    record[1u + 8u * b + lane] = word;
+    record[1u + 8u * w + lane] = word;
   }
 }
 
@@ -288,14 +291,17 @@ KERNEL(dequantize)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
   const u32 tile = shape.groups_in_tile * shape.group;
   const u32 tile_first = (GROUP - chunk.first_tile) * tile;
   const u32 here = least(chunk.count - tile_first, tile);
-  const u32 block = 256u / shape.bits, levels = (1u << shape.bits) - 1u;
+  const u32 levels = (1u << shape.bits) - 1u;
   const u64 whole = group_bytes(shape.group, shape.bits);
   for (u32 i = THREAD; i < here; i += 256u) {
     const u32 element = tile_first + i, group = element / shape.group, at = element % shape.group;
     GLOBAL const u32* const record = (GLOBAL const u32*)(bytes + chunk.payload + group * whole);
     const u32 header = record[0];
-    const u32 word = record[1u + at / block * 8u + at % 8u];
-    const u32 code = (word >> (shape.bits * (at % block / 8u))) & levels;
+    const u32 bit = at / 8u * shape.bits, shift = bit % 32u;
+    GLOBAL const u32* const word = record + 1u + bit / 32u * 8u + at % 8u;
+    u32 code = word[0] >> shift;
+    if (shift + shape.bits > 32u) code |= word[8] << (32u - shift);
+    code &= levels;
     const float minimum = FLOAT(header & ~0x1FFFu), scale = FLOAT((header & 0x1FFFu) << 18);
     values[offset + chunk.first + element] = ADD(MUL((float)code, scale), minimum);
   }

@@ -32,9 +32,9 @@ class FixedRateOnDevice : public DeviceTest {
 };
 
 TEST_F(FixedRateOnDevice, QuantizesAsTheHostDoes) {
-  for (const char* bits : {"1", "2", "4", "8"}) {
+  for (const char* bits : {"1", "2", "3", "4", "5", "6", "8"}) {
     for (const char* rounding : {"nearest", "stochastic"}) {
-      for (const char* group : {"256", "512", "8192"}) {
+      for (const char* group : {"256", "512", "7680"}) {
         for (const std::size_t count : {1, 255, 256, 257, 8193, 300'001}) {
           const auto work =
               expect_the_hosts_bytes(waves(count, 3), {count}, "quantize",
@@ -50,7 +50,7 @@ TEST_F(FixedRateOnDevice, QuantizesAsTheHostDoes) {
 }
 
 TEST_F(FixedRateOnDevice, QuantizesHardValuesAsTheHostDoes) {
-  for (const char* bits : {"1", "2", "4", "8"}) {
+  for (const char* bits : {"1", "2", "3", "4", "5", "6", "8"}) {
     for (const char* rounding : {"nearest", "stochastic"}) {
       const std::vector<Parameter> parameters = {
           {"bits", bits}, {"rounding", rounding}, {"seed", "77"}};
@@ -110,10 +110,6 @@ TEST_F(FixedRateOnDevice, StoresMasksAsTheHostDoes) {
 TEST_F(FixedRateOnDevice, LeavesWhatItDoesNotKnowToTheHost) {
   const auto values = waves(30'000);
   EXPECT_GT(expect_the_hosts_bytes(values, {100, 300}, "dct-chop", {}).host_chunks, 0u);
-  for (const char* bits : {"3", "5", "6"}) {
-    const std::vector<Parameter> parameters = {{"bits", bits}};
-    EXPECT_GT(expect_the_hosts_bytes(values, {30'000}, "quantize", parameters).host_chunks, 0u);
-  }
 }
 
 TEST_F(FixedRateOnDevice, SurvivesDamage) {
