@@ -36,7 +36,7 @@ class ZeroFlags {
         for (std::size_t p = 0; p < pieces; ++p) {
           const std::size_t at = ((z * extents_[1] + y) * extents_[2]) + p * kPiece;
           const std::size_t count = std::min(kPiece, extents_[2] - p * kPiece);
-          const std::uint8_t above = y > 0 ? here[p - pieces] : std::uint8_t{kNone};
+          const std::uint8_t above = y > 0 ? behind[(y - 1) * pieces + p] : std::uint8_t{kNone};
           here[p] = left = piece(values + at, originals == nullptr ? nullptr : originals + at,
                                  count, left, above, here[p]);
         }
