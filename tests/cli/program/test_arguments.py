@@ -126,8 +126,8 @@ NOT_ALLOWED = {
         "--optimizer is a: b; it must be sgd or adam",
     ),
     "numbers": (
-        ["model", "plan", "r.tpm", "--fewest-bits", "3"],
-        "--fewest-bits is 3; it must be 1, 2, 4 or 8",
+        ["model", "plan", "r.tpm", "--fewest-bits", "7"],
+        "--fewest-bits is 7; it must be 1, 2, 3, 4, 5, 6 or 8",
     ),
     "beyond numbers": (
         ["model", "plan", "r.tpm", "--fewest-bits", str(2**40)],

@@ -149,7 +149,8 @@ def recurring_fields():
     random = np.random.default_rng(4)
     steps = 20 * np.round(9 * hills)
     yield "steps", steps, "1e-3"
-    yield "shared entries", steps, "3e-2"
+    pairs = 50 * random.integers(0, 3, hills.shape) + random.integers(0, 2, hills.shape)
+    yield "shared entries", pairs, "3e-2"
     yield "counts", random.poisson(2 + hills / 2)[0], "1e-3"
     yield "classes", np.array([11, 3, 40, 7, 21, 90])[np.round(hills + 2.5).astype(int)], "1e-3"
     yield (

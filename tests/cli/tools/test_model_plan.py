@@ -142,7 +142,7 @@ def test_impossible_budgets_say_what_is_possible(tensorpress, model, tmp_path):
         (["--peak", "1GB", "--offload", "0"], "--offload is '0'"),
         (["--peak", "1GB", "--offload", "nan"], "--offload is 'nan'"),
         (["--peak", "1GB", "--offload", "abacus"], "abacus"),
-        (["--peak", "1GB", "--fewest-bits", "3"], "--fewest-bits"),
+        (["--peak", "1GB", "--fewest-bits", "7"], "--fewest-bits"),
     ],
 )
 def test_senseless_budgets_are_refused(tensorpress, model, options, words):
