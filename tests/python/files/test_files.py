@@ -55,7 +55,9 @@ def test_open_files_are_written_and_read(tmp_path, field):
             assert error_of(tensorpress.load(file), field) <= 1e-3
 
 
-@pytest.mark.parametrize("file", [5, None, ["x.tpz"], io.StringIO()], ids=str)
+@pytest.mark.parametrize(
+    "file", [5, None, ["x.tpz"], io.StringIO()], ids=lambda it: type(it).__name__
+)
 def test_what_is_no_file_is_a_type_error(file, field):
     with pytest.raises(TypeError, match="file is"):
         tensorpress.save(file, field, absolute=1e-3)
