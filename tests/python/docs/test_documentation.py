@@ -24,7 +24,12 @@ def test_the_examples_of_the_docstrings_print_what_they_say(
     name, tpz, field, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)  # some write files
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        if not name.startswith("tensorpress.torch.clients."):
+            raise
+        pytest.skip(str(error))
     names = {"tensorpress": tensorpress, "field": field, "path": tpz, "numpy": np}
     result = doctest.testmod(module, extraglobs=names)
     assert result.failed == 0

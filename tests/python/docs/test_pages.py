@@ -158,7 +158,7 @@ def pages():
 def test_the_examples_of_a_page_do_what_it_says(tmp_path, name):
     if "build/demo-data" in (ROOT / name).read_text(encoding="utf-8") and not DEMO_DATA.is_dir():
         pytest.skip("./dev demo has not been run")
-    if CLIENTS in (ROOT / name).read_text(encoding="utf-8") and not find_spec("transformers"):
+    if CLIENTS in (ROOT / name).read_text(encoding="utf-8") and not find_spec("accelerate"):
         pytest.skip(f"the packages of {CLIENTS} are not installed: ./dev test --clients")
     page = Page(tmp_path)
     try:

@@ -195,12 +195,12 @@ def test_a_seed_without_a_baseline_is_not_compared():
         (["em_denoise", "--data", "."], "holds no PNG pictures"),
         (["slstr_cloud", "--data", "."], "eopatch_NDVI.npy is missing"),
         (["classify", "--codec", "gzip"], "gzip"),
-        (["classify", "--codec", "quantize:bits=3"], "bits"),
+        (["classify", "--codec", "quantize:bits=7"], "bits"),
         (["classify", "--codec", "quantize:bits"], "name=value"),
         (["classify", "--codec", "zfp:rate=3"], "zfp takes ratio="),
         (["classify", "--threads", "0"], "--threads 0"),
         (["classify", "--activations", "balancd"], "did you mean balanced"),
-        (["classify", "--activations", "quantize:bits=3"], "bits=3"),
+        (["classify", "--activations", "quantize:bits=7"], "bits=7"),
         (["classify", "--start", "nowhere"], "--start nowhere is not a file"),
         (["classify", "--start", __file__], "takes no --start"),
         (["language_lora"], "give --start FILE"),
@@ -270,7 +270,8 @@ def test_generated_data_is_the_same_every_time():
         first, second = (benchmark.load(None, scale) for _ in range(2))
         assert torch.equal(first.train_inputs, second.train_inputs)
         assert torch.equal(first.test_targets, second.test_targets)
-        assert first.train_inputs.shape[2:] == (scale.extent, scale.extent)
+        if first.train_inputs.dim() == 4:  # pictures, not text
+            assert first.train_inputs.shape[2:] == (scale.extent, scale.extent)
 
 
 def test_generated_data_never_needs_more_memory_than_a_machine_has():
@@ -283,7 +284,8 @@ def test_the_full_scale_is_table_3_of_the_paper():
         name: (scale.batch, scale.learning_rate, scale.extent, scale.epochs)
         for name, scale in ((n, b.scales["full"]) for n, b in BENCHMARKS.items())
     }
-    assert rows == {
+    ours = {"language_model", "language_lora", "classify_tune"}
+    assert {name: row for name, row in rows.items() if name not in ours} == {
         "classify": (100, 1e-3, 32, 30),
         "em_denoise": (32, 5e-4, 256, 30),
         "optical_damage": (2, 5e-4, 200, 30),

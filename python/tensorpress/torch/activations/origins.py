@@ -296,6 +296,8 @@ def _same_elements(place: Place, value: StoredValue) -> bool:
 
 def _autocast(result: torch.Tensor) -> torch.dtype | None:
     kind = result.device.type
+    if not torch.amp.is_autocast_available(kind):  # meta
+        return None
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
 
 
