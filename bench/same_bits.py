@@ -7,6 +7,7 @@ Three steps of training with and without compression, from the same weights and 
 all weights and buffers at the end:
 
     eager     a plain loop, and the same in compress_activations(model, "off")
+    autocast  the same, forward in autocast to bfloat16 and backward outside of it
     compiled  torch.compile with Inductor, and tensorpress.torch.compile(model, "off")
     emitted   of a model text: the step of `tensorpress model emit --plan off`, and autograd
 
@@ -35,8 +36,8 @@ import tensorpress.torch
 from tensorpress.eval.networks.shipped import TWINS
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
-EMITTED = "emitted"
-FORMS = (EAGER, COMPILED, EMITTED)
+AUTOCAST, EMITTED = "autocast", "emitted"
+FORMS = (EAGER, AUTOCAST, COMPILED, EMITTED)
 SAME = "same bits"
 BATCH = {"alexnet": 8, "gcn": 64, "graphsage": 64}
 
@@ -58,7 +59,9 @@ def trained(make: Any, batch: Any, loss_of: Any, form: str, level: str | None) -
     with run:
         for _ in range(STEPS):
             optimizer.zero_grad()
-            loss_of(called, data).backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=form == AUTOCAST):
+                loss = loss_of(called, data)
+            loss.backward()
             optimizer.step()
     return weights_of(model)
 
@@ -130,7 +133,7 @@ def table(runs: list[dict[str, Any]], where: str) -> str:
         f"without compression: {same} of {len(runs)} pairs have the same bits.",
         "",
         f"| | {' | '.join(FORMS)} |",
-        "|---|---|---|---|",
+        "|---" * (1 + len(FORMS)) + "|",
     ]
     lines += [
         f"| {name} | {' | '.join(found.get(form, '') for form in FORMS)} |"
@@ -155,7 +158,7 @@ def main() -> None:
     runs = []
     for name in options.cases or known:
         for form in options.forms:
-            if form == EMITTED and name not in TWINS:
+            if (form == EMITTED and name not in TWINS) or (form == AUTOCAST and name in TRAINERS):
                 continue
             make = lambda name=name, form=form: compared(name, form)
             if options.runs is None:
