@@ -1,11 +1,13 @@
 """Training with compressed activations: real networks, a few steps."""
 
 import copy
+import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.nn.functional as F
 from torch import nn
 
 from tensorpress.eval.networks import Autoencoder, UNet, alexnet_small, resnet18
@@ -112,6 +114,53 @@ def test_a_budget_is_kept_from_the_first_step_and_used(part):
     assert 0.6 * budget < report.stored_bytes <= budget
     assert report.saved_bytes == plain.saved_bytes
     assert report.as_dict()["budget_bytes"] == budget
+
+
+class Shared(nn.Module):
+    """What a layer gives is saved three times: for a product in few bits, for a smooth function in
+    more, and as it is for a quotient. Norms are computed again."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(9))
+        self.norms = nn.ModuleList(nn.LayerNorm(64) for _ in range(9))
+
+    def forward(self, x):
+        for place, (norm, layer) in enumerate(zip(self.norms, self.layers, strict=True)):
+            made = layer(norm(x))
+            x = made.matmul(made.transpose(1, 2)).matmul(F.gelu(made)) / 64
+            x = x / (1 + made.square()) if place % 3 == 2 else x
+        return x
+
+
+@pytest.mark.parametrize("part", [0.8, 0.6, 0.4])
+def test_a_budget_is_kept_where_several_functions_save_a_value(part):
+    torch.manual_seed(0)
+    model, x = Shared(), torch.randn(32, 16, 64)
+    budget = int(part * budget_steps(model, x, policy="off").saved_bytes)
+    held = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with compress_activations(model, budget=budget) as run:
+            for _ in range(3):
+                model(x).square().mean().backward()
+                held.append(run.report().stored_bytes)
+    assert max(held) <= budget
+    assert held[-1] > 0.5 * budget
+
+
+def test_a_step_that_holds_more_than_its_budget_says_so():
+    model, x = resnet18(width=8), torch.randn(8, 3, 32, 32)
+    budget = int(1.5 * budget_steps(model, x, policy="balanced").stored_bytes)
+    with compress_activations(model, budget=budget) as run:
+        for images in (x, x, torch.cat([x, x])):
+            model(images).square().mean().backward()
+        said = [note for note in run.report().notes if "larger budget" in note]
+        model(torch.cat([x, x])).square().mean().backward()
+    assert len(said) == 1 and said[0].startswith("the last step held ")
+    report = run.report()
+    assert report.stored_bytes <= budget
+    assert not any("larger budget" in note for note in report.notes)
 
 
 def test_a_budget_that_is_never_tight_changes_no_gradient():

@@ -2,7 +2,9 @@
 
 The first step shows the sizes; it runs with as few bits as allowed, so that it fits if anything
 does. Then everything begins as it is and goes down, the largest first: all to 8 bits before one of
-them goes to 6. What a codec may not go below is what level max says for the function that saves it.
+them goes to 6. What a codec may not go below is what level max says for the functions that save it.
+A later step that holds more than that predicts sends values further down, until it fits or nothing
+is left to send.
 """
 
 from __future__ import annotations
@@ -69,20 +71,27 @@ class Choice(NamedTuple):
 
 
 def choose(
-    values: Mapping[str, Observed], fixed: int, budget: int, best: float = math.inf
+    values: Mapping[str, Observed],
+    fixed: int,
+    budget: int,
+    best: float = math.inf,
+    most: Mapping[str, TensorCodec] | None = None,
 ) -> Choice:
     """Codecs by name. `fixed` are bytes that nothing can be done about; `best` is the fidelity to
-    begin with. If the budget cannot be reached the result is the least that can."""
+    begin with, and none begins above its codec in `most`. If the budget cannot be reached the
+    result is the least that can."""
     steps = [codec for codec in ALL_STEPS if codec.fidelity <= best] or [ALL_STEPS[-1]]
-    codecs = dict.fromkeys(values, steps[0])
-    total = fixed + sum(value.bytes_with(steps[0]) for value in values.values())
+    codecs = {
+        name: min((most or {}).get(name, steps[0]), steps[0], key=_fidelity) for name in values
+    }
+    total = fixed + sum(value.bytes_with(codecs[name]) for name, value in values.items())
     by_size = sorted(values, key=lambda name: -values[name].bytes_with(KEEP))
     for step in steps[1:]:
         for name in by_size:
             if total <= budget:
                 return Choice(codecs, total)
             value = values[name]
-            if step.fidelity >= value.floor.fidelity:
+            if value.floor.fidelity <= step.fidelity < codecs[name].fidelity:
                 total += value.bytes_with(step) - value.bytes_with(codecs[name])
                 codecs[name] = step
     return Choice(codecs, total)
@@ -97,6 +106,7 @@ class Budget:
         self.choice: Choice | None = None
         self._best = best
         self._notes = notes
+        self._all_fits = False  # with what is computed again now
         self._observed: dict[str, Observed] = {}
 
     @staticmethod
@@ -108,7 +118,7 @@ class Budget:
     @property
     def is_roomy(self) -> bool:
         """Whether everything fits as it is, and nothing need be computed again in backward."""
-        chosen = None if self.choice is None else self.choice.codecs.values()
+        chosen = None if self.choice is None or not self._all_fits else self.choice.codecs.values()
         return bool(chosen) and all(codec == KEEP for codec in chosen or ())
 
     def requirement_within(self, value: StoredValue, requirement: Requirement) -> Requirement:
@@ -117,29 +127,53 @@ class Budget:
         values = requirement.need is Need.VALUES and not requirement.mask
         if not values or not isinstance(codec, Quantize):
             return requirement
-        seen = self._observed.get(value.name)
-        if seen is None or (value.stored is None and value.kept is None):
-            elements = value.elements + (seen.elements if seen else 0)
-            floor = codec if seen is None else max(seen.floor, codec, key=_fidelity)
-            self._observed[value.name] = Observed(elements, value.dtype, floor)
+        seen = self._observed.get(value.name, Observed(0, value.dtype, codec))
+        new = seen.elements == 0 or (value.stored is None and value.kept is None)
+        elements = seen.elements + (value.elements if new else 0)
+        floor = max(seen.floor, codec, key=_fidelity)
+        self._observed[value.name] = Observed(elements, value.dtype, floor)
         if self.choice is None or value.name not in self.choice.codecs:
             return requirement._replace(codec=KEEP) if self.is_roomy else requirement
         return requirement._replace(codec=self.choice.codecs[value.name])
+
+    def has_stored(self, value: StoredValue) -> None:
+        """A value that is kept although it was to be packed leaves no choice: another function
+        needs it exactly."""
+        seen = self._observed.get(value.name)
+        if seen is not None and value.kept is not None and self._codec(value.name, seen) != KEEP:
+            del self._observed[value.name]
 
     def end_step(self, ledger: Ledger) -> None:
         """Chooses from the sizes of the step that is over; again if a later one holds more."""
         observed, self._observed = self._observed, {}
         if not ledger.records or (self.choice and ledger.most_held <= self.limit):
             return
-        lossy = sum(
-            record.bytes_lossy for name, record in ledger.records.items() if name in observed
-        )
-        self.choice = choose(observed, ledger.most_held - lossy, self.limit, self._best)
+        packed = sum(value.bytes_with(self._codec(name, value)) for name, value in observed.items())
+        before = None if self.choice is None else self.choice.codecs
+        self._all_fits = ledger.saved <= self.limit
+        fixed = ledger.most_held - packed
+        self.choice = choose(observed, fixed, self.limit, self._best, before)
         if self.choice.bytes > self.limit:
             self._remark(
                 f"the budget of {megabytes(self.limit)} cannot be reached: the least that this "
                 f"model and batch take is {megabytes(self.choice.bytes)}; use a smaller batch"
             )
+
+    def _codec(self, name: str, value: Observed) -> TensorCodec:
+        """What the step that is running stores a value with."""
+        if self.choice is None:
+            return value.floor
+        return self.choice.codecs.get(name, KEEP if self.is_roomy else value.floor)
+
+    def remark_on(self, held: int) -> list[str]:
+        """For the report of a step that held more than the limit."""
+        if held <= self.limit:
+            return []
+        return [
+            f"the last step held {megabytes(held)}, more than the budget of "
+            f"{megabytes(self.limit)}: the next takes fewer bits where it may; if this stays, use "
+            "a smaller batch or a larger budget"
+        ]
 
     def _remark(self, message: str) -> None:
         if message not in self._notes:

@@ -163,6 +163,8 @@ class SavedTensorHooks:
             self._store(value, tensor, EXACTLY, record)
         else:
             requirement = self._store(value, tensor, requirement, record)
+            if self._budget is not None:
+                self._budget.has_stored(value)
         self._rebuilding.has_stored(value, tensor, requirement, call)
         if requirement.need is Need.VALUES:
             value.readers += 1

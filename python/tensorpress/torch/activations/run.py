@@ -164,7 +164,10 @@ class CompressedActivations:
             f"{note} (first: {name})" if name else note
             for note, name in self._requirements.notes.items()
         ]
-        choice = None if self._budget is None else self._budget.choice
+        if self._budget is None:
+            return notes
+        notes += self._budget.remark_on(self._ledger.most_held)
+        choice = self._budget.choice
         return [*notes, f"the budget chose {choice.describe()}"] if choice else notes
 
 

@@ -91,6 +91,7 @@ class ValueCoder:
             return
         if value.rebuilt is not None and value.rebuilt.fidelity >= wanted:
             return
+        before = 0 if value.stored is None else value.stored.held_bytes
         codec: TensorCodec = MASK
         stored = self._store(MASK, dense) if requirement.mask else None
         if stored is None:
@@ -99,12 +100,12 @@ class ValueCoder:
         if stored is None:
             record.nonfinite += codec not in (KEEP, MASK)
             value.keep(tensor)
-            record.bytes_lossy += value.bytes_now()
+            record.bytes_lossy -= before
             return
         value.stored, value.rebuilt = stored, None
         if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
             value.exact[Need.ZEROS] = stored.packing.sign_pack(dense == 0)
-        record.bytes_lossy += stored.held_bytes
+        record.bytes_lossy += stored.held_bytes - before
 
     def _store(self, codec: TensorCodec, dense: torch.Tensor) -> Stored | None:
         self._encodings += 1
