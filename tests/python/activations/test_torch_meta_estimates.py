@@ -81,10 +81,6 @@ def test_an_estimate_is_what_training_reports(network, plan):
         [(each.name, each.shape, each.codec, each.bytes_after) for each in report.activations]
         for report in (estimated, measured)
     ]
-    if (network, plan) == ("pooled", "max") and rows[0] != rows[1]:
-        pytest.xfail(
-            "on meta, what attention multiplies is taken for any other value: 4 bits, not 8"
-        )
     assert rows[0] == rows[1]
     assert estimated.stored_bytes == measured.stored_bytes
     assert any("estimated without values" in note for note in estimated.notes)

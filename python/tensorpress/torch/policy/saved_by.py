@@ -44,6 +44,7 @@ LINEAR = frozenset(
     matmul __matmul__ __rmatmul__ linalg_matmul mm bmm addmm addbmm baddbmm mv addmv dot vdot inner
     outer tensordot einsum _grouped_mm batch_norm""".split()
 )
+ATTENTION = ("scaled_dot_product_attention", "multi_head_attention_forward")
 # Where these take what they multiply with, which may be computed from parameters, and its name.
 WEIGHT_AT = {
     **dict.fromkeys("conv1d conv2d conv3d linear".split(), (1, "weight")),
@@ -199,15 +200,22 @@ def is_multiplied_in_attention(call: Call, tensor: torch.Tensor) -> bool:
     """What attention's backward is linear in: its values, its result, and where probabilities are
     saved, query and key, which are then scaled before. Otherwise these two are exponentiated. In
     multi-head attention the inputs only enter layers."""
-    if call.name not in ("scaled_dot_product_attention", "multi_head_attention_forward"):
+    if call.name not in ATTENTION:
         return False
     inputs = [call.argument(place, name, None) for place, name in enumerate(QUERY_KEY_VALUE)]
-    at = tensor.data_ptr()
-    same = [isinstance(each, torch.Tensor) and each.data_ptr() == at for each in inputs]
+    at = _address(tensor)
+    same = [isinstance(each, torch.Tensor) and _address(each) == at for each in inputs]
     if any(same):
         return call.name == "multi_head_attention_forward" or not (same[0] or same[1])
     *_, made_by = (None, *origins(tensor))
     return made_by is not None and made_by.name().startswith(("ScaledDotProduct", "MulBackward"))
+
+
+def _address(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where a tensor begins; on the device meta, too, where all addresses are 0."""
+    if tensor.is_meta and tensor.layout is torch.strided:
+        return tensor.untyped_storage()._cdata, tensor.storage_offset()
+    return tensor.data_ptr(), 0
 
 
 def _shape_of_rows(call: Call) -> torch.Size | None:
