@@ -85,19 +85,23 @@ class Decision {
   bool wants_rebuilding(ValueId id) const {
     const Value& value = graph_.values[id];
     if (value.producer == kNone || value.role == Role::hidden) return false;
-    if (const Storing* own = entry(id)) {
-      if (own->kind != Storing::Kind::rebuild) return false;
-    } else if (stashes_[id].how.kind == Storing::Kind::keep) {
-      return false;
-    }
+    const Storing* own = entry(id);
+    const Storing::Kind kind = stashes_[id].how.kind;
+    if (own ? kind != Storing::Kind::rebuild : kind == Storing::Kind::keep) return false;
     if (stashes_[id].tolerance == Tolerance::exact) return false;
-    return available(id, false, 0) ||
-           cost_of_sources(id, 0) < stored_bytes(stashes_[id].how, value.type, sizes_);
+    // A plan that asks for it has weighed what the sources take.
+    return available(id, false, 0) || cost_of_sources(id, 0) < own_bytes(id);
+  }
+
+  /// What storing a value takes; more than anything else if it is not to be stored.
+  std::int64_t own_bytes(ValueId id) const {
+    const Storing how = storing_for(id);
+    if (how.kind == Storing::Kind::rebuild) return kNever;
+    return stored_bytes(how, graph_.values[id].type, sizes_);
   }
 
   /// Bytes that must be stored besides what is stored anyway so that `id` can be rebuilt.
   std::int64_t cost_of_sources(ValueId id, int depth) const {
-    constexpr std::int64_t kNever = std::int64_t{1} << 62;
     if (++visits_ > kMostVisits) return kNever;
     const Value& value = graph_.values[id];
     const std::vector<Need> needs = sources(id);
@@ -110,8 +114,7 @@ class Decision {
       const Value& other = graph_.values[source];
       if (available(source, true, depth)) continue;
       if (other.role != Role::activation || graph_.is_view(source)) return kNever;
-      const std::int64_t own = stored_bytes(storing_for(source), other.type, sizes_);
-      sum += std::min(own, cost_of_sources(source, depth + 1));
+      sum += std::min(own_bytes(source), cost_of_sources(source, depth + 1));
       if (sum >= kNever) return kNever;
     }
     return sum;
@@ -149,9 +152,7 @@ class Decision {
       const ValueId source = graph_.viewed(node.inputs[need.index]);
       Stash& stash = stashes_[source];
       if (stash.values || stash.rebuilt || graph_.values[source].producer == kNone) continue;
-      const std::int64_t own =
-          stored_bytes(storing_for(source), graph_.values[source].type, sizes_);
-      if (available(source, false, 0) || cost_of_sources(source, 0) < own) {
+      if (available(source, false, 0) || cost_of_sources(source, 0) < own_bytes(source)) {
         rebuild(source);
       } else {
         stash.values = true;
@@ -212,6 +213,7 @@ class Decision {
   /// Of values while sources are looked for: a concatenation of concatenations has as many as 64 to
   /// the power of its depth. What is left after these is stored and not rebuilt.
   static constexpr std::int64_t kMostVisits = std::int64_t{1} << 20;
+  static constexpr std::int64_t kNever = std::int64_t{1} << 62;  // bytes of what is impossible
   mutable std::int64_t visits_ = 0;
 };
 

@@ -4,12 +4,14 @@ are, and predicted peaks are measured."""
 import json
 import random
 import re
+import subprocess
 
 import pytest
 import test_model_operator_inputs as beside_inputs
 import test_model_operators as operators
 import torch
 import torch.nn.functional as F
+from conftest import PROGRAM
 from emitted import assert_equal_pairs, emit
 
 from tensorpress.torch.peak_memory import measured_peak
@@ -237,6 +239,42 @@ def test_gradients_of_random_shapes_are_autograds(tmp_path, kind, plan):
             pairs = operators.compare(tmp_path, case, dtype, "--plan", plan)
             for name, (mine, other) in pairs.items():
                 torch.testing.assert_close(mine, other, msg=f"{name} of {lines}")
+
+
+SMALL_UNET = """
+model small_unet
+input x: f32[N, 3, 16, 16]
+target y: f32[N, 3, 16, 16]
+a = k1: conv2d(x, 32, 3, padding = 1)
+b = silu(k2: conv2d(silu(a), 32, 3, padding = 1))
+c = k3: conv2d(max_pool2d(b, 2), 32, 3, padding = 1)
+u = k4: conv2d(upsample(silu(c), 2, "nearest"), 32, 3, padding = 1)
+d = cat([u, a])
+e = silu(norm: group_norm(d, 8))
+f = k6: conv2d(e, 32, 3, padding = 1) + k7: conv2d(d, 32, 1)
+loss mse_loss(k8: conv2d(f, 3, 3, padding = 1), y)
+"""
+
+
+@pytest.mark.parametrize("ratio", [3, 6])
+def test_a_plan_may_store_what_a_concatenation_is_rebuilt_from(tmp_path, ratio):
+    """Nothing else reads one of its parts in the backward pass."""
+    text, plan = tmp_path / "small_unet.tpm", tmp_path / "plan.json"
+    text.write_text(SMALL_UNET)
+    command = [PROGRAM, "model", "plan", text, "--batch", "16", "--ratio", str(ratio), "-o", plan]
+    subprocess.run(command, check=True, capture_output=True)
+    rules = json.loads(plan.read_text())["by_name"]
+    assert rules["cat"] == {"codec": "rebuild"}
+    torch.manual_seed(0)
+    exact = emit(tmp_path, SMALL_UNET, "--plan", "off").Step()
+    planned = emit(tmp_path, SMALL_UNET, "--plan", str(plan)).Step()
+    planned.load_state_dict(exact.state_dict())
+    batch = torch.randn(16, 3, 16, 16), torch.randn(16, 3, 16, 16)
+    for step in (exact, planned):
+        step(*batch)
+        step.backward()
+    for mine, other in zip(planned.parameters(), exact.parameters(), strict=True):
+        assert F.cosine_similarity(mine.grad.flatten(), other.grad.flatten(), 0) > 0.99
 
 
 # --- Memory ---------------------------------------------------------------------------------------
