@@ -7,8 +7,8 @@ Networks of bench/architecture_networks.py, random weights, one batch, float32 a
 between all gradients together and the exact ones of the same weights, batch and dropout, and the
 lowest cosine of one parameter. A parameter whose gradient is less than 1e-4 of the largest (by
 norm) is not counted: a bias before a norm has only rounding errors. `off` and `lossless` are
-compared bit by bit. Backward runs outside of autocast, as PyTorch asks: inside, its own gradients of
-attention with dropout differ from those outside.
+compared bit by bit. Backward runs outside of autocast, as PyTorch asks: inside, its own gradients
+of attention with dropout differ from those outside.
 """
 
 from __future__ import annotations
