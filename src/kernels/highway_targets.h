@@ -20,3 +20,16 @@
 #else
 #  define TENSORPRESS_UNROLL _Pragma("GCC unroll 64")
 #endif
+
+// HWY_INLINE for functions that hold a whole stage of a kernel. Sanitizers instrument every copy
+// that is inlined, which took clang 250 seconds for one file; a call costs them nothing that
+// matters.
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+      __has_feature(undefined_behavior_sanitizer)
+#    define TENSORPRESS_INLINE_STAGE HWY_NOINLINE
+#  endif
+#endif
+#ifndef TENSORPRESS_INLINE_STAGE
+#  define TENSORPRESS_INLINE_STAGE HWY_INLINE
+#endif

@@ -203,9 +203,10 @@ HWY_INLINE void SumAnyRows(D d, const T* at, const std::ptrdiff_t* points, std::
 }
 
 template <bool kWider, std::size_t kRows, class Left, class Right, class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumRowsOf(D d, const T* at, const StencilGroup<T>& group,
-                          const std::ptrdiff_t* points, std::ptrdiff_t pitch, Left left,
-                          Right right, hn::Vec<D> (&sum)[kRows], T* wider) {
+TENSORPRESS_INLINE_STAGE void SumRowsOf(D d, const T* at, const StencilGroup<T>& group,
+                                        const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                                        Left left, Right right, hn::Vec<D> (&sum)[kRows],
+                                        T* wider) {
   switch (group.points * 4 + group.rows_apart) {
     case 2 * 4:
       return SumRows<2, 0, kWider>(d, at, points, pitch, left, right, sum, wider);
@@ -242,9 +243,9 @@ HWY_INLINE void SumRowsOf(D d, const T* at, const StencilGroup<T>& group,
 inline constexpr bool kManyVectors = true;  // enough to sum up two groups at once
 
 template <bool kWider, std::size_t kRows, class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
-                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
-                               hn::Vec<D> (&sum)[kRows], T* wider) {
+TENSORPRESS_INLINE_STAGE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
+                                             const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                                             hn::Vec<D> (&sum)[kRows], T* wider) {
   switch (group.left * 8 + group.right) {
     case 0:
       return SumRowsOf<kWider>(d, at, group, points, pitch, Shift<0>(), Shift<0>(), sum, wider);
@@ -264,9 +265,9 @@ HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
 inline constexpr bool kManyVectors = false;
 
 template <bool kWider, std::size_t kRows, class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
-                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
-                               hn::Vec<D> (&sum)[kRows], T* wider) {
+TENSORPRESS_INLINE_STAGE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
+                                             const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                                             hn::Vec<D> (&sum)[kRows], T* wider) {
   SumRowsOf<kWider>(d, at, group, points, pitch, std::ptrdiff_t{group.left},
                     std::ptrdiff_t{group.right}, sum, wider);
 }
@@ -274,9 +275,9 @@ HWY_INLINE void SumShiftedRows(D d, const T* at, const StencilGroup<T>& group,
 
 // `kept` has sums of groups that are yet to come.
 template <std::size_t kRows, class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumGroupOfRows(D d, const T* at, const StencilGroup<T>& group,
-                               const std::ptrdiff_t* points, std::ptrdiff_t pitch,
-                               hn::Vec<D> (&sum)[kRows], T* kept) {
+TENSORPRESS_INLINE_STAGE void SumGroupOfRows(D d, const T* at, const StencilGroup<T>& group,
+                                             const std::ptrdiff_t* points, std::ptrdiff_t pitch,
+                                             hn::Vec<D> (&sum)[kRows], T* kept) {
   if (kRows == 1 || !group.mirrored) {
     return SumAnyRows(d, at, points, group.points, pitch, sum);
   }
