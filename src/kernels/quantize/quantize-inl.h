@@ -3,6 +3,7 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <type_traits>
 
 #include "kernels/quantize/quantize_ref.h"
 #include "kernels/quantize/row-inl.h"
@@ -106,8 +107,8 @@ template <int kBits, int kRow>
 inline constexpr bool kAcross = kBit<kBits, kRow> + kBits > 32;
 
 // Row kRow of a block and all after it. `pair` is the number of the first pair of these two rows.
-template <int kBits, bool kStochastic, int kRow, class T>
-HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, VU* words) {
+template <int kBits, bool kStochastic, int kRow>
+HWY_INLINE void PackRows(const float* values, const Grid& grid, VU pair, VU random, VU* words) {
   if constexpr (kRow < kRows<kBits>) {
     constexpr int kTo = kBit<kBits, kRow>;
     VU* const word = words + kWord<kBits, kRow>;
@@ -142,8 +143,9 @@ HWY_INLINE void PackRows(const T* values, const Grid& grid, VU pair, VU random, 
   }
 }
 
-template <int kBits, bool kStochastic, class T>
-HWY_INLINE void PackBlock(const T* values, const Grid& grid, std::uint32_t pair, std::byte* block) {
+template <int kBits, bool kStochastic>
+HWY_INLINE void PackBlock(const float* values, const Grid& grid, std::uint32_t pair,
+                          std::byte* block) {
   const DU du;
   constexpr std::array<std::uint32_t, kWords<kBits>> kRounders = [] {
     std::array<std::uint32_t, kWords<kBits>> sums{};
@@ -169,11 +171,28 @@ HWY_INLINE void PackBlock(const T* values, const Grid& grid, std::uint32_t pair,
   }
 }
 
+/// Whole blocks. Compiled for f32 alone: narrower types are widened a slab at a time.
+template <int kBits, bool kStochastic>
+HWY_NOINLINE void PackBlocks(const float* values, std::size_t count, const Grid& grid,
+                             std::uint32_t pair, std::byte* block) {
+  constexpr std::size_t kBlock = quantized_block_values(kBits);
+  const Grid kept = grid;
+  for (std::size_t i = 0; i < count; i += kBlock, block += kWords<kBits> * kQuantizedWordsBytes) {
+    PackBlock<kBits, kStochastic>(values + i, kept, pair + static_cast<std::uint32_t>(i / 2),
+                                  block);
+  }
+}
+
+// Values of f16 or bf16 that stay in the first cache as floats; blocks of every width fit into it
+// evenly.
+inline constexpr std::size_t kSlab = 1024;
+
 template <int kBits, bool kStochastic, class T>
 HWY_INLINE bool PackGrid(const T* values, std::size_t count, const RoundingKey& key,
                          std::uint64_t first_element, std::byte* packed) {
   constexpr std::size_t kBlock = quantized_block_values(kBits);
   constexpr std::size_t kBlockBytes = kWords<kBits> * kQuantizedWordsBytes;
+  static_assert(kSlab % kBlock == 0);
   const DF d;
   const DU du;
   const Extremes found = FindExtremes(values, count);
@@ -184,15 +203,25 @@ HWY_INLINE bool PackGrid(const T* values, std::size_t count, const RoundingKey& 
   const Grid grid{hn::Set(d, group->minimum),
                   hn::Set(d, kStochastic ? group->inverse * kFractions : group->inverse),
                   hn::Set(du, key.first), hn::Set(du, key.second)};
-  std::byte* block = packed + kQuantizedHeaderBytes;
-  std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock, block += kBlockBytes) {
-    PackBlock<kBits, kStochastic>(values + i, grid,
-                                  static_cast<std::uint32_t>((first_element + i) / 2), block);
+  std::byte* const blocks = packed + kQuantizedHeaderBytes;
+  const std::size_t blocked = count / kBlock * kBlock;
+  const auto block_of = [&](std::size_t value) { return blocks + value / kBlock * kBlockBytes; };
+  const auto pair_of = [&](std::size_t value) {
+    return static_cast<std::uint32_t>((first_element + value) / 2);
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    PackBlocks<kBits, kStochastic>(values, blocked, grid, pair_of(0), blocks);
+  } else {
+    HWY_ALIGN float slab[kSlab];
+    for (std::size_t i = 0; i < blocked; i += kSlab) {
+      const std::size_t here = std::min(kSlab, blocked - i);
+      WidenRows(values + i, here, slab);
+      PackBlocks<kBits, kStochastic>(slab, here, grid, pair_of(i), block_of(i));
+    }
   }
-  if (i < count) {
-    pack_block_reference<kBits, kStochastic>(values + i, count - i, *group, key, first_element + i,
-                                             block);
+  if (blocked < count) {
+    pack_block_reference<kBits, kStochastic>(values + blocked, count - blocked, *group, key,
+                                             first_element + blocked, block_of(blocked));
   }
   return true;
 }
@@ -288,8 +317,8 @@ bool PackAll(const std::byte* bytes, std::size_t count, std::size_t group_size, 
   return true;
 }
 
-template <int kBits, int kRow, bool kStream, class T>
-HWY_INLINE void UnpackRows(const VU (*words)[kParts], VF minimum, VF scale, T* values) {
+template <int kBits, int kRow, bool kStream>
+HWY_INLINE void UnpackRows(const VU (*words)[kParts], VF minimum, VF scale, float* values) {
   if constexpr (kRow < kRows<kBits>) {
     constexpr int kFrom = kBit<kBits, kRow>;
     const auto* const word = words + kWord<kBits, kRow>;
@@ -310,31 +339,49 @@ HWY_INLINE void UnpackRows(const VU (*words)[kParts], VF minimum, VF scale, T* v
   }
 }
 
+/// Whole blocks, as PackBlocks.
+template <int kBits, bool kStream>
+HWY_NOINLINE void UnpackBlocks(const std::byte* block, std::size_t count, const GroupScale& group,
+                               float* values) {
+  const DF d;
+  const DU du;
+  const auto minimum = hn::Set(d, group.minimum), scale = hn::Set(d, group.scale);
+  for (std::size_t i = 0; i < count; i += quantized_block_values(kBits)) {
+    __builtin_prefetch(block + 1024, 0, 3);
+    VU words[kWords<kBits>][kParts];
+    for (std::size_t w = 0; w < kWords<kBits>; ++w) {
+      const auto* const from = reinterpret_cast<const std::uint32_t*>(block) + 8 * w;
+      for (std::size_t part = 0; part < kParts; ++part) {
+        words[w][part] = hn::LoadU(du, from + part * kLanes);
+      }
+    }
+    UnpackRows<kBits, 0, kStream>(words, minimum, scale, values + i);
+    block += kWords<kBits> * kQuantizedWordsBytes;
+  }
+}
+
 template <int kBits, bool kStream, class T>
 void UnpackGroups(const std::byte* packed, std::size_t count, std::size_t group_size, T* values) {
   constexpr std::size_t kBlock = quantized_block_values(kBits);
   constexpr std::size_t kBlockBytes = kWords<kBits> * kQuantizedWordsBytes;
-  const DF d;
-  const DU du;
   for (std::size_t i = 0; i < count; i += group_size) {
     const std::size_t size = std::min(group_size, count - i);
+    const std::size_t blocked = size / kBlock * kBlock;
     const GroupScale group = GroupScale::of_header(load_le<std::uint32_t>(packed));
-    const auto minimum = hn::Set(d, group.minimum), scale = hn::Set(d, group.scale);
-    const std::byte* block = packed + kQuantizedHeaderBytes;
-    std::size_t at = 0;
-    for (; at + kBlock <= size; at += kBlock, block += kBlockBytes) {
-      __builtin_prefetch(block + 1024, 0, 3);
-      VU words[kWords<kBits>][kParts];
-      for (std::size_t w = 0; w < kWords<kBits>; ++w) {
-        const auto* const from = reinterpret_cast<const std::uint32_t*>(block) + 8 * w;
-        for (std::size_t part = 0; part < kParts; ++part) {
-          words[w][part] = hn::LoadU(du, from + part * kLanes);
-        }
+    const std::byte* const blocks = packed + kQuantizedHeaderBytes;
+    if constexpr (std::is_same_v<T, float>) {
+      UnpackBlocks<kBits, kStream>(blocks, blocked, group, values + i);
+    } else {
+      HWY_ALIGN float slab[kSlab];
+      for (std::size_t at = 0; at < blocked; at += kSlab) {
+        const std::size_t here = std::min(kSlab, blocked - at);
+        UnpackBlocks<kBits, false>(blocks + at / kBlock * kBlockBytes, here, group, slab);
+        NarrowRows<kStream>(slab, here, values + i + at);
       }
-      UnpackRows<kBits, 0, kStream>(words, minimum, scale, values + i + at);
     }
-    if (at < size) {
-      unpack_block_reference<kBits>(block, size - at, group, values + i + at);
+    if (blocked < size) {
+      unpack_block_reference<kBits>(blocks + blocked / kBlock * kBlockBytes, size - blocked, group,
+                                    values + i + blocked);
     }
     packed += quantized_group_bytes(size, kBits);
   }

@@ -1,6 +1,7 @@
 // Eight consecutive values of f32, f16 or bf16 as floats and back, one or two vectors of them.
 #include <hwy/highway.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/tensor/elements.h"
@@ -94,6 +95,18 @@ HWY_INLINE void StoreValues(VF values, Bf16Bits* to) {
   values = hn::Min(hn::Max(values, hn::Set(d, -kLargest)), hn::Set(d, kLargest));
   StoreHalves<kStream>(half_inl::RoundShift<16>(du, hn::BitCast(du, values)),
                        reinterpret_cast<std::uint16_t*>(to));
+}
+
+/// `count` values, a multiple of 8, as floats in `to`, and back.
+template <class T>
+HWY_INLINE void WidenRows(const T* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; i += kLanes) hn::StoreU(LoadValues(from + i), DF(), to + i);
+}
+template <bool kStream, class T>
+HWY_INLINE void NarrowRows(const float* from, std::size_t count, T* to) {
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    StoreValues<kStream>(hn::LoadU(DF(), from + i), to + i);
+  }
 }
 
 }  // namespace rows
