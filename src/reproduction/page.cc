@@ -8,8 +8,6 @@
 namespace tensorpress::report {
 namespace {
 
-constexpr RowLabel kLabels[] = {RowLabel::measured, RowLabel::calibrated, RowLabel::predicted};
-
 std::string error_text(const ReproductionRow& row) {
   const auto error = relative_error(row);
   if (!error) return "-";
@@ -22,7 +20,8 @@ std::vector<std::string> cells(const ReproductionRow& row) {
           published_text(row),
           row.ours ? rounded(*row.ours, 4) : "-",
           error_text(row),
-          std::string(name_of(row.label)),
+          std::string(name_of(row.basis.label)),
+          rests_on_text(row.basis),
           row.note};
 }
 
@@ -36,7 +35,7 @@ Plot agreement(const ReproductionTable& table) {
   for (const RowLabel label : kLabels) {
     Series series{.name = std::string(name_of(label)), .line = false};
     for (const ReproductionRow& row : table.rows) {
-      if (row.label != label || !row.published || !row.ours || *row.published <= 0) continue;
+      if (row.basis.label != label || !row.published || !row.ours || *row.published <= 0) continue;
       series.points.push_back({.x = *row.published, .y = *row.ours, .note = row.what});
       least = std::min(least, *row.published);
       most = std::max(most, *row.published);
@@ -48,6 +47,18 @@ Plot agreement(const ReproductionTable& table) {
         {.name = "equal", .points = {{.x = least, .y = least}, {.x = most, .y = most}}});
   }
   return plot;
+}
+
+std::string meanings() {
+  std::string sentences =
+      "A label follows from the constants behind a number: those that move it when they are halved "
+      "or doubled. ";
+  for (const RowLabel label : kLabels) {
+    std::string name(name_of(label));
+    name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    sentences += text(name, ": ", meaning_of(label), ". ");
+  }
+  return sentences;
 }
 
 std::string escaped_cell(const std::string& cell) {
@@ -63,9 +74,7 @@ std::string escaped_cell(const std::string& cell) {
 
 std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
   HtmlDocument page("Published numbers, recomputed");
-  page.paragraph(
-      "Measured: by running the code. Calibrated: by a model with a constant that was fitted on "
-      "this number. Predicted: by a model that was not fitted on this number.");
+  page.paragraph(text(meanings(), count_sentence(tables), "."));
   for (const ReproductionTable& table : tables) {
     Table rows{.caption = table.source,
                .columns = {{"what", "", false},
@@ -73,6 +82,7 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
                            {"ours"},
                            {"error"},
                            {"label", "", false},
+                           {"rests on", "", false},
                            {"note", "", false}},
                .rows = {},
                .group_starts = {}};
@@ -89,15 +99,13 @@ std::string reproductions_html(const std::vector<ReproductionTable>& tables) {
 
 std::string reproductions_markdown(const std::vector<ReproductionTable>& tables,
                                    const std::string& command) {
-  std::string lines = text(
-      "# Published numbers, recomputed\n\n`", command,
-      "` prints this page. *Measured* numbers come from running the code, *calibrated* ones from a "
-      "model with a constant that was fitted on this number, and *predicted* ones from a model "
-      "that was not fitted on it. `inside` means inside the published range.\n");
+  std::string lines =
+      text("# Published numbers, recomputed\n\n`", command, "` prints this page. ", meanings(),
+           count_sentence(tables), ". `inside` means inside the published range.\n");
   for (const ReproductionTable& table : tables) {
-    lines +=
-        text("\n## ", table.source,
-             "\n\n| what | published | ours | error | label | note |\n|---|---|---|---|---|---|\n");
+    lines += text("\n## ", table.source,
+                  "\n\n| what | published | ours | error | label | rests on | note |\n"
+                  "|---|---|---|---|---|---|---|\n");
     for (const ReproductionRow& row : table.rows) {
       for (const std::string& cell : cells(row)) lines += text("| ", escaped_cell(cell), ' ');
       lines += "|\n";

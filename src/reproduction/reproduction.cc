@@ -19,8 +19,6 @@ std::vector<Reproduction> reproductions() {
 
 namespace {
 
-constexpr RowLabel kLabels[] = {RowLabel::measured, RowLabel::calibrated, RowLabel::predicted};
-
 std::string number(const std::optional<double>& value) {
   if (!value) return "-";
   const bool whole = *value == std::floor(*value) && std::abs(*value) < 1e9;
@@ -40,18 +38,6 @@ std::string published_text(const ReproductionRow& row) {
   return text(number(row.published), "-", number(row.published_to));
 }
 
-std::string_view name_of(RowLabel label) {
-  switch (label) {
-    case RowLabel::measured:
-      return "measured";
-    case RowLabel::calibrated:
-      return "calibrated";
-    case RowLabel::predicted:
-      return "predicted";
-  }
-  return "";
-}
-
 std::optional<double> relative_error(const ReproductionRow& row) {
   if (!row.published || !row.ours) return std::nullopt;
   double nearest = *row.published;
@@ -65,7 +51,7 @@ std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel l
   ErrorSummary summary;
   for (const ReproductionRow& row : table.rows) {
     const auto error = relative_error(row);
-    if (row.label != label || !error) continue;
+    if (row.basis.label != label || !error) continue;
     ++summary.rows;
     summary.largest = std::max(summary.largest, std::abs(*error));
     summary.mean += std::abs(*error);
@@ -87,6 +73,26 @@ std::vector<std::string> error_sentences(const ReproductionTable& table) {
   return sentences;
 }
 
+std::string count_sentence(const std::vector<ReproductionTable>& tables) {
+  std::array<std::size_t, kLabels.size()> counts = {};
+  std::size_t rows = 0;
+  for (const ReproductionTable& table : tables) {
+    rows += table.rows.size();
+    for (const ReproductionRow& row : table.rows) {
+      ++counts[static_cast<std::size_t>(row.basis.label)];
+    }
+  }
+  std::string sentence = text(rows, rows == 1 ? " row: " : " rows: ");
+  const char* separator = "";
+  for (const RowLabel label : kLabels) {
+    const std::size_t count = counts[static_cast<std::size_t>(label)];
+    if (count == 0) continue;
+    sentence += text(separator, count, ' ', name_of(label));
+    separator = ", ";
+  }
+  return sentence;
+}
+
 Result<Reproduction> find_reproduction(std::string_view name) {
   std::string names;
   for (const Reproduction& each : reproductions()) {
@@ -106,11 +112,14 @@ std::string table_text(const ReproductionTable& table) {
   for (const ReproductionRow& row : table.rows) {
     const std::string what = row.unit.empty() ? row.what : text(row.what, ", ", row.unit);
     const auto error = relative_error(row);
-    lines +=
-        text(at_left(what, width), ' ', at_right(published_text(row), 11), ' ',
-             at_right(number(row.ours), 11), ' ',
-             at_right(error ? signed_percent(*error) : "-", 10), "  ", name_of(row.label), '\n');
+    lines += text(at_left(what, width), ' ', at_right(published_text(row), 11), ' ',
+                  at_right(number(row.ours), 11), ' ',
+                  at_right(error ? signed_percent(*error) : "-", 10), "  ",
+                  name_of(row.basis.label), '\n');
     if (!row.note.empty()) lines += text("    ", row.note, '\n');
+    if (!row.basis.rests_on.empty()) {
+      lines += text("    rests on ", rests_on_text(row.basis), '\n');
+    }
     if (!row.command.empty()) lines += text("    $ ", row.command, '\n');
   }
   for (const std::string& remark : table.remarks) lines += text(remark, '\n');

@@ -6,7 +6,7 @@
 //   Result<void> run(const ReproductionRequest& request, const ShowTable& show) {
 //     show({.source = "Some paper, Table 3",
 //           .rows = {{.what = "IPU, decompression at CF 2", .unit = "GB/s", .published = 21,
-//                     .ours = time(...), .label = RowLabel::predicted,
+//                     .ours = number(ipu), .basis = basis_of("some: IPU, ...", ipu, number),
 //                     .command = "tensorpress device time ipu ..."}}});
 //     return {};
 //   }
@@ -20,16 +20,10 @@
 #include <string_view>
 #include <vector>
 
+#include "reproduction/label.h"
 #include "tensorpress/result.h"
 
 namespace tensorpress::report {
-
-enum class RowLabel : std::uint8_t {
-  measured,    // here, by running the thing itself
-  calibrated,  // from a model, one of whose constants was fitted on this very number
-  predicted,   // from a model that has not seen this number
-};
-std::string_view name_of(RowLabel label);
 
 struct ReproductionRow {
   std::string what;
@@ -37,8 +31,8 @@ struct ReproductionRow {
   std::optional<double> published = {};
   std::optional<double> published_to = {};  // a range from `published` on; infinite: "over ..."
   std::optional<double> ours = {};          // absent: the note says why
-  RowLabel label = RowLabel::measured;
-  std::string command = {};  // prints `ours`; empty: this reproduction alone does
+  Basis basis = {};                         // measured, unless a model made it
+  std::string command = {};                 // prints `ours`; empty: this reproduction alone does
   std::string note = {};
 };
 
@@ -65,6 +59,9 @@ std::optional<ErrorSummary> summarize(const ReproductionTable& table, RowLabel l
 
 /// "Error of the 12 measured: at most 3.10 %, 1.02 % on average" for each label that has any.
 std::vector<std::string> error_sentences(const ReproductionTable& table);
+
+/// "91 rows: 12 predicted, 50 inferred, ..."
+std::string count_sentence(const std::vector<ReproductionTable>& tables);
 
 struct ReproductionRequest {
   std::string data = {};  // folder that the user named; empty: none

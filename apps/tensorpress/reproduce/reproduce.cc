@@ -40,7 +40,8 @@ Json to_json(const ReproductionRow& row) {
           {"published_to", number_or_null(row.published_to)},
           {"ours", number_or_null(row.ours)},
           {"relative_error", number_or_null(report::relative_error(row))},
-          {"label", report::name_of(row.label)},
+          {"label", report::name_of(row.basis.label)},
+          {"rests_on", row.basis.rests_on},
           {"command", row.command},
           {"note", row.note}};
 }
@@ -49,7 +50,7 @@ Json to_json(const ReproductionTable& table) {
   Json rows = Json::array();
   for (const ReproductionRow& row : table.rows) rows.push_back(to_json(row));
   Json errors = Json::object();
-  for (const RowLabel label : {RowLabel::measured, RowLabel::calibrated, RowLabel::predicted}) {
+  for (const RowLabel label : report::kLabels) {
     if (const auto summary = report::summarize(table, label)) {
       errors[std::string(report::name_of(label))] = {
           {"rows", summary->rows}, {"largest", summary->largest}, {"mean", summary->mean}};
@@ -99,6 +100,7 @@ class Tables {
   std::string markdown(const std::string& command) const {
     return report::reproductions_markdown(tables_, command);
   }
+  std::string counts() const { return report::count_sentence(tables_); }
   Json json() const {
     Json all = Json::array();
     for (const ReproductionTable& table : tables_) all.push_back(to_json(table));
@@ -124,7 +126,8 @@ Result<Report> run_all(const Options& options, Reporter& reporter) {
   }
   RETURN_IF_ERROR(tables.write_page());
   if (options.markdown) return Report{.text = tables.markdown("tensorpress reproduce --markdown")};
-  return Report{.text = left_out.empty() ? "" : text("Left out: ", left_out, "\n"),
+  return Report{.text = text(tables.counts(), "\n",
+                             left_out.empty() ? "" : text("Left out: ", left_out, "\n")),
                 .json = json_text({{"tables", tables.json()}, {"left_out", left_out}})};
 }
 

@@ -27,6 +27,8 @@ struct Stack {
   std::vector<std::string> operators;  // sorted; "*" alone: everything that can be written down
   bool static_shapes = true;
   std::string source = {};
+  /// Those whose presence or absence was read off a published outcome, sorted.
+  std::vector<std::string> from_outcomes = {};
 
   bool has(std::string_view name) const;
 };

@@ -135,7 +135,7 @@ class Reader {
     }
     Fact fact;
     if (const toml::table* const table = node->as_table()) {
-      RETURN_IF_ERROR(places_.check_keys(*table, path, {"value", "origin", "source"}));
+      RETURN_IF_ERROR(places_.check_keys(*table, path, {"value", "origin", "source", "fitted_on"}));
       RETURN_IF_ERROR(read_origin(*table, path, fact));
       node = table->get("value");
       if (node == nullptr) return places_.wrong(table->source(), "'", path, "' has no value");
@@ -164,6 +164,12 @@ class Reader {
       const auto source = node->value_exact<std::string>();
       if (!source) return places_.wrong(node->source(), "the source of '", path, "' must be text");
       fact.source = *source;
+    }
+    TRY(fact.fitted_on, places_.names(table, "fitted_on", path));
+    if (!fact.fitted_on.empty() && fact.origin != Origin::fitted) {
+      return places_.wrong(table.get("fitted_on")->source(), "'", path,
+                           "' says what it was fitted on, but its origin is ",
+                           name_of(fact.origin));
     }
     return {};
   }
@@ -238,7 +244,8 @@ class Reader {
       if (table == nullptr)
         return places_.wrong(node.source(), "'", path, "' is a section: [", path, "]");
       RETURN_IF_ERROR(places_.check_keys(
-          *table, path, {"groups", "operators", "without", "static_shapes", "source"}));
+          *table, path,
+          {"groups", "operators", "without", "from_outcomes", "static_shapes", "source"}));
       TRY(Stack stack, read_stack(*table, path));
       device_.stacks.emplace(std::string(key.str()), std::move(stack));
     }
@@ -271,6 +278,8 @@ class Reader {
       }
     }
     stack.operators.assign(all.begin(), all.end());
+    TRY(stack.from_outcomes, places_.names(table, "from_outcomes", path));
+    std::ranges::sort(stack.from_outcomes);
     if (const toml::node* const node = table.get("static_shapes")) {
       const auto value = node->value_exact<bool>();
       if (!value)

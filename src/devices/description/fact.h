@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tensorpress::devices {
 
@@ -21,6 +22,7 @@ struct Fact {
   double value = 0;
   Origin origin = Origin::fact;
   std::string source = {};
+  std::vector<std::string> fitted_on = {};  // rows of `tensorpress reproduce`: "dct-chop: CS-2, fastest"
 };
 
 }  // namespace tensorpress::devices

@@ -27,6 +27,18 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+Result<std::vector<std::string>> rows_of(const Json& constant) {
+  std::vector<std::string> rows;
+  const auto found = constant.find("fitted_on_rows");
+  if (found == constant.end()) return rows;
+  if (!found->is_array()) return bad_argument("\"fitted_on_rows\" is an array of texts");
+  for (const Json& row : *found) {
+    if (!row.is_string()) return bad_argument("\"fitted_on_rows\" is an array of texts");
+    rows.push_back(row.get<std::string>());
+  }
+  return rows;
+}
+
 Result<std::vector<Constant>> read(std::string_view text) {
   TRY(const Json file, parse_json_object<Json>(text));
   if (!file.contains("constants") || !file["constants"].is_array()) {
@@ -39,6 +51,7 @@ Result<std::vector<Constant>> read(std::string_view text) {
     constant.unit = text_of(entry, "unit");
     constant.source = text_of(entry, "source");
     constant.fitted_on = text_of(entry, "fitted_on");
+    TRY(constant.fitted_on_rows, rows_of(entry));
     const std::string kind = text_of(entry, "kind");
     const auto known =
         std::ranges::find(kKinds, kind, [](ConstantKind each) { return name_of(each); });
@@ -92,6 +105,13 @@ Result<Calibration> Calibration::from_json(std::string_view text) {
 double Calibration::operator[](std::string_view name) const {
   const auto slot = std::ranges::find(constants_, name, &Constant::name);
   return slot == constants_.end() ? 0 : slot->value;
+}
+
+Calibration Calibration::with(std::string_view name, double value) const {
+  Calibration changed = *this;
+  const auto slot = std::ranges::find(changed.constants_, name, &Constant::name);
+  if (slot != changed.constants_.end()) slot->value = value;
+  return changed;
 }
 
 Machine Calibration::machine() const {

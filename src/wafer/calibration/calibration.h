@@ -22,6 +22,7 @@ struct Constant {
   ConstantKind kind = ConstantKind::assumed;
   std::string source;
   std::string fitted_on = {};
+  std::vector<std::string> fitted_on_rows = {};  // of `tensorpress reproduce`
 };
 
 class Calibration {
@@ -34,6 +35,8 @@ class Calibration {
   const std::vector<Constant>& constants() const { return constants_; }
   /// 0 for a name that does not exist, which only a bug in Tensorpress asks for.
   double operator[](std::string_view name) const;
+  /// The same with another value for one constant.
+  Calibration with(std::string_view name, double value) const;
   std::uint64_t cycles(std::string_view name) const {
     return static_cast<std::uint64_t>((*this)[name] + 0.5);
   }

@@ -363,7 +363,7 @@ def test_reproduce_prints_fitted_and_predicted_errors_apart(tensorpress):
         and "predicted" not in tables[0]["errors"]
     )
     assert tables[1]["errors"]["predicted"]["largest"] <= 0.05
-    assert tables[2]["errors"]["predicted"]["largest"] <= 0.055
+    assert tables[2]["errors"]["inferred"]["largest"] <= 0.055
     text = tensorpress("reproduce", "ceresz2").out.decode()
-    assert "Error of the 12 calibrated" in text and "Error of the 4 predicted" in text
+    assert "Error of the 12 calibrated" in text and "Error of the 4 inferred" in text
     assert "tensorpress wafer offsets --mesh 100x50 --order column" in text

@@ -91,7 +91,7 @@ TEST(WaferOffsets, TableTwoAndTheThroughputsOfThePaperAreMetWithinTheirTolerance
   EXPECT_LE(left_out->largest, 0.05);
   // Section VII-B with one constant fitted on NYX.
   ASSERT_GE(tables.size(), 5u);
-  const auto throughputs = report::summarize(tables[2], report::RowLabel::predicted);
+  const auto throughputs = report::summarize(tables[2], report::RowLabel::inferred);
   ASSERT_TRUE(throughputs.has_value());
   EXPECT_EQ(throughputs->rows, 4u);
   EXPECT_LE(throughputs->largest, 0.055);
