@@ -59,11 +59,11 @@ Local Gradients::get(ValueId id) {
 
 bool Gradients::may_overwrite(ValueId id) {
   end_waiting(id);
-  if (!has(id) || !parts_.lines.is_alone(*names_[id]) || id == parts_.setting.graph.loss) {
-    return false;
-  }
-  // What autograd would write to a tensor without gaps, exact steps do not write to a part of one:
-  // sums over it would be added up in another order.
+  return has(id) && id != parts_.setting.graph.loss && may_write_to(id);
+}
+
+bool Gradients::may_write_to(ValueId id) const {
+  if (!parts_.lines.is_alone(*names_[id])) return false;
   const std::size_t memory = parts_.lines.memory_of(*names_[id]);
   const TensorType& type = parts_.setting.graph.values[id].type;
   return parts_.setting.compact ||
@@ -164,7 +164,7 @@ void Gradients::contribute(ValueId id, const Expression& value, std::int64_t scr
                         0, kind_of(id));
     parts_.lines.release(waiting->second);
     waiting_.erase(waiting);
-  } else if (parts_.lines.is_alone(name)) {
+  } else if (may_write_to(id)) {
     parts_.lines.add_to(name, more);
   } else {
     parts_.lines.define({{name, type}}, Expression(name) + more, 0, kind_of(id));
@@ -175,7 +175,7 @@ void Gradients::contribute(ValueId id, const Expression& value, std::int64_t scr
 std::optional<Local> Gradients::sum_to_add_to(ValueId id) {
   if (contributions_[id] == 0) return std::nullopt;
   end_waiting(id);
-  return parts_.lines.is_alone(*names_[id]) ? names_[id] : std::nullopt;
+  return may_write_to(id) ? names_[id] : std::nullopt;
 }
 
 bool Gradients::is_own_result(const Name& name) const {

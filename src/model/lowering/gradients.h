@@ -32,7 +32,7 @@ class Gradients {
 
   void contribute(ValueId id, const Expression& value, std::int64_t scratch);
   /// The sum so far, for a line that adds to it in place and calls added() then; none if there is
-  /// no sum, or other variables share its memory.
+  /// no sum, or it may not be written to.
   std::optional<Local> sum_to_add_to(ValueId id);
   void added(ValueId id) { ++contributions_[id]; }
   /// Of a parameter: no node before this one reads it, so that its gradient is complete.
@@ -47,6 +47,9 @@ class Gradients {
  private:
   /// No other variable counts on its memory but gradients that this node has read.
   bool is_own_result(const Name& name) const;
+  /// Its variable is alone in its memory. What autograd writes to a tensor without gaps, exact
+  /// steps do not write to a part of one: sums over it would be added up in another order.
+  bool may_write_to(ValueId id) const;
   bool takes_slices(ValueId id) const;
   Local define_leaf(ValueId id);
   /// The gradient of a value will not be touched by the next nodes, and the policy packs such.

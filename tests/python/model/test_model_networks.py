@@ -6,7 +6,15 @@ import subprocess
 import pytest
 import torch
 import torch.nn.functional as F
-from emitted import PROGRAM, assert_same, emit, gradients, step_of
+from emitted import (
+    PROGRAM,
+    assert_equal_pairs,
+    assert_same,
+    beside_autograd,
+    emit,
+    gradients,
+    step_of,
+)
 from torch import nn
 
 from tensorpress.eval.networks.shipped import TWINS
@@ -83,6 +91,34 @@ def both(tmp_path, name, *options):
 @pytest.mark.parametrize("name", TWINS)
 def test_shipped_model_off_is_autograd_bit_by_bit(tmp_path, name):
     assert_same(*both(tmp_path, name))
+
+
+SKIP = """
+model skip
+input x: f32[N, 3, 32, 32]
+target y: f32[N, 1, 32, 32]
+a = norm: batch_norm(relu(first: conv2d(x, 8, 3, padding = 1)))
+b = relu(second: conv2d(max_pool2d(a, 2), 16, 3, padding = 1))
+h = last: conv2d(cat([upsample(b, 2), a]), 1, 3, padding = 1)
+loss mse_loss(h, y)
+"""
+
+
+def test_a_part_of_a_gradient_is_not_summed_in_place(tmp_path):
+    """With two samples it has gaps, and sums over it are added up in another order."""
+
+    def reference(P, x, y):
+        h = F.relu(F.conv2d(x, P["first.weight"], P["first.bias"], padding=1))
+        means = torch.zeros(8), torch.ones(8)
+        a = F.batch_norm(h, *means, P["norm.weight"], P["norm.bias"], training=True)
+        b = F.conv2d(F.max_pool2d(a, 2), P["second.weight"], P["second.bias"], padding=1)
+        both = torch.cat([F.interpolate(F.relu(b), scale_factor=2.0), a], 1)
+        return F.mse_loss(F.conv2d(both, P["last.weight"], P["last.bias"], padding=1), y)
+
+    torch.manual_seed(3)
+    step = emit(tmp_path, SKIP).Step()
+    inputs = torch.randn(2, 3, 32, 32), torch.randn(2, 1, 32, 32)
+    assert_equal_pairs(beside_autograd(step, reference, inputs), rounded=False)
 
 
 @pytest.mark.parametrize("name", ["resnet18", "unet", "encoder_decoder"])
