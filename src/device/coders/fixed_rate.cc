@@ -84,16 +84,15 @@ Result<std::vector<double>> FixedRateCoder::squared_errors(Backend& backend,
                                                            const BatchTables& tables,
                                                            const Buffer& packed) const {
   constexpr std::size_t kSums = 8;
-  constexpr std::size_t kChunksInGroup = Backend::kGroupThreads / kSums;
   const std::size_t chunks = batch.places.size();
   TRY(const auto decoded, backend.allocate(batch.values * sizeof(float)));
   RETURN_IF_ERROR(unpack(backend, {batch, tables, packed.memory().handle, decoded.memory().handle,
                                    std::uint64_t{0} - batch.places.front().first}));
   TRY(const auto sums, backend.allocate(chunks * kSums * sizeof(double)));
-  RETURN_IF_ERROR(backend.launch(
-      "squared_error", "squared_error", (chunks + kChunksInGroup - 1) / kChunksInGroup,
-      {tensor.memory.handle, first_value(tensor), decoded.memory().handle,
-       tables.places.memory().handle, static_cast<std::uint32_t>(chunks), sums.memory().handle}));
+  RETURN_IF_ERROR(
+      backend.launch("squared_error", "squared_error", chunks,
+                     {tensor.memory.handle, first_value(tensor), decoded.memory().handle,
+                      tables.places.memory().handle, sums.memory().handle}));
   std::vector<double> parts(chunks * kSums);
   RETURN_IF_ERROR(backend.download(sums.memory(), std::as_writable_bytes(std::span(parts))));
   std::vector<double> totals(chunks);

@@ -7,7 +7,7 @@
 // has begun. One read of the values and one write of what is compressed.
 #define BLOCK 32u
 #define TILE 8192u
-#define ROW 33u  // words of a block in local memory, so that threads use different banks
+#define COLUMN 257u  // words from a value of a block to its next in local memory: other banks
 #define RAW_BLOCK 255u
 #define HEAD 2u       // bytes before the widths: flags, slack
 #define CODED_FLAG 16u
@@ -33,14 +33,14 @@ FUNCTION u32 value_of_bit(u32 bit) {
 }
 
 // Of 32 words, lowest bits first: afterwards bit b of a[p] is what bit p of a[b] was.
-FUNCTION void transpose(u32* a) {
+FUNCTION void transpose(Lanes* a) {
   u32 j = 16, m = 0x0000FFFFu;
 #pragma unroll
   for (int stage = 0; stage < 5; ++stage) {
 #pragma unroll
     for (u32 i = 0; i < 16; ++i) {
       const u32 k = ((i & ~(j - 1u)) << 1) | (i & (j - 1u));
-      const u32 t = ((a[k] >> j) ^ a[k + j]) & m;
+      const Lanes t = ((a[k] >> j) ^ a[k + j]) & m;
       a[k + j] ^= t;
       a[k] ^= t << j;
     }
@@ -49,44 +49,61 @@ FUNCTION void transpose(u32* a) {
   }
 }
 
-// A block's values, as bits, become its planes. Returns their number.
-FUNCTION u32 encode_block(u32* a, Quantizer quantizer) {
-  u32 codes[BLOCK];
-  u32 all = 0, before = 0, holds = 1;
+// A block's values, a column of `values`, become its planes. Returns their number; `holds` is 0
+// where a value would not come back within the bound.
+FUNCTION Lanes encode_block(LOCAL const u32* values, Quantizer quantizer, Lanes* planes,
+                            Lanes* holds) {
+  Lanes codes[BLOCK];
+  Lanes all = 0u, before = 0u, fits = 0xFFFFFFFFu;
 #pragma unroll
   for (u32 i = 0; i < BLOCK; ++i) {
-    const float x = FLOAT(a[i]);
-    const u32 q = BITS(ADD(MUL(x, quantizer.scale), MAGIC)) - MAGIC_BITS;
-    const float back = MUL(SUB(FLOAT(q + MAGIC_BITS), MAGIC), quantizer.step);
-    holds &= MAGNITUDE(SUB(x, back)) <= quantizer.tolerance;
-    const u32 difference = q - before;
+    const FloatLanes x = LANES_FLOAT(LOAD_LANES(values + i * COLUMN));
+    const Lanes q = LANES_BITS(ADD_LANES(MUL_LANES(x, quantizer.scale), MAGIC)) - MAGIC_BITS;
+    const FloatLanes back =
+        MUL_LANES(SUB_LANES(LANES_FLOAT(q + MAGIC_BITS), MAGIC), quantizer.step);
+    fits &= IS_WITHIN(SUB_LANES(x, back), quantizer.tolerance);
+    const Lanes difference = q - before;
     before = q;
     codes[i] = (difference << 1) ^ (0u - (difference >> 31));
     all |= codes[i];
   }
-  if (!holds) return RAW_BLOCK;
 #pragma unroll
-  for (u32 bit = 0; bit < BLOCK; ++bit) a[bit] = codes[value_of_bit(bit)];
-  transpose(a);
-  return all == 0u ? 0u : 32u - LEADING_ZEROS(all);
+  for (u32 bit = 0; bit < BLOCK; ++bit) planes[bit] = codes[value_of_bit(bit)];
+  transpose(planes);
+  *holds = fits;
+  return 32u - LEADING_ZEROS_OF(all);
+}
+
+// The planes of a block to its values, a column.
+FUNCTION void decode_block(Lanes* planes, float step, LOCAL u32* values) {
+  Lanes codes[BLOCK], sum = 0u;
+  transpose(planes);
+#pragma unroll
+  for (u32 bit = 0; bit < BLOCK; ++bit) codes[value_of_bit(bit)] = planes[bit];
+#pragma unroll
+  for (u32 i = 0; i < BLOCK; ++i) {
+    sum += (codes[i] >> 1) ^ (0u - (codes[i] & 1u));
+    const FloatLanes x = MUL_LANES(SUB_LANES(LANES_FLOAT(sum + MAGIC_BITS), MAGIC), step);
+    STORE_LANES(LANES_BITS(x), values + i * COLUMN);
+  }
 }
 
 // Words of local memory to any byte of the payloads; what lies at or past `end` is not written.
 FUNCTION void copy_words(LOCAL const u32* words, u32 count, GLOBAL u8* to, u64 at, u64 end) {
-  const u32 r = (u32)(at & 3u);
-  const u64 aligned = at - r;
-  for (u32 k = THREAD; k <= count; k += 256u) {
-    const u32 low = k > 0u ? words[k - 1u] : 0u, high = k < count ? words[k] : 0u;
-    const u64 place = aligned + 4u * (u64)k;
-    const u32 word = r == 0u ? high : (high << (8u * r)) | (low >> (32u - 8u * r));
-    if (k > 0u && k < count && place + 4u <= end) {
-      *(GLOBAL u32*)(to + place) = word;
-    } else {
-      for (u32 byte = 0; byte < 4u; ++byte) {
-        const int mine = (k > 0u || byte >= r) && (k < count || byte < r);
-        if (mine && place + byte < end) to[place + byte] = (u8)(word >> (8u * byte));
-      }
-    }
+  if (count == 0u || at >= end) return;
+  const u32 r = (u32)(at & 3u), right = 32u - 8u * r;
+  GLOBAL u32* const aligned = (GLOBAL u32*)(to + (at - r));
+  const u64 room = end - at;
+  const u32 bytes = 4u * (u64)count < room ? 4u * count : (u32)room;
+  const u32 whole = (r + bytes) / 4u;  // words that end where we may write
+  SHARE(k, 1u, whole > 1u ? whole : 1u) {
+    aligned[k] = (u32)(((u64)words[k < count ? k : count - 1u] << 32 | words[k - 1u]) >> right);
+  }
+  // The bytes before and behind them.
+  if (THREAD < 8u) {
+    const u32 first = THREAD < 4u ? THREAD : 4u * (whole > 1u ? whole : 1u) - r + (THREAD - 4u);
+    const u32 limit = THREAD < 4u ? least(4u - r, bytes) : bytes;
+    if (first < limit) to[at + first] = (u8)(words[first / 4u] >> (8u * (first % 4u)));
   }
 }
 
@@ -94,14 +111,14 @@ FUNCTION void copy_words(LOCAL const u32* words, u32 count, GLOBAL u8* to, u64 a
 KERNEL(encode)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* places,
                GLOBAL const u32* chunk_of_tile, u32 tiles, GLOBAL const Quantizer* quantizers,
                GLOBAL u32* order, GLOBAL Payload* payloads, GLOBAL u8* bytes) {
-  LOCAL_MEMORY u32 staged[256 * 33];
-  LOCAL_MEMORY u32 sums[256];
+  LOCAL_MEMORY u32 staged[BLOCK * COLUMN];
+  LOCAL_MEMORY u32 widths[256], sums[256], parts[17];
   LOCAL_MEMORY u32 told[2];
+  KEPT(planes, BLOCK);
   const u32 t = THREAD;
   if (t == 0u) told[0] = NEXT_TICKET(order);
   BARRIER();
   const u32 tile = told[0];
-  BARRIER();
   GLOBAL u32* const tile_states = order + 1;
   GLOBAL u32* const chunk_states = tile_states + tiles;
   const u32 number = chunk_of_tile[tile];
@@ -111,30 +128,36 @@ KERNEL(encode)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* pl
   const u32 blocks = least(chunk_blocks - part * 256u, 256u);
   const int last_part = part == (chunk.count + TILE - 1u) / TILE - 1u;
   const int coded = chunk.kind == CHUNK_CODED;
+  GLOBAL const u32* const from = values + offset + chunk.first + part * TILE;
+  const u32 here = least(chunk.count - part * TILE, TILE);
 
-  u32 a[BLOCK];
-  u32 width = 0, words = 0;
-  if (coded) {
-    for (u32 i = t; i < blocks * BLOCK; i += 256u) {
-      const u32 at = least(part * TILE + i, chunk.count - 1u);  // filled up with the last value
-      staged[i / BLOCK * ROW + i % BLOCK] = values[offset + chunk.first + at];
-    }
+  if (coded) {  // filled up with the last value
+    SHARE(i, 0u, TILE) staged[i % BLOCK * COLUMN + i / BLOCK] = from[least(i, here - 1u)];
   }
   BARRIER();
-  if (coded && t < blocks) {
+  if (t < 256u / LANES) {
+    const u32 own = t * LANES;
+    Lanes block[BLOCK], holds = 0u, width = 0u;
+    if (coded) width = encode_block(staged + own, quantizers[chunk.detail], block, &holds);
 #pragma unroll
-    for (u32 i = 0; i < BLOCK; ++i) a[i] = staged[t * ROW + i];
-    width = encode_block(a, quantizers[chunk.detail]);
-    words = width == RAW_BLOCK ? BLOCK : width;
+    for (u32 p = 0; p < BLOCK; ++p) {
+      const Lanes raw = LOAD_LANES(staged + p * COLUMN + own);
+      STORE_LANES((block[p] & holds) | (raw & ~holds), &KEPT_AT(planes, p, own));
+    }
+    STORE_LANES((width & holds) | (RAW_BLOCK & ~holds), widths + own);
   }
-  u32 total;
-  const u32 place = sum_before(words, sums, &total);  // has barriers: all have read their block
+  BARRIER();
+  const int exists = coded && t < blocks;
+  const u32 words = exists ? least(widths[t], BLOCK) : 0u;
+  sums[t] = words;
+  sum_before(sums, parts);
 #pragma unroll
-  for (u32 p = 0; p < BLOCK; ++p) {
-    if (p < words) staged[place + p] = a[p];
+  for (u32 p = 0; p < LOOP_END(BLOCK, words); ++p) {
+    if (p < words) staged[sums[t] + p] = KEPT_AT(planes, p, t);
   }
 
   if (t == 0u) {
+    const u32 total = parts[16];
     PUBLISH(&tile_states[tile], READY | total);
     u32 before = 0;
     for (u32 earlier = 1; earlier <= part; ++earlier) {
@@ -171,13 +194,13 @@ KERNEL(encode)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* pl
   if (!coded) return;
   const u64 start = 8u * (u64)told[0];
   const u64 end = start + 4u * (u64)chunk.count;  // no further: the chunk becomes raw
-  const u64 widths = start + HEAD + part * 256u;
+  const u64 at_widths = start + HEAD + part * 256u;
   if (part == 0u && t == 0u) {
     bytes[start] = CODED_FLAG;
     if (start + 1u < end) bytes[start + 1u] = (u8)chunk.detail;
   }
-  if (t < blocks && widths + t < end) bytes[widths + t] = (u8)width;
-  copy_words(staged, total, bytes, start + HEAD + chunk_blocks + 4u * (u64)told[1], end);
+  if (exists && at_widths + t < end) bytes[at_widths + t] = (u8)widths[t];
+  copy_words(staged, parts[16], bytes, start + HEAD + chunk_blocks + 4u * (u64)told[1], end);
 }
 
 // A tile of a chunk. Any bytes: a chunk whose widths and size do not fit together is reported in
@@ -185,8 +208,10 @@ KERNEL(encode)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* pl
 KERNEL(decode)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
                GLOBAL const u32* chunk_of_tile, GLOBAL const Quantizer* quantizers,
                GLOBAL u32* values, u64 offset, GLOBAL u32* damaged) {
-  LOCAL_MEMORY u32 staged[256 * 33];
-  LOCAL_MEMORY u32 sums[256];
+  LOCAL_MEMORY u32 staged[BLOCK * COLUMN];
+  LOCAL_MEMORY u32 sums[256], parts[17], marks[256];
+  LOCAL_MEMORY u32 told;
+  KEPT(planes, BLOCK);
   const u32 t = THREAD;
   const u32 number = chunk_of_tile[GROUP];
   const ChunkPlace chunk = places[number];
@@ -196,59 +221,64 @@ KERNEL(decode)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
   const u32 here = least(chunk.count - part * TILE, TILE);
   GLOBAL u32* const to = values + offset + chunk.first + part * TILE;
   if (chunk.kind == CHUNK_CONSTANT) {
-    for (u32 i = t; i < here; i += 256u) to[i] = chunk.detail;
+    SHARE(i, 0u, here) to[i] = chunk.detail;
   }
   if (chunk.kind != CHUNK_CODED) return;
   const u32 room = chunk.payload_bytes - HEAD - chunk_blocks;  // the host has checked
   GLOBAL const u8* const widths = bytes + chunk.payload + HEAD;
-  u32 bad = 0, earlier = 0;
-  for (u32 i = t; i < part * 256u; i += 256u) {
+
+  // Words of the tiles before this one, then places of its own blocks.
+  u32 wrong = 0, earlier = 0;
+  SHARE(i, 0u, part * 256u) {
     const u32 w = widths[i];
-    bad |= w > 32u && w != RAW_BLOCK;
-    earlier += w > 32u ? BLOCK : w;
+    wrong |= w > BLOCK && w != RAW_BLOCK;
+    earlier += least(w, BLOCK);
   }
-  u32 before;
-  (void)sum_before(earlier, sums, &before);
+  sums[t] = earlier;
+  sum_before(sums, parts);
+  if (t == 0u) told = parts[16];
+  BARRIER();
+  const u32 before = told;
   const u32 width = t < blocks ? widths[part * 256u + t] : 0u;
-  bad |= width > 32u && width != RAW_BLOCK;
-  const u32 words = width > 32u ? BLOCK : width;
-  u32 total;
-  const u32 place = sum_before(words, sums, &total);
+  const u32 words = least(width, BLOCK);
+  sums[t] = words;
+  sum_before(sums, parts);
+  const u32 total = parts[16];
   const int last_part = part == (chunk.count + TILE - 1u) / TILE - 1u;
-  bad |= 4u * (before + total) > room || (last_part && 4u * (before + total) != room);
-  u32 failures;
-  (void)sum_before(bad, sums, &failures);
-  if (failures > 0u) {
+  wrong |= width > BLOCK && width != RAW_BLOCK;
+  wrong |= 4u * (before + total) > room || (last_part && 4u * (before + total) != room);
+  marks[t] = wrong;
+  sum_before(marks, parts);
+  if (parts[16] > 0u) {
     if (t == 0u) REPORT(&damaged[number], 1u);
     return;
   }
-  const u64 planes = chunk.payload + HEAD + chunk_blocks + 4u * (u64)before;
-  const u32 r = (u32)(planes & 3u);
-  GLOBAL const u32* const from = (GLOBAL const u32*)(bytes + (planes - r));
-  for (u32 k = t; k < total; k += 256u) {
-    staged[k] = r == 0u ? from[k] : (from[k] >> (8u * r)) | (from[k + 1u] << (32u - 8u * r));
+
+  const u64 at = chunk.payload + HEAD + chunk_blocks + 4u * (u64)before;
+  const u32 r = (u32)(at & 3u);
+  GLOBAL const u32* const from = (GLOBAL const u32*)(bytes + (at - r));
+  SHARE(k, 0u, total) {
+    staged[k] = (u32)(((u64)from[k + (r != 0u)] << 32 | from[k]) >> (8u * r));
   }
   BARRIER();
-  u32 a[BLOCK];
 #pragma unroll
-  for (u32 p = 0; p < BLOCK; ++p) a[p] = p < words ? staged[place + p] : 0u;
+  for (u32 p = 0; p < BLOCK; ++p) KEPT_AT(planes, p, t) = p < words ? staged[sums[t] + p] : 0u;
+  marks[t] = width == RAW_BLOCK ? 0xFFFFFFFFu : 0u;
   BARRIER();
-  if (t < blocks) {
-    if (width != RAW_BLOCK) {
-      const Quantizer quantizer = quantizers[chunk.detail];
-      transpose(a);
-      u32 sum = 0, codes[BLOCK];
+  if (t < 256u / LANES) {
+    const u32 own = t * LANES;
+    const Lanes raw = LOAD_LANES(marks + own);
+    Lanes block[BLOCK];
 #pragma unroll
-      for (u32 bit = 0; bit < BLOCK; ++bit) codes[value_of_bit(bit)] = a[bit];
+    for (u32 p = 0; p < BLOCK; ++p) block[p] = LOAD_LANES(&KEPT_AT(planes, p, own));
+    decode_block(block, quantizers[chunk.detail].step, staged + own);
 #pragma unroll
-      for (u32 i = 0; i < BLOCK; ++i) {
-        sum += (codes[i] >> 1) ^ (0u - (codes[i] & 1u));
-        a[i] = BITS(MUL(SUB(FLOAT(sum + MAGIC_BITS), MAGIC), quantizer.step));
-      }
+    for (u32 i = 0; i < BLOCK; ++i) {
+      const Lanes coded = LOAD_LANES(staged + i * COLUMN + own);
+      const Lanes stored = LOAD_LANES(&KEPT_AT(planes, i, own));
+      STORE_LANES((coded & ~raw) | (stored & raw), staged + i * COLUMN + own);
     }
-#pragma unroll
-    for (u32 i = 0; i < BLOCK; ++i) staged[t * ROW + i] = a[i];
   }
   BARRIER();
-  for (u32 i = t; i < here; i += 256u) to[i] = staged[i / BLOCK * ROW + i % BLOCK];
+  SHARE(i, 0u, here) to[i] = staged[i % BLOCK * COLUMN + i / BLOCK];
 }

@@ -10,7 +10,13 @@
 #define SMALLEST_SCALE 0x07800000u /* 2^-112 */
 #define HEADER 4u
 #define WORDS_BYTES 32u /* a word of each column */
-#define ROW_PADDING 8u /* so that rows of a tile begin in different banks */
+#if defined(TENSORPRESS_ON_CPU)
+#  define PLACE_IN_TILE(i, group, row) (i)
+#  define ROW_PADDING 0u
+#else
+#  define PLACE_IN_TILE(i, group, row) ((i) / (group) * (row) + (i) % (group))
+#  define ROW_PADDING 8u /* so that rows of a tile begin in different banks */
+#endif
 
 typedef struct {
   u32 bits;
@@ -106,23 +112,28 @@ FUNCTION Grid grid_of_means(float low, float high) {
 
 FUNCTION u32 header_of(Grid grid) { return BITS(grid.minimum) | (BITS(grid.scale) >> 18); }
 
-// Random bits from a key and the number of an element in its chunk.
-FUNCTION u32 fraction_of(u32 first, u32 second, u32 element) {
-  u32 x = (element / 16u * 8u + element % 8u) ^ first;
+// Random bits from a key and the numbers of elements in their chunk. Columns lie within eight.
+FUNCTION Columns fraction_of(u32 first, u32 second, u32 element) {
+  Columns x = (element / 16u * 8u + element % 8u + EACH_COLUMN) ^ first;
   x = (x ^ (x >> 16)) * 0x7FEB352Du;
   x = ((x ^ (x >> 15)) + second) * 0x846CA68Bu;
   x ^= x >> 16;
   return element % 16u < 8u ? x & 0x3FFFu : x >> 18;
 }
 
-FUNCTION u32 code_of(float value, Grid grid, float levels, u32 stochastic, u32 fraction) {
+FUNCTION Columns code_of(FloatColumns values, Grid grid, float levels, u32 stochastic,
+                         Columns fraction) {
   if (stochastic) {
-    float steps = MUL(SUB(value, grid.minimum), MUL(grid.inverse, FRACTIONS));
+    FloatColumns steps =
+        MUL_LANES(SUB_LANES(values, grid.minimum), MUL(grid.inverse, FRACTIONS));
     const float most = MUL(levels, FRACTIONS);
-    steps = most < steps ? most : steps;
-    return (BITS(ADD(steps, ROUNDER)) - ROUNDER_BITS + fraction) >> 14;
+    const Columns inside = IS_FLOAT_LESS_COLUMNS(steps, most);
+    steps = COLUMNS_FLOAT((COLUMNS_BITS(steps) & inside) | (BITS(most) & ~inside));
+    return (COLUMNS_BITS(ADD_LANES(steps, ROUNDER)) - ROUNDER_BITS + fraction) >> 14;
   }
-  return BITS(ADD(MUL(SUB(value, grid.minimum), grid.inverse), ROUNDER)) - ROUNDER_BITS;
+  return COLUMNS_BITS(ADD_LANES(MUL_LANES(SUB_LANES(values, grid.minimum), grid.inverse),
+                                ROUNDER)) -
+         ROUNDER_BITS;
 }
 
 // Of a column.
@@ -153,43 +164,55 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
   const u32 rows = shape.groups_in_tile, row = shape.group + ROW_PADDING;
   const u32 tile_first = (GROUP - chunk.first_tile) * rows * shape.group;
   const u32 here = least(chunk.count - tile_first, rows * shape.group);
-  for (u32 i = t; i < here; i += 256u) {
-    staged[i / shape.group * row + i % shape.group] =
-        values[offset + chunk.first + tile_first + i];
+  SHARE(i, 0u, here) {
+    staged[PLACE_IN_TILE(i, shape.group, row)] = values[offset + chunk.first + tile_first + i];
   }
   BARRIER();
 
-  // Thread t is lane t % 8 of part (t / 8) % parts of row t / (8 parts).
+  // Teams of eight columns: part `team % parts` of row `team / parts`. A thread has one column of
+  // a team, or all of them.
   const u32 parts = 32u / rows;
-  const u32 my_row = t / (8u * parts), part = t / 8u % parts, lane = t % 8u;
+  const u32 team = t / (8u / COLUMNS), lane = t % (8u / COLUMNS) * COLUMNS;
+  const u32 my_row = team / parts, part = team % parts;
   const u32 row_first = my_row * shape.group;
   const int active = my_row < rows && row_first < here;
   const u32 count = active ? least(here - row_first, shape.group) : 0u;
-  LOCAL const float* const mine = staged + my_row * row;
+  LOCAL float* const mine = staged + my_row * row;
   const u32 words = words_for(count, shape.bits);
   const float levels = (float)((1u << shape.bits) - 1u);
   const int means = shape.bits == 1u && !shape.stochastic;
+  const int first_of_row = active && part == 0u && lane == 0u;
+  if (first_of_row) {  // the last eight are filled up
+    for (u32 i = count; i % 8u != 0u; ++i) mine[i] = mine[count - 1u];
+  }
+  BARRIER();
 
   if (!means) {
-    float low = count > 0u ? mine[0] : 0.0f, high = low;
-    u32 finite = 1;
-    for (u32 i = part * 8u + lane; i < count; i += parts * 8u) {
-      const float x = mine[i];
-      low = x < low ? x : low;
-      high = x > high ? x : high;
-      finite &= is_finite(x);
+    if (active) {
+      FloatColumns low = LOAD_COLUMNS(mine + lane), high = low;
+      Columns infinite = 0u;
+      for (u32 i = part * 8u + lane; i < count; i += parts * 8u) {
+        const FloatColumns x = LOAD_COLUMNS(mine + i);
+        const Columns below = IS_FLOAT_LESS_COLUMNS(x, low);
+        const Columns above = IS_FLOAT_LESS_COLUMNS(high, x);
+        low = COLUMNS_FLOAT((COLUMNS_BITS(x) & below) | (COLUMNS_BITS(low) & ~below));
+        high = COLUMNS_FLOAT((COLUMNS_BITS(x) & above) | (COLUMNS_BITS(high) & ~above));
+        infinite |= ~IS_LESS_COLUMNS(COLUMNS_BITS(x) & 0x7FFFFFFFu, 0x7F800000u);
+      }
+      // What is not finite must not get lost in a comparison.
+      low = COLUMNS_FLOAT((COLUMNS_BITS(low) & ~infinite) | (0x7FC00000u & infinite));
+      STORE_COLUMNS(low, lows + 8u * team + lane);
+      STORE_COLUMNS(high, highs + 8u * team + lane);
     }
-    // What is not finite must not get lost in a comparison.
-    if (!finite) low = FLOAT(0x7FC00000u);
-    lows[t] = low;
-    highs[t] = high;
     BARRIER();
-    if (active && part == 0u && lane == 0u) {
-      u32 all = is_finite(lows[t]);
+    if (first_of_row) {
+      const u32 at = 8u * team;
+      float low = lows[at], high = highs[at];
+      u32 all = is_finite(low);
       for (u32 k = 1; k < 8u * parts; ++k) {
-        all &= is_finite(lows[t + k]);
-        low = lows[t + k] < low ? lows[t + k] : low;
-        high = highs[t + k] > high ? highs[t + k] : high;
+        all &= is_finite(lows[at + k]);
+        low = lows[at + k] < low ? lows[at + k] : low;
+        high = highs[at + k] > high ? highs[at + k] : high;
       }
       Grid grid = grid_of_range(low, high, levels);
       grid.fine = grid.fine && all;
@@ -197,12 +220,14 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
     }
     BARRIER();
   } else {
-    // Sums in a stated order: part 0 has all of them, each thread two lanes.
-    float sums[2] = {0.0f, 0.0f};
+    // Sums in a stated order: part 0 has all of them, each column two lanes.
     if (active && part == 0u) {
-      for (u32 i = lane; i < count; i += 8u) sums[i / 8u % 2u] = ADD(sums[i / 8u % 2u], mine[i]);
-      lows[my_row * 16u + lane] = sums[0];
-      lows[my_row * 16u + lane + 8u] = sums[1];
+      for (u32 own = lane; own < lane + COLUMNS; ++own) {
+        float sums[2] = {0.0f, 0.0f};
+        for (u32 i = own; i < count; i += 8u) sums[i / 8u % 2u] = ADD(sums[i / 8u % 2u], mine[i]);
+        lows[my_row * 16u + own] = sums[0];
+        lows[my_row * 16u + own + 8u] = sums[1];
+      }
     }
     BARRIER();
     float threshold = 0.0f;
@@ -211,21 +236,23 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
       if (!is_finite(threshold)) threshold = FLOAT(0x7FC00000u);
     }
     BARRIER();
-    float below[2] = {0.0f, 0.0f}, above[2] = {0.0f, 0.0f};
     if (active && part == 0u) {
-      for (u32 i = lane; i < count; i += 8u) {
-        const u32 which = i / 8u % 2u;
-        const float distance = SUB(threshold, mine[i]);
-        below[which] = ADD(below[which], distance > 0.0f ? distance : 0.0f);
-        above[which] = ADD(above[which], distance < 0.0f ? distance : 0.0f);
+      for (u32 own = lane; own < lane + COLUMNS; ++own) {
+        float below[2] = {0.0f, 0.0f}, above[2] = {0.0f, 0.0f};
+        for (u32 i = own; i < count; i += 8u) {
+          const u32 which = i / 8u % 2u;
+          const float distance = SUB(threshold, mine[i]);
+          below[which] = ADD(below[which], distance > 0.0f ? distance : 0.0f);
+          above[which] = ADD(above[which], distance < 0.0f ? distance : 0.0f);
+        }
+        lows[my_row * 16u + own] = below[0];
+        lows[my_row * 16u + own + 8u] = below[1];
+        highs[my_row * 16u + own] = above[0];
+        highs[my_row * 16u + own + 8u] = above[1];
       }
-      lows[my_row * 16u + lane] = below[0];
-      lows[my_row * 16u + lane + 8u] = below[1];
-      highs[my_row * 16u + lane] = above[0];
-      highs[my_row * 16u + lane + 8u] = above[1];
     }
     BARRIER();
-    if (active && part == 0u && lane == 0u) {
+    if (first_of_row) {
       u32 count_above = 0, finite = 1;
       for (u32 i = 0; i < count; ++i) {
         finite &= is_finite(mine[i]);
@@ -263,21 +290,26 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
   if (part == 0u && lane == 0u) record[0] = header_of(grid);
   for (u32 w = part; w < words; w += parts) {
     // The rows whose codes have a bit in this word.
-    const u32 last_row = (32u * w + 31u) / shape.bits;
-    u32 word = 0;
+    const u32 last_row = least((32u * w + 31u) / shape.bits, (count - 1u) / 8u);
+    Columns word = 0u;
     for (u32 r = 32u * w / shape.bits; r <= last_row; ++r) {
       const u32 i = 8u * r + lane;
-      if (i < count) {
-        const u32 element = tile_first + row_first + i;
-        const u32 fraction =
-            shape.stochastic ? fraction_of(chunk.detail, chunk.reserved, element) : 0u;
-        const u32 code = means ? (u32)(SUB(grid.inverse, mine[i]) < 0.0f)
-                               : code_of(mine[i], grid, levels, shape.stochastic, fraction);
-        const u32 bit = r * shape.bits;
-        word |= bit < 32u * w ? code >> (32u * w - bit) : code << (bit - 32u * w);
+      const FloatColumns x = LOAD_COLUMNS(mine + i);
+      Columns code;
+      if (means) {
+        code = IS_FLOAT_LESS_COLUMNS(SUB_LANES(grid.inverse, x), 0.0f) & 1u;
+      } else {
+        Columns fraction = 0u;
+        if (shape.stochastic) {
+          fraction = fraction_of(chunk.detail, chunk.reserved, tile_first + row_first + i);
+        }
+        code = code_of(x, grid, levels, shape.stochastic, fraction);
       }
+      if (8u * r + 8u > count) code &= IS_LESS_COLUMNS(i + EACH_COLUMN, count);
+      const u32 bit = r * shape.bits;
+      word |= bit < 32u * w ? code >> (32u * w - bit) : code << (bit - 32u * w);
     }
-    record[1u + 8u * w + lane] = word;
+    STORE_COLUMNS(word, record + 1u + 8u * w + lane);
   }
 }
 
@@ -293,16 +325,25 @@ KERNEL(dequantize)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
   const u32 here = least(chunk.count - tile_first, tile);
   const u32 levels = (1u << shape.bits) - 1u;
   const u64 whole = group_bytes(shape.group, shape.bits);
-  for (u32 i = THREAD; i < here; i += 256u) {
-    const u32 element = tile_first + i, group = element / shape.group, at = element % shape.group;
+  SHARE(k, 0u, (here + COLUMNS - 1u) / COLUMNS) {
+    const u32 element = tile_first + COLUMNS * k, group = element / shape.group;
+    const u32 at = element - group * shape.group;
     GLOBAL const u32* const record = (GLOBAL const u32*)(bytes + chunk.payload + group * whole);
     const u32 header = record[0];
     const u32 bit = at / 8u * shape.bits, shift = bit % 32u;
     GLOBAL const u32* const word = record + 1u + bit / 32u * 8u + at % 8u;
-    u32 code = word[0] >> shift;
-    if (shift + shape.bits > 32u) code |= word[8] << (32u - shift);
+    Columns code = LOAD_COLUMNS(word) >> shift;
+    if (shift + shape.bits > 32u) code |= LOAD_COLUMNS(word + 8u) << (32u - shift);
     code &= levels;
     const float minimum = FLOAT(header & ~0x1FFFu), scale = FLOAT((header & 0x1FFFu) << 18);
-    values[offset + chunk.first + element] = ADD(MUL((float)code, scale), minimum);
+    const FloatColumns x = ADD_LANES(MUL_LANES(COLUMNS_CONVERTED(code), scale), minimum);
+    GLOBAL float* const to = values + offset + chunk.first + element;
+    if (COLUMNS * k + COLUMNS <= here) {
+      STORE_COLUMNS(x, to);
+    } else {
+      float last[COLUMNS];
+      STORE_COLUMNS(x, last);
+      for (u32 i = 0; COLUMNS * k + i < here; ++i) to[i] = last[i];
+    }
   }
 }

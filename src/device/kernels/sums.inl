@@ -2,19 +2,30 @@
 
 FUNCTION u32 least(u32 a, u32 b) { return a < b ? a : b; }
 
-// Of all threads' numbers before each thread, and of all.
-FUNCTION u32 sum_before(u32 own, LOCAL u32* sums, u32* all) {
+// Of all threads' numbers those before each, in their place. parts[16] becomes the sum of all.
+FUNCTION void sum_before(LOCAL u32* sums, LOCAL u32* parts) {
   const u32 t = THREAD;
-  sums[t] = own;
   BARRIER();
-  for (u32 distance = 1; distance < 256u; distance <<= 1) {
-    const u32 other = t >= distance ? sums[t - distance] : 0u;
-    BARRIER();
-    sums[t] += other;
-    BARRIER();
+  if (t < 16u) {
+    u32 sum = 0;
+    for (u32 i = 16u * t; i < 16u * t + 16u; ++i) {
+      const u32 own = sums[i];
+      sums[i] = sum;
+      sum += own;
+    }
+    parts[t] = sum;
   }
-  *all = sums[255];
-  const u32 before = sums[t] - own;
   BARRIER();
-  return before;
+  if (t == 0u) {
+    u32 sum = 0;
+    for (u32 i = 0; i < 16u; ++i) {
+      const u32 own = parts[i];
+      parts[i] = sum;
+      sum += own;
+    }
+    parts[16] = sum;
+  }
+  BARRIER();
+  sums[t] += parts[t / 16u];
+  BARRIER();
 }

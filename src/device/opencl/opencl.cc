@@ -1,5 +1,6 @@
 #include "device/opencl/opencl.h"
 
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <string>
@@ -14,8 +15,9 @@ extern const std::span<const EmbeddedFile> kKernelFiles;
 
 namespace {
 
-// Arrays in local memory of the largest kernel.
+// Arrays in local memory of the largest kernel, by layout of work (kernels/language.h).
 constexpr cl_ulong kLocalBytes = 38400;
+constexpr cl_ulong kLocalBytesOnCpu = 72 << 10;
 
 Error failed(std::string_view what, cl_int status) {
   const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
@@ -94,6 +96,17 @@ Result<void> check_device(const OpenClFunctions& cl, cl_device_id device) {
     return lacks("a compiler for kernels");
   }
   return {};
+}
+
+// Whether work is laid out for a CPU. TENSORPRESS_DEVICE_LAYOUT decides otherwise, so that tests
+// run on a CPU what a GPU would.
+bool has_layout_of_cpus(const OpenClFunctions& cl, cl_device_id device) {
+  if (fact_of<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE) < kLocalBytesOnCpu) return false;
+  const char* const wanted = std::getenv("TENSORPRESS_DEVICE_LAYOUT");
+  if (wanted != nullptr && std::string_view(wanted) == "gpu") return false;
+  if (wanted != nullptr && std::string_view(wanted) == "cpu") return true;
+  const auto type = fact_of<cl_device_type>(cl, device, CL_DEVICE_TYPE);
+  return (type & CL_DEVICE_TYPE_CPU) != 0 && (type & CL_DEVICE_TYPE_GPU) == 0;
 }
 
 class OpenCl final : public Backend {
@@ -218,7 +231,9 @@ class OpenCl final : public Backend {
     const cl_program program = cl_.clCreateProgramWithSource(context_, 1, &start, &length, &status);
     if (status != CL_SUCCESS) return failed(text("kernels of ", source), status);
     // No option that loosens arithmetic: streams are the same bytes everywhere.
-    status = cl_.clBuildProgram(program, 1, &device_, "-cl-std=CL1.2", nullptr, nullptr);
+    const char* const options =
+        has_layout_of_cpus(cl_, device_) ? "-cl-std=CL1.2 -DTENSORPRESS_ON_CPU" : "-cl-std=CL1.2";
+    status = cl_.clBuildProgram(program, 1, &device_, options, nullptr, nullptr);
     if (status != CL_SUCCESS) {
       const std::string log = build_log(program);
       cl_.clReleaseProgram(program);
