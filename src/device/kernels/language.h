@@ -142,9 +142,25 @@ typedef float8 FloatColumns;
 #    define STORE_LANES(v, p) vstore16((v), 0, (p))
 #    define LANES_BITS(f) as_uint16(f)
 #    define LANES_FLOAT(u) as_float16(u)
-#    define MUL_LANES(a, b) ((a) * (b))
-#    define ADD_LANES(a, b) ((a) + (b))
-#    define SUB_LANES(a, b) ((a) - (b))
+// Functions, since not every driver keeps products and sums of one expression apart.
+FUNCTION FloatLanes MUL_LANES(FloatLanes a, FloatLanes b) {
+  return a * b;
+}
+FUNCTION FloatLanes ADD_LANES(FloatLanes a, FloatLanes b) {
+  return a + b;
+}
+FUNCTION FloatLanes SUB_LANES(FloatLanes a, FloatLanes b) {
+  return a - b;
+}
+FUNCTION FloatColumns MUL_COLUMNS(FloatColumns a, FloatColumns b) {
+  return a * b;
+}
+FUNCTION FloatColumns ADD_COLUMNS(FloatColumns a, FloatColumns b) {
+  return a + b;
+}
+FUNCTION FloatColumns SUB_COLUMNS(FloatColumns a, FloatColumns b) {
+  return a - b;
+}
 #    define LEADING_ZEROS_OF(u) clz(u)
 #    define LEAST_LANES(a, b) min((a), (b))
 #    define MOST_LANES(a, b) max((a), (b))
@@ -180,6 +196,9 @@ typedef float FloatColumns;
 #    define MUL_LANES(a, b) MUL((a), (b))
 #    define ADD_LANES(a, b) ADD((a), (b))
 #    define SUB_LANES(a, b) SUB((a), (b))
+#    define MUL_COLUMNS(a, b) MUL((a), (b))
+#    define ADD_COLUMNS(a, b) ADD((a), (b))
+#    define SUB_COLUMNS(a, b) SUB((a), (b))
 #    define LEADING_ZEROS_OF(u) LEADING_ZEROS(u)
 #    define LEAST_LANES(a, b) ((a) < (b) ? (a) : (b))
 #    define MOST_LANES(a, b) ((a) > (b) ? (a) : (b))

@@ -125,13 +125,13 @@ FUNCTION Columns code_of(FloatColumns values, Grid grid, float levels, u32 stoch
                          Columns fraction) {
   if (stochastic) {
     FloatColumns steps =
-        MUL_LANES(SUB_LANES(values, grid.minimum), MUL(grid.inverse, FRACTIONS));
+        MUL_COLUMNS(SUB_COLUMNS(values, grid.minimum), MUL(grid.inverse, FRACTIONS));
     const float most = MUL(levels, FRACTIONS);
     const Columns inside = IS_FLOAT_LESS_COLUMNS(steps, most);
     steps = COLUMNS_FLOAT((COLUMNS_BITS(steps) & inside) | (BITS(most) & ~inside));
-    return (COLUMNS_BITS(ADD_LANES(steps, ROUNDER)) - ROUNDER_BITS + fraction) >> 14;
+    return (COLUMNS_BITS(ADD_COLUMNS(steps, ROUNDER)) - ROUNDER_BITS + fraction) >> 14;
   }
-  return COLUMNS_BITS(ADD_LANES(MUL_LANES(SUB_LANES(values, grid.minimum), grid.inverse),
+  return COLUMNS_BITS(ADD_COLUMNS(MUL_COLUMNS(SUB_COLUMNS(values, grid.minimum), grid.inverse),
                                 ROUNDER)) -
          ROUNDER_BITS;
 }
@@ -297,7 +297,7 @@ KERNEL(quantize)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace
       const FloatColumns x = LOAD_COLUMNS(mine + i);
       Columns code;
       if (means) {
-        code = IS_FLOAT_LESS_COLUMNS(SUB_LANES(grid.inverse, x), 0.0f) & 1u;
+        code = COLUMNS_BITS(SUB_COLUMNS(grid.inverse, x)) >> 31;  // below 0, and never -0
       } else {
         Columns fraction = 0u;
         if (shape.stochastic) {
@@ -336,7 +336,7 @@ KERNEL(dequantize)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
     if (shift + shape.bits > 32u) code |= LOAD_COLUMNS(word + 8u) << (32u - shift);
     code &= levels;
     const float minimum = FLOAT(header & ~0x1FFFu), scale = FLOAT((header & 0x1FFFu) << 18);
-    const FloatColumns x = ADD_LANES(MUL_LANES(COLUMNS_CONVERTED(code), scale), minimum);
+    const FloatColumns x = ADD_COLUMNS(MUL_COLUMNS(COLUMNS_CONVERTED(code), scale), minimum);
     GLOBAL float* const to = values + offset + chunk.first + element;
     if (COLUMNS * k + COLUMNS <= here) {
       STORE_COLUMNS(x, to);
