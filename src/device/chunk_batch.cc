@@ -31,6 +31,7 @@ ChunkBatch ChunkBatch::of(const stream::ChunkGrid& grid, DType dtype, std::uint6
     const bool taken = start && count <= kMostChunkValues;
     batch.values += count;
     batch.origins.push_back(region.origin);
+    batch.extents.push_back(region.extent);
     batch.places.push_back({.first = start.value_or(0),
                             .payload = 0,
                             .count = taken ? static_cast<std::uint32_t>(count) : 0,

@@ -24,6 +24,7 @@ struct ChunkBatch {
   std::uint64_t first_chunk = 0;
   std::vector<ChunkPlace> places = {};
   std::vector<std::array<std::uint64_t, kMaxRank>> origins = {};
+  std::vector<Shape> extents = {};
   std::vector<std::uint32_t> chunk_of_tile = {};
   std::uint64_t values = 0;  // of all of them
 

@@ -14,25 +14,13 @@
 #include "codecs/dct_chop/nonfinite.h"
 #include "codecs/dct_chop/parameters.h"
 #include "codecs/dct_chop/slabs.h"
+#include "codecs/dct_chop/stated_error.h"
 #include "codecs/registry.h"
 #include "kernels/elements/elements.h"
 #include "kernels/stream_copy/stream_copy.h"
 
 namespace tensorpress::dct_chop {
 namespace {
-
-// What rounding adds to the L2 error is at most this share of the norm of the values. A pass is a
-// chain of orthogonal steps; counting each rounding and each constant as off by a full 2^-24 of its
-// operand's norm, the longest way (y1, y7) collects 8.9 of them, and there are four passes.
-// Measured: 2.5 units for noise, 2 for constants.
-constexpr double kRoundingShare = 36 * 0x1p-24;
-// Where squares of floats are too small to be trusted (mean square below 1e-30), the error is
-// measured instead.
-constexpr double kSmallestMeanSquare = 1e-30;
-
-// A sum of squares in another order may come out a little larger; a later check must not fail on
-// that.
-constexpr double kSummationShare = 1e-9;
 
 // Which workspace buffer serves what.
 struct ChopBuffers {
@@ -156,13 +144,7 @@ std::optional<double> DctChop::compress_by_parseval(const TensorView& chunk,
     put_out(std::as_bytes(values.first(slab.values)),
             output.data() + slab.first_value * sizeof(float), workspace);
   }
-  const double total = energy.kept + energy.dropped;
-  if (!std::isfinite(total) ||
-      total < kSmallestMeanSquare * static_cast<double>(chunk.element_count())) {
-    return std::nullopt;
-  }
-  const double l2 = std::sqrt(energy.dropped) + kRoundingShare * std::sqrt(total);
-  return l2 * l2;
+  return stated_by_parseval(energy, chunk.element_count());
 }
 
 // The error is measured: every slab is decoded again and compared in the output type. Not finite

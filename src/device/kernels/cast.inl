@@ -5,37 +5,6 @@
 #define TO_E4M3 2u
 #define TO_E5M2 3u
 
-FUNCTION u32 bf16_of(u32 bits) {
-  return (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
-}
-
-// Of a finite number.
-FUNCTION u32 f16_of(u32 bits) {
-  const u32 sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
-  const u32 exponent = magnitude >> 23;
-  u32 code = 0;
-  if (magnitude >= 0x477FF000u) {
-    code = 0x7C00u;
-  } else if (exponent >= 113u) {
-    code = ((magnitude + 0xFFFu + ((magnitude >> 13) & 1u)) >> 13) - (112u << 10);
-  } else if (exponent >= 102u) {
-    const u32 significand = (magnitude & 0x7FFFFFu) | 0x800000u, shift = 126u - exponent;
-    code = significand >> shift;
-    const u32 rest = significand & ((1u << shift) - 1u), tie = 1u << (shift - 1u);
-    code += rest > tie || (rest == tie && (code & 1u) != 0u);
-  }
-  return sign | code;
-}
-
-FUNCTION u32 bits_of_f16(u32 code) {
-  const u32 sign = (code & 0x8000u) << 16, exponent = (code >> 10) & 0x1Fu, fraction = code & 0x3FFu;
-  if (exponent == 31u) return sign | 0x7F800000u | (fraction << 13);
-  if (exponent != 0u) return sign | ((exponent + 112u) << 23) | (fraction << 13);
-  if (fraction == 0u) return sign;
-  const u32 shift = LEADING_ZEROS(fraction) - 21u;
-  return sign | ((113u - shift) << 23) | (((fraction << shift) & 0x3FFu) << 13);
-}
-
 // Of a finite number: 3 bits of fraction (E4M3) or 2 (E5M2).
 FUNCTION u32 fp8_of(u32 bits, u32 fraction_bits) {
   const u32 sign = (bits >> 24) & 0x80u, magnitude = bits & 0x7FFFFFFFu;

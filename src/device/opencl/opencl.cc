@@ -220,7 +220,8 @@ class OpenCl final : public Backend {
     if (const auto known = programs_.find(source); known != programs_.end()) return known->second;
     std::string code;
     for (const std::string_view part : {std::string_view("language"), std::string_view("chunks"),
-                                        std::string_view("sums"), source}) {
+                                        std::string_view("sums"), std::string_view("halves"),
+                                        std::string_view("doubles"), source}) {
       for (const EmbeddedFile& file : kKernelFiles) {
         if (file.name == part) code += file.text;
       }

@@ -107,9 +107,63 @@ TEST_F(FixedRateOnDevice, StoresMasksAsTheHostDoes) {
   }
 }
 
+TEST_F(FixedRateOnDevice, ChopsAsTheHostDoes) {
+  const std::vector<Shape> shapes = {{64, 64},      {8, 8},     {3, 24, 40}, {9, 17},   {1, 1},
+                                     {5, 7, 3},     {16, 136},  {40, 256},   {2, 2304}, {50, 2600},
+                                     {2, 300, 304}, {20'000},   {16'384},    {5},       {8, 128},
+                                     {33, 16, 120}, {600, 1000}};
+  for (const Shape& shape : shapes) {
+    const auto count = static_cast<std::size_t>(shape.element_count());
+    auto values = waves(count, 3);
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] += 1e-3f * static_cast<float>(i * 2654435761u % 1000);
+    }
+    for (const char* layout : {"square", "triangle"}) {
+      for (const char* cf : {"1", "2", "3", "5", "7", "8"}) {
+        const auto work =
+            expect_the_hosts_bytes(values, shape, "dct-chop", {{"cf", cf}, {"layout", layout}});
+        if (count > 1000 && std::string_view(cf) < "4") {
+          EXPECT_EQ(work.host_chunks, 0u) << shape.to_string() << " " << cf;
+        }
+      }
+      for (const char* cf : {"1", "2", "3", "4"}) {
+        expect_the_hosts_bytes(values, shape, "dct-chop",
+                               {{"cf", cf}, {"layout", layout}, {"transform", "zfp"}});
+      }
+    }
+    for (const char* type : {"bf16", "f16"}) {
+      for (const char* transform : {"dct", "zfp"}) {
+        expect_the_hosts_bytes(values, shape, "dct-chop",
+                               {{"cf", "3"}, {"coefficients", type}, {"transform", transform}});
+      }
+    }
+  }
+}
+
+TEST_F(FixedRateOnDevice, ChopsHardValuesAsTheHostDoes) {
+  for (const char* type : {"f32", "bf16", "f16"}) {
+    const std::vector<Parameter> parameters = {{"coefficients", type}};
+    for (const float size : {0.0f, 1e-45f, 1e-38f, 1e-16f, 1e5f, 1e19f, 3e38f}) {
+      expect_the_hosts_bytes(waves(4096, size), {64, 64}, "dct-chop", parameters);
+    }
+    expect_the_hosts_bytes(any_numbers(4096), {64, 64}, "dct-chop", parameters);
+  }
+}
+
+TEST_F(FixedRateOnDevice, RefusesToChopWhatTheHostRefuses) {
+  auto values = waves(4096);
+  values[100] = std::numeric_limits<float>::infinity();
+  const auto view = view_of(values, {64, 64}).value();
+  const auto codec = Codec::make("dct-chop").value();
+  const auto made = device().compress(on_device(view), codec);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, tensorpress::compress(view, codec).error().message);
+}
+
 TEST_F(FixedRateOnDevice, LeavesWhatItDoesNotKnowToTheHost) {
   const auto values = waves(30'000);
-  EXPECT_GT(expect_the_hosts_bytes(values, {100, 300}, "dct-chop", {}).host_chunks, 0u);
+  const std::vector<Parameter> products = {{"form", "matmul"}};
+  EXPECT_GT(expect_the_hosts_bytes(values, {100, 300}, "dct-chop", products).host_chunks, 0u);
 }
 
 TEST_F(FixedRateOnDevice, SurvivesDamage) {

@@ -96,7 +96,7 @@ class PayloadsOnDevice : public ::testing::Test {
     const Shape chunks{count / 3 + 1};
     damage_payloads_of("ceresz", {.bound = Bound::absolute(1e-3), .chunk_shape = chunks}, count,
                        rounds);
-    for (const char* name : {"quantize", "cast", "mask"}) {
+    for (const char* name : {"quantize", "cast", "mask", "dct-chop"}) {
       damage_payloads_of(name, {.chunk_shape = chunks}, count, rounds);
     }
   }
