@@ -374,17 +374,19 @@ class Ceresz2 final : public bounded::TypedFieldCoder<Ceresz2> {
 }  // namespace
 
 Result<std::unique_ptr<bounded::FieldCoder>> make_ceresz2(std::string_view codebook) {
-  std::shared_ptr<const Codebook> book;
-  if (codebook == "default") {
-    book = std::shared_ptr<const Codebook>(&Codebook::standard(), [](const Codebook*) {});
-  } else {
-    TRY(Codebook read, Codebook::from_text(codebook));
-    book = std::make_shared<const Codebook>(std::move(read));
-  }
+  TRY(auto book, ceresz2::shared_codebook(codebook));
   return std::unique_ptr<bounded::FieldCoder>(std::make_unique<Ceresz2>(std::move(book)));
 }
 
 namespace ceresz2 {
+
+Result<std::shared_ptr<const Codebook>> shared_codebook(std::string_view codebook) {
+  if (codebook == "default") {
+    return std::shared_ptr<const Codebook>(&Codebook::standard(), [](const Codebook*) {});
+  }
+  TRY(Codebook read, Codebook::from_text(codebook));
+  return std::shared_ptr<const Codebook>(std::make_shared<const Codebook>(std::move(read)));
+}
 
 void count_deltas(const bounded::Field<float>& field, double bound, DeltaCounts& counts) {
   count_chunk(field.values, bound, counts);

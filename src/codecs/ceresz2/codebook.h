@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,6 +84,9 @@ class Codebook {
   kernels::huffman::UnpackTable codes_;  // without entries
   Unpacking small_, large_;
 };
+
+/// `codebook` is "default" or Codebook::to_text().
+Result<std::shared_ptr<const Codebook>> shared_codebook(std::string_view codebook);
 
 /// The text of the standard codebook (default_codebook.cc).
 extern const std::string_view kDefaultCodebookText;

@@ -1,4 +1,4 @@
-// Codec ceresz on a device: the host's bytes, and the host's values.
+// Codecs ceresz and ceresz2 on a device: the host's bytes, and the host's values.
 #include <cstring>
 
 #include "tensorpress/stream.h"
@@ -10,23 +10,29 @@ namespace {
 class CereszOnDevice : public DeviceTest {
  protected:
   Work expect_the_hosts_bytes(const std::vector<float>& values, const Shape& shape,
-                              CompressOptions options, const std::string& what) {
+                              const CompressOptions& options, const std::string& what) {
     SCOPED_TRACE(what);
+    expect_the_hosts_bytes_of(Codec::make("ceresz2").value(), values, shape, options);
+    return expect_the_hosts_bytes_of(Codec::make("ceresz").value(), values, shape, options);
+  }
+
+  Work expect_the_hosts_bytes_of(const Codec& codec, const std::vector<float>& values,
+                                 const Shape& shape, const CompressOptions& options) {
+    SCOPED_TRACE(codec.name());
     Work work;
-    const auto codec = Codec::make("ceresz").value();
     const auto view = view_of(values, shape).value();
     const auto host = tensorpress::compress(view, codec, options);
     const auto made = device().compress(on_device(view, 3), codec, options, &work);
     EXPECT_EQ(host.ok(), made.ok());
     if (!host.ok() || !made.ok()) return work;
-    EXPECT_EQ(*host, *made);
+    EXPECT_TRUE(*host == *made);
 
     const auto copy = tensorpress::decompress(*host).value();
     std::vector<float> nothing(values.size(), 12345.0f);
     const auto output = on_device(view_of(nothing, shape).value(), 1);
     const auto read = device().decompress(*host, output);
     EXPECT_TRUE(read.ok()) << read.error().message;
-    EXPECT_EQ(from_device(output), copy.bytes);
+    EXPECT_TRUE(from_device(output) == copy.bytes);
     return work;
   }
 };
@@ -76,6 +82,19 @@ TEST_F(CereszOnDevice, WritesTheHostsBytesForHardValues) {
   expect_the_hosts_bytes(zeros, {70'000}, {.bound = Bound::absolute(1e-2)}, "nearly zeros");
 }
 
+TEST_F(CereszOnDevice, TakesCodebooksOfEveryKind) {
+  for (const double share : {1e-2, 1e-4, 1e-6}) {
+    const CompressOptions options{.bound = Bound::relative(share)};
+    const auto codec = Codec::make("ceresz2", {{{"codebook", "dynamic"}}}).value();
+    const auto work = expect_the_hosts_bytes_of(codec, waves(150'000, 3), {150'000}, options);
+    EXPECT_EQ(work.host_chunks, 0u);
+    auto values = waves(150'000, 3);
+    for (std::size_t i = 0; i < values.size(); i += 1777) values[i] *= 1e7f;  // outliers
+    expect_the_hosts_bytes_of(codec, values, {150'000}, options);
+    expect_the_hosts_bytes(values, {150'000}, {.bound = Bound::absolute(share)}, "outliers");
+  }
+}
+
 TEST_F(CereszOnDevice, LeavesChunksWithSpecialValuesToTheHost) {
   auto values = waves(200'000);
   values[70'000] = std::numeric_limits<float>::quiet_NaN();
@@ -99,21 +118,23 @@ TEST_F(CereszOnDevice, TakesChunksThatAreNotConsecutive) {
 TEST_F(CereszOnDevice, SaysWhatTheHostSaysOfDamagedStreams) {
   const auto values = waves(150'000);
   const auto view = view_of(values, {150'000}).value();
-  const auto packed =
-      tensorpress::compress(view, Codec::make("ceresz").value(), Bound::absolute(1e-3)).value();
   const auto output = on_device(view);
-  for (std::size_t at = 20; at < packed.size(); at += packed.size() / 60) {
-    auto damaged = packed;
-    damaged[at] ^= std::byte{0x41};
-    const auto host = tensorpress::decompress(damaged);
-    const auto read = device().decompress(damaged, output);
-    ASSERT_EQ(host.ok(), read.ok()) << at;
-    if (!host.ok()) {
-      EXPECT_EQ(host.error().message, read.error().message) << at;
+  for (const char* name : {"ceresz", "ceresz2"}) {
+    const auto packed =
+        tensorpress::compress(view, Codec::make(name).value(), Bound::absolute(1e-3)).value();
+    for (std::size_t at = 20; at < packed.size(); at += packed.size() / 60) {
+      auto damaged = packed;
+      damaged[at] ^= std::byte{0x41};
+      const auto host = tensorpress::decompress(damaged);
+      const auto read = device().decompress(damaged, output);
+      ASSERT_EQ(host.ok(), read.ok()) << at;
+      if (!host.ok()) {
+        EXPECT_EQ(host.error().message, read.error().message) << at;
+      }
     }
-  }
-  for (std::size_t size = 0; size < packed.size(); size += packed.size() / 20) {
-    EXPECT_FALSE(device().decompress(std::span(packed).first(size), output).ok()) << size;
+    for (std::size_t size = 0; size < packed.size(); size += packed.size() / 20) {
+      EXPECT_FALSE(device().decompress(std::span(packed).first(size), output).ok()) << size;
+    }
   }
 }
 

@@ -94,8 +94,10 @@ class PayloadsOnDevice : public ::testing::Test {
 
   void damage_all(std::size_t count, int rounds) {
     const Shape chunks{count / 3 + 1};
-    damage_payloads_of("ceresz", {.bound = Bound::absolute(1e-3), .chunk_shape = chunks}, count,
-                       rounds);
+    for (const char* name : {"ceresz", "ceresz2"}) {
+      damage_payloads_of(name, {.bound = Bound::absolute(1e-3), .chunk_shape = chunks}, count,
+                         rounds);
+    }
     for (const char* name : {"quantize", "cast", "mask", "dct-chop"}) {
       damage_payloads_of(name, {.chunk_shape = chunks}, count, rounds);
     }

@@ -27,6 +27,7 @@ TEST_F(AllOnDevice, RunInASimulator) {
     EXPECT_TRUE(from_device(output) == tensorpress::decompress(host)->bytes);
   };
   same("ceresz", {}, {.bound = Bound::relative(1e-3), .chunk_shape = Shape{5000}});
+  same("ceresz2", {}, {.bound = Bound::absolute(1e-3), .chunk_shape = Shape{5000}});
   same("quantize", {{"rounding", "stochastic"}}, {});
   same("quantize", {{"bits", "1"}}, {});
   same("cast", {{"to", "e5m2"}}, {});
