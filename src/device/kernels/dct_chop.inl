@@ -177,6 +177,15 @@ FUNCTION void zfp_inverse(u32 kept, const V* y, V* x) {
   x[2] = MINUS(e1, o1);
 }
 
+// So that nothing of a loop before seems to be needed.
+FUNCTION void clear(V* x, V* y) {
+#pragma unroll
+  for (u32 i = 0; i < 8u; ++i) {
+    x[i] = 0.0f;
+    y[i] = 0.0f;
+  }
+}
+
 FUNCTION V forward(u32 points, u32 keep, const V* x, V* y) {
   V dropped = 0.0f;
   if (points == 8u) {
@@ -195,28 +204,50 @@ FUNCTION void inverse(u32 points, u32 kept, const V* y, V* x) {
   }
 }
 
-// What a group of threads works on.
+// What a group of threads works on. It is kept in local memory and read anew after every barrier:
+// some drivers copy what is alive across a barrier for each thread.
 typedef struct {
+  ChopShape shape;
+  ChopChunk chop;
+  u64 first, payload;          // of the chunk
   u32 first_block, end_block;  // of the slab, counted over the chunk's planes row by row
   u32 step;                    // blocks of a piece
+  u32 bits;                    // of `points`
+  u32 kept_rows;
 } Slab;
 
-FUNCTION Slab slab_of(ChopShape shape, ChopChunk chop, u32 number) {
-  Slab slab;
-  const u32 first = (number - chop.first_slab) * chop.slab_rows;
+// Of each block of a piece.
+typedef struct {
+  u32 element, inside;  // the first one of its elements, and whether there is no padding
+  u32 place;            // of its first coefficient
+  u32 x, row;           // in its row, and which row since lanes began anew
+} PieceBlock;
+
+FUNCTION void begin_slab(GLOBAL const ChunkPlace* chunk, GLOBAL const ChopChunk* chunk_chop,
+                         GLOBAL const ChopShape* shapes, LOCAL Slab* slab) {
+  const ChopShape shape = shapes[0];
+  const ChopChunk chop = *chunk_chop;
+  const u32 bits = shape.points == 8u ? 3u : 2u;
+  const u32 first = (GROUP - chop.first_slab) * chop.slab_rows;
   const u32 end = least(first + chop.slab_rows, chop.total_rows);
-  const u32 most = PIECE / shape.points;
+  const u32 most = PIECE >> bits;
+  slab->shape = shape;
+  slab->chop = chop;
+  slab->first = chunk->first;
+  slab->payload = chunk->payload;
+  slab->bits = bits;
   if (shape.layout == LINEAR_LAYOUT) {
-    slab.first_block = first / shape.points;
-    slab.end_block = end / shape.points;
-    slab.step = most;
+    slab->first_block = first >> bits;
+    slab->end_block = end >> bits;
+    slab->step = most;
+    slab->kept_rows = 1u;
   } else {
-    slab.first_block = first * chop.blocks;
-    slab.end_block = end * chop.blocks;
+    slab->first_block = first * chop.blocks;
+    slab->end_block = end * chop.blocks;
     // Whole block rows, where lanes run through them row by row.
-    slab.step = chop.blocks <= most ? most / chop.blocks * chop.blocks : most;
+    slab->step = chop.blocks <= most ? most / chop.blocks * chop.blocks : most;
+    slab->kept_rows = shape.keep;
   }
-  return slab;
 }
 
 // Where row `row` of column `column` of a block lies in the chunk; with padding, or 0xFFFFFFFF
@@ -237,26 +268,35 @@ FUNCTION u32 element_of(ChopShape shape, ChopChunk chop, u32 block, u32 row, u32
   return (plane * chop.height + y) * chop.width + x;
 }
 
-// Whether all of a thread's columns lie side by side in memory, without padding.
-FUNCTION int is_inside(ChopShape shape, ChopChunk chop, u32 block) {
-  if (COLUMNS == 1u || shape.points != 8u || shape.layout == LINEAR_LAYOUT) return 0;
-  const u32 block_row = block / chop.blocks;
-  const u32 y = block_row % chop.block_rows * 8u, x = (block - block_row * chop.blocks) * 8u;
-  return y + 8u <= chop.height && x + 8u <= chop.width;
-}
-
-// The first coefficient of row `u` of a block, and how many it keeps.
+// How many coefficients row `u` of a block keeps, and where they lie behind the block's first.
 FUNCTION u32 kept_of_row(ChopShape shape, u32 u) {
   return shape.layout == TRIANGLE_LAYOUT ? shape.keep - u : shape.keep;
 }
-FUNCTION u32 place_of_row(ChopShape shape, ChopChunk chop, u32 block, u32 u) {
+FUNCTION u32 place_of_row(ChopShape shape, u32 blocks, u32 u) {
+  if (shape.layout == TRIANGLE_LAYOUT) return u * shape.keep - u * (u - 1u) / 2u;
+  return u * blocks * shape.keep;
+}
+
+FUNCTION PieceBlock block_of(ChopShape shape, ChopChunk chop, u32 first_block, u32 block) {
+  PieceBlock own;
   const u32 keep = shape.keep;
-  if (shape.layout == TRIANGLE_LAYOUT) {
-    return block * (keep * (keep + 1u) / 2u) + u * keep - u * (u - 1u) / 2u;
+  if (shape.layout == LINEAR_LAYOUT) {
+    own.element = block * shape.points;
+    own.inside = 0u;
+    own.place = block * keep;
+    own.x = block - first_block;
+    own.row = 0u;
+    return own;
   }
-  if (shape.layout == LINEAR_LAYOUT) return block * keep;
-  const u32 block_row = block / chop.blocks;
-  return ((block_row * keep + u) * chop.blocks + (block - block_row * chop.blocks)) * keep;
+  const u32 row = block / chop.blocks, plane = row / chop.block_rows;
+  const u32 y = (row - plane * chop.block_rows) * shape.points;
+  own.x = block - row * chop.blocks;
+  own.row = (row - first_block / chop.blocks) % chop.lane_rows;
+  own.element = (plane * chop.height + y) * chop.width + own.x * shape.points;
+  own.inside = y + shape.points <= chop.height && (own.x + 1u) * shape.points <= chop.width;
+  own.place = shape.layout == TRIANGLE_LAYOUT ? block * (keep * (keep + 1u) / 2u)
+                                              : (row * keep * chop.blocks + own.x) * keep;
+  return own;
 }
 
 FUNCTION void put(ChopShape shape, GLOBAL u8* payload, u32 at, float value) {
@@ -274,48 +314,45 @@ FUNCTION float get(ChopShape shape, GLOBAL const u8* payload, u32 at) {
 }
 
 // Sums of squares of a piece into lanes, in the order of block_transform_ref.cc. Sixteen threads.
-FUNCTION void add_to_lanes(ChopShape shape, ChopChunk chop, Slab slab, u32 first, u32 count,
+FUNCTION void add_to_lanes(ChopShape shape, u32 blocks, u32 count, LOCAL const PieceBlock* own,
                            LOCAL const float* columns, LOCAL const float* dropped,
                            LOCAL const float* kept, LOCAL float* lanes) {
-  const u32 lane = THREAD, keep = shape.keep, stride = PIECE / shape.points;
+  const u32 lane = THREAD, keep = shape.keep, stride = PIECE / 8u;
   float column_sum = lanes[lane], dropped_sum = lanes[16u + lane], kept_sum = lanes[32u + lane];
-  const int line = shape.layout == LINEAR_LAYOUT;
-  // Lanes go on from block to block within a row, or over the rows of a narrow plane.
-  const int narrow = chop.blocks <= 16u;
-  for (u32 i = 0; i < count; ++i) {
-    const u32 block = first + i, row = block / chop.blocks, x = block - row * chop.blocks;
-    if (line) {
-      if ((block - slab.first_block) % 16u == lane) {
-        dropped_sum = ADD(dropped_sum, dropped[i]);
-        kept_sum = ADD(kept_sum, kept[i]);
-      }
-      continue;
-    }
-    if (x % 2u == lane / 8u) column_sum = ADD(column_sum, columns[8u * i + lane % 8u]);
-    const u32 own_row = (row - slab.first_block / chop.blocks) % chop.lane_rows;
-    if (shape.layout == TRIANGLE_LAYOUT) {
-      const u32 own = narrow ? own_row * chop.blocks + x : x;
-      if (own % 16u != lane) continue;
-      float block_dropped = 0.0f, block_kept = 0.0f;
-      for (u32 u = 0; u < keep; ++u) {
-        block_dropped = ADD(block_dropped, dropped[u * stride + i]);
-        block_kept = ADD(block_kept, kept[u * stride + i]);
-      }
-      dropped_sum = ADD(dropped_sum, block_dropped);
-      kept_sum = ADD(kept_sum, block_kept);
-    } else if (!narrow) {
-      if (x % 16u != lane) continue;
-      for (u32 u = 0; u < keep; ++u) {
-        dropped_sum = ADD(dropped_sum, dropped[u * stride + i]);
-        kept_sum = ADD(kept_sum, kept[u * stride + i]);
-      }
-    } else if (x == 0u) {  // a whole block row: groups of 8 coefficients one after the other
-      const u32 groups = keep * chop.blocks;
-      for (u32 g = (lane - own_row * groups) % 16u; g < groups; g += 16u) {
-        const u32 u = g / chop.blocks, at = u * stride + i + (g - u * chop.blocks);
+  if (shape.layout == SQUARE_LAYOUT && blocks <= 16u) {
+    // Lanes go on over the rows of a narrow plane: groups of 8 values one after the other.
+    const u32 groups = keep * blocks;
+    for (u32 i = 0; i < count; i += blocks) {
+      for (u32 g = (lane - own[i].row * groups) % 16u; g < groups; g += 16u) {
+        const u32 u = g / blocks, at = u * stride + i + (g - u * blocks);
         dropped_sum = ADD(dropped_sum, dropped[at]);
         kept_sum = ADD(kept_sum, kept[at]);
       }
+    }
+  } else {
+    const u32 across = shape.layout == TRIANGLE_LAYOUT && blocks <= 16u ? blocks : 0u;
+    for (u32 i = 0; i < count; ++i) {
+      if ((own[i].row * across + own[i].x) % 16u != lane) continue;
+      if (shape.layout == SQUARE_LAYOUT) {
+        for (u32 u = 0; u < keep; ++u) {
+          dropped_sum = ADD(dropped_sum, dropped[u * stride + i]);
+          kept_sum = ADD(kept_sum, kept[u * stride + i]);
+        }
+      } else {
+        const u32 rows = shape.layout == LINEAR_LAYOUT ? 1u : keep;
+        float block_dropped = 0.0f, block_kept = 0.0f;
+        for (u32 u = 0; u < rows; ++u) {
+          block_dropped = ADD(block_dropped, dropped[u * stride + i]);
+          block_kept = ADD(block_kept, kept[u * stride + i]);
+        }
+        dropped_sum = ADD(dropped_sum, block_dropped);
+        kept_sum = ADD(kept_sum, block_kept);
+      }
+    }
+  }
+  if (shape.layout != LINEAR_LAYOUT) {
+    for (u32 i = 0; i < count; ++i) {
+      if (own[i].x % 2u == lane / 8u) column_sum = ADD(column_sum, columns[8u * i + lane % 8u]);
     }
   }
   lanes[lane] = column_sum;
@@ -330,90 +367,109 @@ KERNEL(chop)(GLOBAL const float* values, u64 offset, GLOBAL const ChunkPlace* pl
   LOCAL_MEMORY float rows[8 * 260];
   LOCAL_MEMORY float column_dropped[256], row_dropped[256], row_kept[256];
   LOCAL_MEMORY float lanes[48];
-  const ChunkPlace chunk = places[chunk_of_slab[GROUP]];
-  const ChopChunk chop = chops[chunk_of_slab[GROUP]];
-  const ChopShape shape = shapes[0];
-  const Slab slab = slab_of(shape, chop, GROUP);
-  GLOBAL const float* const from = values + offset + chunk.first;
-  const u32 points = shape.points, most = PIECE / points;
-  const u32 kept_rows = shape.layout == LINEAR_LAYOUT ? 1u : shape.keep;
+  LOCAL_MEMORY PieceBlock own[64];
+  LOCAL_MEMORY Slab slab;
+  if (THREAD == 0u) {
+    begin_slab(places + chunk_of_slab[GROUP], chops + chunk_of_slab[GROUP], shapes, &slab);
+  }
   if (THREAD < 48u) lanes[THREAD] = 0.0f;
+  BARRIER();
   for (u32 first = slab.first_block; first < slab.end_block; first += slab.step) {
-    const u32 count = least(slab.end_block - first, slab.step);
-    BARRIER();
-    SHARE(c, 0u, count * points / COLUMNS + (count * points % COLUMNS != 0u)) {
-      const u32 q = c * COLUMNS;
-      V x[8], y[8];
-      if (is_inside(shape, chop, first + q / points)) {
-        GLOBAL const float* const own =
-            from + element_of(shape, chop, first + q / points, 0u, 0u, 1);
-#pragma unroll
-        for (u32 i = 0; i < 8u; ++i) x[i] = LOAD_COLUMNS(own + i * chop.width);
-      } else {
-        const u32 last = count * points - 1u;
-#pragma unroll
-        for (u32 i = 0; i < 8u; ++i) {
-          float one[COLUMNS];
-          for (u32 k = 0; k < COLUMNS; ++k) {
-            const u32 at = least(q + k, last);
-            one[k] = from[element_of(shape, chop, first + at / points, least(i, points - 1u),
-                                     at % points, 1)];
-          }
-          x[i] = LOAD_COLUMNS(one);
-        }
-      }
-      V dropped = 0.0f;
-      if (shape.layout == LINEAR_LAYOUT) {
-        y[0] = x[0];
-      } else {
-        dropped = forward(points, shape.keep, x, y);
-      }
-      STORE_COLUMNS(dropped, column_dropped + q);
-#pragma unroll
-      for (u32 u = 0; u < 8u; ++u) {
-        if (u < kept_rows) {
-          float one[COLUMNS];
-          STORE_COLUMNS(y[u], one);
-          for (u32 k = 0; k < COLUMNS; ++k) {
-            rows[(q + k) % points * GROUPS_STRIDE + u * most + (q + k) / points] = one[k];
-          }
-        }
+    {
+      const u32 count = least(slab.end_block - first, slab.step);
+      if (THREAD < count) {
+        own[THREAD] = block_of(slab.shape, slab.chop, slab.first_block, first + THREAD);
       }
     }
     BARRIER();
-    SHARE(g, 0u, kept_rows * most / COLUMNS) {
-      const u32 group = g * COLUMNS, u = group / most, block = group - u * most;
-      if (block < count) {
-        const u32 kept = kept_of_row(shape, u);
+    {
+      const ChopShape shape = slab.shape;
+      const u32 bits = slab.bits, kept_rows = slab.kept_rows, width = slab.chop.width;
+      const u32 columns = least(slab.end_block - first, slab.step) << bits;
+      GLOBAL const float* const from = values + offset + slab.first;
+      SHARE(c, 0u, (columns + COLUMNS - 1u) / COLUMNS) {
+        const u32 q = c * COLUMNS;
         V x[8], y[8];
+        clear(x, y);
+        if (COLUMNS <= shape.points && own[q >> bits].inside) {
+          GLOBAL const float* const at = from + own[q >> bits].element + (q & (shape.points - 1u));
 #pragma unroll
-        for (u32 j = 0; j < 8u; ++j) {
-          if (j < points) x[j] = LOAD_COLUMNS(rows + j * GROUPS_STRIDE + group);
-        }
-        const V dropped = forward(points, kept, x, y);
-        V sum = SQUARED(y[0]);
-        STORE_COLUMNS(dropped, row_dropped + group);
+          for (u32 i = 0; i < 8u; ++i) {
+            if (i < shape.points) x[i] = LOAD_COLUMNS(at + i * width);
+          }
+        } else {
 #pragma unroll
-        for (u32 v = 0; v < 8u; ++v) {
-          if (v < kept) {
-            if (v > 0u) sum = PLUS(sum, SQUARED(y[v]));
+          for (u32 i = 0; i < 8u; ++i) {
             float one[COLUMNS];
-            STORE_COLUMNS(y[v], one);
-            for (u32 k = 0; k < COLUMNS && block + k < count; ++k) {
-              put(shape, bytes + chunk.payload,
-                  place_of_row(shape, chop, first + block + k, u) + v, one[k]);
+            for (u32 k = 0; k < COLUMNS; ++k) {
+              const u32 at = least(q + k, columns - 1u);
+              one[k] = from[element_of(shape, slab.chop, first + (at >> bits),
+                                       least(i, shape.points - 1u), at & (shape.points - 1u), 1)];
+            }
+            x[i] = LOAD_COLUMNS(one);
+          }
+        }
+        V dropped = 0.0f;
+        if (shape.layout == LINEAR_LAYOUT) {
+          y[0] = x[0];
+        } else {
+          dropped = forward(shape.points, shape.keep, x, y);
+        }
+        STORE_COLUMNS(dropped, column_dropped + q);
+#pragma unroll
+        for (u32 u = 0; u < 8u; ++u) {
+          if (u < kept_rows) {
+            float one[COLUMNS];
+            STORE_COLUMNS(y[u], one);
+            LOCAL float* const to = rows + (u << (8u - bits));
+            for (u32 k = 0; k < COLUMNS; ++k) {
+              to[((q + k) & (shape.points - 1u)) * GROUPS_STRIDE + ((q + k) >> bits)] = one[k];
             }
           }
         }
-        STORE_COLUMNS(sum, row_kept + group);
       }
     }
     BARRIER();
-    if (THREAD < 16u && points == 8u) {
-      add_to_lanes(shape, chop, slab, first, count, column_dropped, row_dropped, row_kept, lanes);
+    {
+      const ChopShape shape = slab.shape;
+      const u32 bits = slab.bits, blocks = slab.chop.blocks;
+      const u32 count = least(slab.end_block - first, slab.step);
+      GLOBAL u8* const payload = bytes + slab.payload;
+      SHARE(g, 0u, (slab.kept_rows << (8u - bits)) / COLUMNS) {
+        const u32 group = g * COLUMNS, u = group >> (8u - bits), block = group - (u << (8u - bits));
+        if (block < count) {
+          const u32 kept = kept_of_row(shape, u), row = place_of_row(shape, blocks, u);
+          V x[8], y[8];
+        clear(x, y);
+#pragma unroll
+          for (u32 j = 0; j < 8u; ++j) {
+            if (j < shape.points) x[j] = LOAD_COLUMNS(rows + j * GROUPS_STRIDE + group);
+          }
+          const V dropped = forward(shape.points, kept, x, y);
+          V sum = SQUARED(y[0]);
+#pragma unroll
+          for (u32 v = 0; v < 8u; ++v) {
+            if (v < kept) {
+              if (v > 0u) sum = PLUS(sum, SQUARED(y[v]));
+              float one[COLUMNS];
+              STORE_COLUMNS(y[v], one);
+              for (u32 k = 0; k < COLUMNS && block + k < count; ++k) {
+                put(shape, payload, own[block + k].place + row + v, one[k]);
+              }
+            }
+          }
+          STORE_COLUMNS(dropped, row_dropped + group);
+          STORE_COLUMNS(sum, row_kept + group);
+        }
+      }
     }
+    BARRIER();
+    if (THREAD < 16u && slab.shape.points == 8u) {
+      add_to_lanes(slab.shape, slab.chop.blocks, least(slab.end_block - first, slab.step), own,
+                   column_dropped, row_dropped, row_kept, lanes);
+    }
+    BARRIER();
   }
-  BARRIER();
   if (THREAD < 48u) energies[GROUP * 48u + THREAD] = lanes[THREAD];
 }
 
@@ -422,86 +478,106 @@ KERNEL(unchop)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
                GLOBAL const u32* chunk_of_slab, GLOBAL const ChopShape* shapes,
                GLOBAL const ChopChunk* chops, GLOBAL float* values, u64 offset) {
   LOCAL_MEMORY float rows[8 * 260];
-  const ChunkPlace chunk = places[chunk_of_slab[GROUP]];
-  if (chunk.kind != CHUNK_CODED) return;
-  const ChopChunk chop = chops[chunk_of_slab[GROUP]];
-  const ChopShape shape = shapes[0];
-  const Slab slab = slab_of(shape, chop, GROUP);
-  GLOBAL float* const to = values + offset + chunk.first;
-  const u32 points = shape.points, most = PIECE / points;
-  const u32 kept_rows = shape.layout == LINEAR_LAYOUT ? 1u : shape.keep;
+  LOCAL_MEMORY PieceBlock own[64];
+  LOCAL_MEMORY Slab slab;
+  if (places[chunk_of_slab[GROUP]].kind != CHUNK_CODED) return;
+  if (THREAD == 0u) {
+    begin_slab(places + chunk_of_slab[GROUP], chops + chunk_of_slab[GROUP], shapes, &slab);
+  }
+  BARRIER();
   for (u32 first = slab.first_block; first < slab.end_block; first += slab.step) {
-    const u32 count = least(slab.end_block - first, slab.step);
+    {
+      const u32 count = least(slab.end_block - first, slab.step);
+      if (THREAD < count) {
+        own[THREAD] = block_of(slab.shape, slab.chop, slab.first_block, first + THREAD);
+      }
+    }
     BARRIER();
-    SHARE(g, 0u, kept_rows * most / COLUMNS) {
-      const u32 group = g * COLUMNS, u = group / most, block = group - u * most;
-      if (block < count) {
-        const u32 kept = kept_of_row(shape, u);
-        V x[8], y[8];
+    {
+      const ChopShape shape = slab.shape;
+      const u32 bits = slab.bits, blocks = slab.chop.blocks;
+      const u32 count = least(slab.end_block - first, slab.step);
+      GLOBAL const u8* const payload = bytes + slab.payload;
+      SHARE(g, 0u, (slab.kept_rows << (8u - bits)) / COLUMNS) {
+        const u32 group = g * COLUMNS, u = group >> (8u - bits), block = group - (u << (8u - bits));
+        if (block < count) {
+          const u32 kept = kept_of_row(shape, u), row = place_of_row(shape, blocks, u);
+          V x[8], y[8];
+        clear(x, y);
 #pragma unroll
-        for (u32 v = 0; v < 8u; ++v) {
-          y[v] = 0.0f;
-          if (v < kept) {
-            float one[COLUMNS];
-            for (u32 k = 0; k < COLUMNS; ++k) {
-              const u32 own = least(block + k, count - 1u);
-              one[k] = get(shape, bytes + chunk.payload,
-                           place_of_row(shape, chop, first + own, u) + v);
+          for (u32 v = 0; v < 8u; ++v) {
+            y[v] = 0.0f;
+            if (v < kept) {
+              float one[COLUMNS];
+              for (u32 k = 0; k < COLUMNS; ++k) {
+                one[k] = get(shape, payload, own[least(block + k, count - 1u)].place + row + v);
+              }
+              y[v] = LOAD_COLUMNS(one);
             }
-            y[v] = LOAD_COLUMNS(one);
           }
-        }
-        inverse(points, kept, y, x);
+          inverse(shape.points, kept, y, x);
 #pragma unroll
-        for (u32 j = 0; j < 8u; ++j) {
-          if (j < points) STORE_COLUMNS(x[j], rows + j * GROUPS_STRIDE + group);
+          for (u32 j = 0; j < 8u; ++j) {
+            if (j < shape.points) STORE_COLUMNS(x[j], rows + j * GROUPS_STRIDE + group);
+          }
         }
       }
     }
     BARRIER();
-    SHARE(c, 0u, count * points / COLUMNS + (count * points % COLUMNS != 0u)) {
-      const u32 q = c * COLUMNS;
-      V x[8], y[8];
+    {
+      const ChopShape shape = slab.shape;
+      const u32 bits = slab.bits, kept_rows = slab.kept_rows, width = slab.chop.width;
+      const u32 columns = least(slab.end_block - first, slab.step) << bits;
+      GLOBAL float* const to = values + offset + slab.first;
+      SHARE(c, 0u, (columns + COLUMNS - 1u) / COLUMNS) {
+        const u32 q = c * COLUMNS;
+        V x[8], y[8];
+        clear(x, y);
 #pragma unroll
-      for (u32 u = 0; u < 8u; ++u) {
-        y[u] = 0.0f;
-        if (u < kept_rows) {
-          float one[COLUMNS];
-          for (u32 k = 0; k < COLUMNS; ++k) {
-            const u32 at = least(q + k, count * points - 1u);
-            one[k] = rows[at % points * GROUPS_STRIDE + u * most + at / points];
-          }
-          y[u] = LOAD_COLUMNS(one);
-        }
-      }
-      if (shape.layout == LINEAR_LAYOUT) {
-        x[0] = y[0];
-      } else {
-        inverse(points, shape.keep, y, x);
-      }
-      if (is_inside(shape, chop, first + q / points)) {
-        GLOBAL float* const own = to + element_of(shape, chop, first + q / points, 0u, 0u, 1);
-#pragma unroll
-        for (u32 i = 0; i < 8u; ++i) STORE_COLUMNS(x[i], own + i * chop.width);
-      } else {
-        const u32 heights = shape.layout == LINEAR_LAYOUT ? 1u : points;
-#pragma unroll
-        for (u32 i = 0; i < 8u; ++i) {
-          if (i < heights) {
+        for (u32 u = 0; u < 8u; ++u) {
+          y[u] = 0.0f;
+          if (u < kept_rows) {
             float one[COLUMNS];
-            STORE_COLUMNS(x[i], one);
+            LOCAL const float* const from = rows + (u << (8u - bits));
             for (u32 k = 0; k < COLUMNS; ++k) {
-              const u32 at = q + k;
-              if (at < count * points) {
-                const u32 element =
-                    element_of(shape, chop, first + at / points, i, at % points, 0);
-                if (element != 0xFFFFFFFFu) to[element] = one[k];
+              const u32 at = least(q + k, columns - 1u);
+              one[k] = from[(at & (shape.points - 1u)) * GROUPS_STRIDE + (at >> bits)];
+            }
+            y[u] = LOAD_COLUMNS(one);
+          }
+        }
+        if (shape.layout == LINEAR_LAYOUT) {
+          x[0] = y[0];
+        } else {
+          inverse(shape.points, shape.keep, y, x);
+        }
+        if (COLUMNS <= shape.points && own[q >> bits].inside) {
+          GLOBAL float* const at = to + own[q >> bits].element + (q & (shape.points - 1u));
+#pragma unroll
+          for (u32 i = 0; i < 8u; ++i) {
+            if (i < shape.points) STORE_COLUMNS(x[i], at + i * width);
+          }
+        } else {
+          const u32 heights = shape.layout == LINEAR_LAYOUT ? 1u : shape.points;
+#pragma unroll
+          for (u32 i = 0; i < 8u; ++i) {
+            if (i < heights) {
+              float one[COLUMNS];
+              STORE_COLUMNS(x[i], one);
+              for (u32 k = 0; k < COLUMNS; ++k) {
+                const u32 at = q + k;
+                if (at < columns) {
+                  const u32 element = element_of(shape, slab.chop, first + (at >> bits), i,
+                                                 at & (shape.points - 1u), 0);
+                  if (element != 0xFFFFFFFFu) to[element] = one[k];
+                }
               }
             }
           }
         }
       }
     }
+    BARRIER();
   }
 }
 

@@ -165,7 +165,8 @@ FUNCTION FloatColumns SUB_COLUMNS(FloatColumns a, FloatColumns b) {
 #    define LEAST_LANES(a, b) min((a), (b))
 #    define MOST_LANES(a, b) max((a), (b))
 // All ones where it is so, else 0.
-#    define IS_WITHIN(a, b) as_uint16(fabs(a) <= (FloatLanes)(b)) /* |a| <= b, of floats */
+// |a| <= b, of floats, by their bits: not every simulator selects by vectors of truth values.
+#    define IS_WITHIN(a, b) (((BITS(b) - (as_uint16(a) & 0x7FFFFFFFu)) >> 31) - 1u)
 #    define IS_AT_LEAST(a, b) as_uint16((a) >= (Lanes)(b))
 #    define IS_SAME(a, b) as_uint16((a) == (Lanes)(b))
 #    define FIRST_LANE ((Lanes)(1u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u))
