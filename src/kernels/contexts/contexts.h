@@ -14,6 +14,7 @@
 // class = 0 where nothing is expected, else 1 + half octaves of the expectation, at most 31.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,8 +40,18 @@ struct ContextWeights {
     return floor + above + 2u * above_side + behind + 4u * ring + 10u * wide + parent +
            6u * parent_ring + sibling + 6u * sibling_ring;
   }
+  friend bool operator==(const ContextWeights&, const ContextWeights&) = default;
 };
 inline constexpr std::uint32_t kMostContextWeight = 65535 / kMostMagnitude;
+
+/// The class of an expectation in 1/256.
+constexpr std::uint8_t context_class_of(std::uint32_t expectation) {
+  if (expectation == 0) return 0;
+  const auto octave = static_cast<std::uint32_t>(std::bit_width(expectation)) - 1;
+  const std::uint32_t half = octave == 0 ? 0 : (expectation >> (octave - 1)) & 1;
+  const std::uint32_t number = 2 * octave + half + 1;
+  return static_cast<std::uint8_t>(number < 31 ? number : 31);
+}
 
 /// The rows around one row; rows that do not exist are rows of zeros.
 struct ContextRows {

@@ -1,7 +1,4 @@
 // The scalar truth of contexts.h.
-#include <algorithm>
-#include <bit>
-
 #include "kernels/contexts/contexts.h"
 
 namespace tensorpress::kernels {
@@ -9,13 +6,6 @@ namespace {
 
 std::uint32_t beside(const std::uint16_t* at, std::ptrdiff_t distance) {
   return std::uint32_t{at[-distance]} + at[distance];
-}
-
-std::uint8_t class_of(std::uint32_t expectation) {
-  if (expectation == 0) return 0;
-  const auto octave = static_cast<std::uint32_t>(std::bit_width(expectation)) - 1;
-  const std::uint32_t half = octave == 0 ? 0 : (expectation >> (octave - 1)) & 1;
-  return static_cast<std::uint8_t>(std::min(2 * octave + half + 1, 31u));
 }
 
 void classify(const ContextRows& rows, const ContextWeights& weights, std::size_t count,
@@ -34,7 +24,7 @@ void classify(const ContextRows& rows, const ContextWeights& weights, std::size_
     sum += std::uint32_t{weights.sibling} * sibling[0];
     sum += weights.sibling_ring * (beside(sibling, 1) + rows.sibling_up[i] + rows.sibling_down[i] +
                                    rows.sibling_front[i] + rows.sibling_back[i]);
-    classes[i] = class_of(sum & 65535);
+    classes[i] = context_class_of(sum & 65535);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/wavelet/trial.h"
+#include "codecs/dense/wavelet/weights.h"
 #include "tensorpress/stream.h"
 
 namespace tensorpress::dense {
@@ -166,6 +167,41 @@ TYPED_TEST(DenseWavelet, HostileBytesAreAnErrorOrNumbers) {
   EXPECT_FALSE(
       decode_wavelet<T>(good->bytes, Shape{3, 4, 5}, 1e-2, std::span(back).first(60), workspace)
           .ok());
+}
+
+// A fit follows the few largest magnitudes, which say little about all others where they are rare.
+// Here a few spots stand out of hills.
+TEST(DenseWaveletWeights, ShippedOnesStayWhereTheyForetellMore) {
+  const Shape shape{300, 320};
+  std::vector<float> values(shape.element_count());
+  std::mt19937 random(5);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double y = static_cast<double>(i / 320), x = static_cast<double>(i % 320);
+    double height = 0;
+    for (double size = 64; size > 2; size /= 2) {
+      height += size * std::fabs(std::sin(x / size + y / 90) * std::cos(y / size - x / 70));
+    }
+    values[i] = static_cast<float>(height) + (random() % 3000 == 0 ? 90.0f : 0.0f);
+  }
+  for (const double bound : {2.0, 0.5}) {
+    const auto fitted = trip<float>({values, shape}, bound);
+    const auto shipped = trip<float>({values, shape}, bound, {.fit_weights = false});
+    ASSERT_TRUE(fitted && shipped);
+    EXPECT_LT(100 * fitted->bytes.size(), 101 * shipped->bytes.size());
+  }
+}
+
+// A fit follows what shipped weights do not know: here magnitudes like those of the parent's ring.
+TEST(DenseWaveletWeights, FitsThatForetellMoreAreTaken) {
+  WeightFit fit(detected_isa());
+  std::mt19937 random(4);
+  for (int i = 0; i < 6000; ++i) {
+    const auto ring = static_cast<std::uint16_t>(random() % 60);
+    const auto above = static_cast<std::uint16_t>(random() % 40);
+    fit.add(1, {1, above, 0, 0, 0, 0, 0, ring, 0, 0}, static_cast<std::uint16_t>(ring / 6));
+  }
+  EXPECT_GT(fit.fitted()[1].parent_ring, 5 * standard_context_weights()[1].parent_ring);
+  EXPECT_LT(fit.fitted()[1].above, 5);
 }
 
 TEST(DenseWaveletChunks, AreCubesOrSquaresWhereATensorHasLongAxes) {

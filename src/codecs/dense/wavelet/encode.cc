@@ -73,6 +73,7 @@ class WaveletEncoder {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
     std::vector<std::byte> tables, bytes;
+    header_.own_weights = header_.weights != standard_context_weights();
     if (!header_.is_adaptive()) {
       const std::uint64_t cost = rows_->choose_tables(header_, tables, workspace_.isa);
       header_.vectors = vectors_for(rows_->groups(), cost);
@@ -208,7 +209,6 @@ class WaveletEncoder {
                     return true;
                   });
     header_.weights = fit.fitted();
-    header_.own_weights = true;
   }
 
   // Quanta, classes, and the coefficients as a decoder will have them.

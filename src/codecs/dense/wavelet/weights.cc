@@ -164,12 +164,43 @@ ContextWeights WeightFit::fit(const Samples& samples, const ContextWeights& star
   return from_numbers(weights);
 }
 
+// What the samples take if the magnitudes of a class are distributed geometrically: a fit follows
+// the few largest magnitudes, and where these are rare and lonely, shipped weights are better.
+double WeightFit::expected_bits(const Samples& samples, const ContextWeights& weights) {
+  struct Class {
+    std::uint64_t count = 0, sum = 0;
+  };
+  std::array<Class, kernels::kScaleClasses> classes{};
+  const std::size_t stride = samples.some.size() / kMostSamples + 1;
+  for (std::size_t at = 0; at < samples.some.size(); at += stride) {
+    const Sample& sample = samples.some[at];
+    std::uint32_t expectation = 0;
+    for (std::size_t i = 0; i < kContextFeatures; ++i) {
+      expectation += std::uint32_t{weights.*kMembers[i]} * sample.features[i];
+    }
+    Class& found = classes[kernels::context_class_of(expectation)];
+    ++found.count;
+    found.sum += sample.magnitude;
+  }
+  classes[kernels::context_class_of(weights.floor)].count += samples.nothing / stride;
+  double bits = 0;
+  for (const Class& each : classes) {
+    if (each.sum == 0) continue;
+    const auto count = static_cast<double>(each.count), sum = static_cast<double>(each.sum);
+    bits += count * portable_log2(1 + sum / count) + sum * portable_log2(1 + count / sum);
+  }
+  return bits;
+}
+
 ContextWeightSet WeightFit::fitted() const {
   constexpr std::size_t kFewest = 500;
   ContextWeightSet weights = standard_context_weights();
   for (std::size_t group = 0; group < kContextGroups; ++group) {
     if (samples_[group].some.size() + samples_[group].nothing >= kFewest) {
-      weights[group] = fit(samples_[group], standard_context_weights()[group]);
+      const ContextWeights own = fit(samples_[group], weights[group]);
+      if (expected_bits(samples_[group], own) < expected_bits(samples_[group], weights[group])) {
+        weights[group] = own;
+      }
     }
   }
   return weights;

@@ -36,7 +36,8 @@ class WeightFit {
   explicit WeightFit(Isa isa) : add_products_(kernels::stencil_kernels<float>(isa).add_products) {}
 
   void add(std::size_t group, const Features& features, std::uint16_t magnitude);
-  /// Groups with few samples keep the shipped weights.
+  /// Groups with few samples keep the shipped weights, and those whose magnitudes the shipped ones
+  /// foretell better.
   ContextWeightSet fitted() const;
 
  private:
@@ -49,6 +50,7 @@ class WeightFit {
     std::size_t nothing = 0;  // zeros among zeros, which most samples of smooth fields are
   };
   kernels::ContextWeights fit(const Samples& samples, const kernels::ContextWeights& start) const;
+  static double expected_bits(const Samples& samples, const kernels::ContextWeights& weights);
 
   decltype(kernels::StencilKernels<float>::add_products) add_products_;
   std::array<Samples, kContextGroups> samples_;
