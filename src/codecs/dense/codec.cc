@@ -92,6 +92,8 @@ class Dense final : public bounded::TypedFieldCoder<Dense> {
         return decode_interpolation(body, shape, bound, output, workspace);
       case kWavelet:
         return decode_wavelet(body, shape, bound, output, workspace);
+      case kWaveletOfLine:
+        return decode_wavelet(body, shape, bound, output, workspace, WaveletForm::lanes);
       case kRecurring:
         if (has_copies(body)) return decode_copies(body, shape, bound, output, workspace);
         return decode_palette(body, output, workspace);

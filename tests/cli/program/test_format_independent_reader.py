@@ -120,6 +120,23 @@ def test_fresh_wavelet_streams_decode_to_the_programs_bits(tensorpress, monkeypa
     assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
 
 
+def test_fresh_streams_of_lines_in_lanes_decode_to_the_programs_bits(tensorpress, monkeypatch):
+    """A tone that rises, in doubles: 16 lanes, of which the last is not full."""
+    at = np.arange(65570)
+    values = np.sin(0.04 * at + 2e-7 * at * at) + 1e-4 * np.random.default_rng(3).random(len(at))
+    np.save(tensorpress.directory / "x.npy", values.reshape(1, -1))
+    tensorpress("compress", "x.npy", "-o", "x.tpz", "--rel", "1e-3")
+    tensorpress("decompress", "x.tpz", "-o", "y.npy")
+    decoded = []
+    decode = tpz_reader.wavelet.decode_lanes
+    monkeypatch.setattr(
+        tpz_reader.wavelet, "decode_lanes", lambda *given: decoded.append(1) or decode(*given)
+    )
+    tensor = tpz_reader.read((tensorpress.directory / "x.tpz").read_bytes())
+    assert decoded == [1]
+    assert tensor.elements.tobytes() == np.load(tensorpress.directory / "y.npy").tobytes()
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype"), [((34, 33, 32), "f4"), ((31, 35, 36), "f8"), ((200, 180), "f4")]
 )

@@ -37,9 +37,9 @@ def standard_weights() -> list[list[int]]:
 class Level:
     """Extents of a level: of its values, made odd, and of the next level."""
 
-    def __init__(self, size, number: int):
+    def __init__(self, size, number: int, axes):
         self.size = size
-        self.split = [n >= 8 and number < 6 for n in size]
+        self.split = [n >= 8 and number < 6 and may for n, may in zip(size, axes, strict=True)]
         self.odd = [n | 1 if split else n for n, split in zip(size, self.split, strict=True)]
         self.low = [
             (n + 1) // 2 if split else n for n, split in zip(self.odd, self.split, strict=True)
@@ -56,11 +56,19 @@ class Level:
         return (start, size) if all(size) else None
 
 
-def levels_of(extents) -> list[Level]:
-    levels = [Level(list(extents), 0)]
+def levels_of(extents, axes=(True, True, True)) -> list[Level]:
+    levels = [Level(list(extents), 0, axes)]
     while any(levels[-1].split):
-        levels.append(Level(levels[-1].low, len(levels)))
+        levels.append(Level(levels[-1].low, len(levels), axes))
     return levels
+
+
+def lanes_of(shape) -> tuple[int, int]:
+    """How many lanes a line has, and their length."""
+    (count,) = [n for n in shape if n != 1]
+    assert count >= 2**16
+    lanes = 16 if count < 2**18 else 64
+    return lanes, -(-count // lanes)
 
 
 def synthesize(values: np.ndarray, axis: int, pair, through_point: bool) -> np.ndarray:
@@ -265,7 +273,15 @@ class Chunk:
         return found
 
 
-def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.ndarray:
+def decode_lanes(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.ndarray:
+    lanes, length = lanes_of(shape)
+    rows = decode(payload, chunk, (length, lanes), value_type, bound, axes=(False, True, False))
+    return rows.reshape(length, lanes).T.reshape(-1)[: math.prod(shape)]
+
+
+def decode(
+    payload: bytes, chunk, shape, value_type: type, bound: float, axes=(True, True, True)
+) -> np.ndarray:
     T = value_type
     fields = Fields(payload)
     first, step, second = fields.take("BBB")
@@ -277,7 +293,7 @@ def decode(payload: bytes, chunk, shape, value_type: type, bound: float) -> np.n
     if first & 32:
         weights = [list(fields.take("10B")) for _ in weights]
     inner, extents = coded_shape(shape)
-    levels = levels_of(extents)
+    levels = levels_of(extents, axes)
     maps = []
     if first >> 6 < 3:
         maps = read_map(fields)

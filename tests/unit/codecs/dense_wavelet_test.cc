@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/wavelet/trial.h"
 #include "codecs/dense/wavelet/weights.h"
@@ -52,7 +53,8 @@ std::optional<Trip<T>> trip(const bounded::Field<T>& field, double bound,
   if (!coded) return std::nullopt;
   result.bytes.resize(coded->bytes);
   result.back.resize(field.values.size());
-  const auto decoded = decode_wavelet<T>(result.bytes, field.shape, bound, result.back, workspace);
+  const auto decoded = decode_wavelet<T>(result.bytes, field.shape, bound, result.back, workspace,
+                                         wavelet_form_of(field.shape));
   EXPECT_TRUE(decoded.ok()) << (decoded.ok() ? "" : decoded.error().message);
   return result;
 }
@@ -167,6 +169,116 @@ TYPED_TEST(DenseWavelet, HostileBytesAreAnErrorOrNumbers) {
   EXPECT_FALSE(
       decode_wavelet<T>(good->bytes, Shape{3, 4, 5}, 1e-2, std::span(back).first(60), workspace)
           .ok());
+}
+
+// A line of 70000 values has 16 lanes, one of 270001 has 64; neither fills its last lane. What is
+// beyond the line is nobody's.
+const std::vector<Shape> kLines = {{70000}, {270001}, {1, 65536, 1}};
+
+TYPED_TEST(DenseWavelet, LinesKeepBoundsZerosHolesAndSpikes) {
+  using T = TypeParam;
+  for (const Shape& shape : kLines) {
+    ASSERT_EQ(WaveletForm::lanes, wavelet_form_of(shape));
+    for (const bool zeros : {false, true}) {
+      std::vector<T> values = ripples<T>(shape, 0.01, false);
+      for (std::size_t i = 0; zeros && i < values.size(); ++i) {
+        if (i < 9000 || i % 20000 > 17000) values[i] = 0;
+      }
+      values[700] = static_cast<T>(3e7);
+      values[values.size() - 1] = static_cast<T>(-4e4);
+      const std::vector<bounded::Hole> holes = {{10, 5}, {20000, 9000}, {65000, 300}};
+      for (const double bound : {0.3, 1e-3}) {
+        const auto done = trip<T>({values, shape, holes, zeros}, bound);
+        ASSERT_TRUE(done) << shape.to_string();
+        std::vector<T> expected = values;
+        for (const auto& hole : holes) {
+          for (std::size_t i = hole.start; i < hole.start + hole.length; ++i) {
+            expected[i] = done->back[i];
+          }
+        }
+        expect_within(expected, done->back, bound);
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseWavelet, LinesKeepTheBoundFromTinyToHugeNumbersOrAreRefused) {
+  using T = TypeParam;
+  const Shape shape{65536};
+  const int most = sizeof(T) == 4 ? 126 : 1022;
+  std::size_t coded = 0;
+  for (int exponent = -most - 10; exponent <= most; exponent += most / 3) {
+    const auto values = ripples<T>(shape, 0.001, false, std::ldexp(1.0, exponent));
+    const double bound = std::ldexp(1.0, exponent - 9);
+    if (static_cast<T>(bound) < std::numeric_limits<T>::min()) continue;
+    const auto done = trip<T>({values, shape}, bound);
+    if (!done) continue;
+    ++coded;
+    expect_within(values, done->back, bound);
+  }
+  EXPECT_GT(coded, 2u);
+}
+
+TYPED_TEST(DenseWavelet, LinesAreTheSameBytesOnEveryInstructionSet) {
+  using T = TypeParam;
+  const Shape shape{70001};
+  const auto values = ripples<T>(shape, 0.02, true);
+  const bounded::Field<T> field{values, shape, {}, true};
+  const auto expected = trip<T>(field, 1e-2, {}, Isa::scalar);
+  ASSERT_TRUE(expected);
+  for (const Isa isa : usable_isas()) {
+    const auto found = trip<T>(field, 1e-2, {}, isa);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(expected->bytes, found->bytes);
+    EXPECT_EQ(expected->back, found->back);
+  }
+}
+
+TYPED_TEST(DenseWavelet, HostileLinesAreAnErrorOrNumbers) {
+  using T = TypeParam;
+  const Shape shape{66000};
+  const auto values = ripples<T>(shape, 0.02, true);
+  const auto good = trip<T>({values, shape, {}, true}, 1e-1);
+  ASSERT_TRUE(good);
+  ChunkWorkspace workspace(detected_isa());
+  std::vector<T> back(values.size());
+  std::mt19937 random(6);
+  for (int turn = 0; turn < 60; ++turn) {
+    auto bytes = good->bytes;
+    if (turn % 4 == 0) bytes.resize(random() % bytes.size());
+    for (unsigned i = 0; i < 3 && !bytes.empty(); ++i) {
+      bytes[random() % std::min<std::size_t>(bytes.size(), 200)] = static_cast<std::byte>(random());
+    }
+    (void)decode_wavelet<T>(bytes, shape, 1e-1, back, workspace, WaveletForm::lanes);
+  }
+  for (const Shape& other : {Shape{65535}, Shape{2, 33000}, Shape{66000, 3}}) {
+    std::vector<T> room(other.element_count());
+    EXPECT_FALSE(
+        decode_wavelet<T>(good->bytes, other, 1e-1, std::span(room), workspace, WaveletForm::lanes)
+            .ok());
+  }
+}
+
+// A tone that rises slowly: interpolation takes twice as much, for it sees neighbours alone.
+TEST(DenseWaveletChunks, LinesOfWavesTakeHalfOfWhatTheyTakeWithoutTransform) {
+  std::vector<float> values(1 << 18);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double at = static_cast<double>(i);
+    values[i] = static_cast<float>(std::sin(0.06 * at + 1e-7 * at * at));
+  }
+  const Shape shape{values.size()};
+  const auto bytes_of = [&](const Codec& codec) {
+    return compress(*view_of(values, shape), codec, Bound::relative(1e-4)).value().size();
+  };
+  const std::size_t whole = bytes_of(*Codec::make("dense"));
+  ChunkWorkspace workspace(detected_isa());
+  const bounded::Field<float> field{values, shape};
+  std::vector<std::byte> output(values.size() * sizeof(float));
+  const auto estimate = estimate_interpolation(field, 2e-4, {}, workspace);
+  const auto interpolated =
+      encode_interpolation(field, 2e-4, estimate.mode, {}, std::span(output), workspace);
+  ASSERT_TRUE(interpolated);
+  EXPECT_LT(19 * whole, 10 * *interpolated);
 }
 
 // A fit follows the few largest magnitudes, which say little about all others where they are rare.

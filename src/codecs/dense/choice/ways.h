@@ -12,7 +12,13 @@
 namespace tensorpress::dense {
 
 // The first byte of what a chunk's coder wrote.
-enum Predictor : std::uint8_t { kLorenzo = 0, kInterpolation = 1, kWavelet = 2, kRecurring = 3 };
+enum Predictor : std::uint8_t {
+  kLorenzo = 0,
+  kInterpolation = 1,
+  kWavelet = 2,
+  kRecurring = 3,
+  kWaveletOfLine = 4,
+};
 
 // A chunk that takes no more is coded without weights of its own too.
 inline constexpr std::size_t kFewBytes = 2048;
@@ -57,7 +63,8 @@ template <class T>
 std::optional<WaveletCoded> code_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
                                          std::span<std::byte> output) {
   if (output.empty()) return std::nullopt;
-  output[0] = std::byte{kWavelet};
+  const bool lanes = wavelet_form_of(chunk.field.shape) == WaveletForm::lanes;
+  output[0] = static_cast<std::byte>(lanes ? kWaveletOfLine : kWavelet);
   auto coded = encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros, output.subspan(1),
                               chunk.workspace);
   if (coded) coded->bytes += 1;

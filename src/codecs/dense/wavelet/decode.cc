@@ -9,6 +9,7 @@
 #include "codecs/dense/residuals/coding.h"
 #include "codecs/dense/wavelet/band_rows.h"
 #include "codecs/dense/wavelet/header.h"
+#include "codecs/dense/wavelet/lanes.h"
 #include "codecs/dense/wavelet/wavelet.h"
 #include "kernels/coefficients/coefficients.h"
 #include "kernels/interpolation/interpolation.h"
@@ -20,10 +21,10 @@ namespace {
 template <class T>
 class WaveletDecoder {
  public:
-  WaveletDecoder(const WaveletHeader& header, const Extents& extents, double bound,
-                 ChunkWorkspace& workspace)
+  WaveletDecoder(const WaveletHeader& header, const Extents& extents, const Pyramid::Axes& axes,
+                 double bound, ChunkWorkspace& workspace)
       : header_(header),
-        pyramid_(extents, header.filter, header.ends),
+        pyramid_(extents, header.filter, header.ends, axes),
         steps_(bound, header.step),
         radius_(static_cast<T>(bound)),
         workspace_(workspace),
@@ -185,8 +186,15 @@ class WaveletDecoder {
 
 template <class T>
 Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
-                            std::span<T> output, ChunkWorkspace& workspace) {
+                            std::span<T> output, ChunkWorkspace& workspace, WaveletForm form) {
   const Folding folding = fold(shape);
+  const Lanes lanes = form == WaveletForm::lanes ? Lanes::of(shape) : Lanes();
+  if (form == WaveletForm::lanes && !lanes.exist()) {
+    return corrupt("a chunk of ", shape.to_string(),
+                   " is not a line that is long enough for lanes");
+  }
+  const Extents extents = lanes.exist() ? lanes.extents() : folding.extents;
+  const std::size_t values = lanes.exist() ? lanes.values() : output.size();
   ByteReader reader(input);
   TRY(const auto header, read_wavelet_header(reader));
   TableMap map, correction_map;
@@ -198,11 +206,11 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   }
   std::vector<Outlier<T>> outliers;
   if (header.outliers) {
-    TRY(outliers, read_outliers<T>(reader, output.size()));
+    TRY(outliers, read_outliers<T>(reader, values));
   }
   ZeroList zeros;
   if (header.zeros) {
-    TRY(zeros, read_zeros(reader, output.size()));
+    TRY(zeros, read_zeros(reader, values));
   }
   TRY(const auto words, reader.take(reader.remaining()));
   kernels::RansDecoder rans;
@@ -211,12 +219,14 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
     return truncated("a wavelet chunk ends within its coder's states");
   }
   auto& buffers = workspace.memory.of<WaveletBuffers>();
-  T* const target =
-      folding.components == 1 ? output.data() : buffers.values.reserve_as<T>(output.size()).data();
-  if (*std::ranges::max_element(folding.extents) < Pyramid::kShortest) {
+  T* const target = folding.components == 1 && !lanes.exist()
+                        ? output.data()
+                        : buffers.values.reserve_as<T>(values).data();
+  if (*std::ranges::max_element(extents) < Pyramid::kShortest) {
     return corrupt("a chunk of ", shape.to_string(), " is too small for wavelets");
   }
-  WaveletDecoder<T> decoder(header, folding.extents, bound, workspace);
+  WaveletDecoder<T> decoder(header, extents, lanes.exist() ? kAlongLanes : Pyramid::kAllAxes, bound,
+                            workspace);
   if (header.is_adaptive()) decoder.set_adaptive(bits);
   if (!decoder.coefficients(rans, map)) {
     return truncated("a wavelet chunk ends within its coefficients");
@@ -228,16 +238,18 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   if (!(header.is_adaptive() ? bits.finished() : rans.finished()))
     return corrupt("a wavelet chunk does not end where it should");
   for (const auto& outlier : outliers) target[outlier.position] = outlier.value;
-  RETURN_IF_ERROR(set_zeros(zeros, std::span(target, output.size()), folding.extents, bound));
-  if (folding.components > 1) {
+  RETURN_IF_ERROR(set_zeros(zeros, std::span(target, values), extents, bound));
+  if (lanes.exist()) {
+    lanes.scatter<T>(target, output);
+  } else if (folding.components > 1) {
     transpose(target, folding.components, output.size() / folding.components, output.data());
   }
   return {};
 }
 
 template Result<void> decode_wavelet(std::span<const std::byte>, const Shape&, double,
-                                     std::span<float>, ChunkWorkspace&);
+                                     std::span<float>, ChunkWorkspace&, WaveletForm);
 template Result<void> decode_wavelet(std::span<const std::byte>, const Shape&, double,
-                                     std::span<double>, ChunkWorkspace&);
+                                     std::span<double>, ChunkWorkspace&, WaveletForm);
 
 }  // namespace tensorpress::dense

@@ -8,6 +8,7 @@
 #include "codecs/dense/wavelet/band_rows.h"
 #include "codecs/dense/wavelet/coded_rows.h"
 #include "codecs/dense/wavelet/header.h"
+#include "codecs/dense/wavelet/lanes.h"
 #include "codecs/dense/wavelet/wavelet.h"
 #include "kernels/coefficients/coefficients.h"
 
@@ -35,12 +36,12 @@ constexpr std::array<std::uint8_t, kernels::kScaleClasses> kBitsOfOneMore = {
 template <class T>
 class WaveletEncoder {
  public:
-  WaveletEncoder(const Extents& extents, double bound, const WaveletMode& mode,
-                 ChunkWorkspace& workspace)
+  WaveletEncoder(const Extents& extents, const Pyramid::Axes& axes, double bound,
+                 const WaveletMode& mode, ChunkWorkspace& workspace)
       : mode_(mode),
         bound_(bound),
         steps_(bound, mode.step),
-        pyramid_(extents, mode.filter, mode.ends),
+        pyramid_(extents, mode.filter, mode.ends, axes),
         workspace_(workspace),
         shared_(workspace.memory.of<PredictorBuffers>()),
         buffers_(workspace.memory.of<WaveletBuffers>()),
@@ -72,8 +73,8 @@ class WaveletEncoder {
   std::optional<std::size_t> write(std::span<std::byte> output) {
     header_.outliers = !outliers_.empty();
     header_.zeros = !zeros_.runs.empty();
-    std::vector<std::byte> tables, bytes;
     header_.own_weights = header_.weights != standard_context_weights();
+    std::vector<std::byte> tables, bytes;
     if (!header_.is_adaptive()) {
       const std::uint64_t cost = rows_->choose_tables(header_, tables, workspace_.isa);
       header_.vectors = vectors_for(rows_->groups(), cost);
@@ -451,6 +452,25 @@ class WaveletEncoder {
   kernels::CoefficientQuantizer<T> quantizer_;
 };
 
+// `originals` has NaN in holes. Zeros are listed as they come in rows.
+template <class T>
+std::optional<WaveletCoded> encode_lanes(const bounded::Field<T>& field,
+                                         std::span<const T> originals, const Lanes& lanes,
+                                         double bound, const WaveletMode& mode,
+                                         std::span<std::byte> output, ChunkWorkspace& workspace) {
+  auto& buffers = workspace.memory.of<WaveletBuffers>();
+  const auto filled = buffers.values.template reserve_as<T>(lanes.values());
+  lanes.gather(field.values, field.values.back(), filled);
+  const auto wanted = buffers.lanes.template reserve_as<T>(lanes.values());
+  lanes.gather(originals, std::numeric_limits<T>::quiet_NaN(), wanted);
+  const ZeroList zeros =
+      field.has_zeros ? list_zeros<T>(wanted, lanes.extents(), bound) : ZeroList();
+  WaveletEncoder<T> encoder(lanes.extents(), kAlongLanes, bound, mode, workspace);
+  if (!encoder.run(filled, wanted, zeros)) return std::nullopt;
+  const auto bytes = encoder.write(output);
+  return bytes ? std::optional(WaveletCoded{*bytes, encoder.corrections()}) : std::nullopt;
+}
+
 }  // namespace
 
 template <class T>
@@ -460,6 +480,9 @@ std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, doubl
   const Folding folding = fold(field.shape);
   const auto originals = prepare_values(field, folding, workspace);
   std::span<const T> filled = field.values;
+  if (const Lanes lanes = Lanes::of(field.shape); lanes.exist()) {
+    return encode_lanes(field, originals, lanes, bound, mode, output, workspace);
+  }
   if (folding.components > 1) {
     const auto folded =
         workspace.memory.of<WaveletBuffers>().values.template reserve_as<T>(field.values.size());
@@ -467,7 +490,7 @@ std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, doubl
               folded.data());
     filled = folded;
   }
-  WaveletEncoder<T> encoder(folding.extents, bound, mode, workspace);
+  WaveletEncoder<T> encoder(folding.extents, Pyramid::kAllAxes, bound, mode, workspace);
   if (!encoder.run(filled, originals, zeros)) return std::nullopt;
   const auto bytes = encoder.write(output);
   return bytes ? std::optional(WaveletCoded{*bytes, encoder.corrections()}) : std::nullopt;

@@ -81,7 +81,8 @@ struct WaveletBuffers {
   AlignedBuffer scratch;
   AlignedBuffer corrections, misses;
   AlignedBuffer row, row_classes, moves;
-  AlignedBuffer values;  // folded
+  AlignedBuffer values;  // folded, or in lanes
+  AlignedBuffer lanes;   // with holes marked
   AlignedBuffer aims;    // with listed zeros
 };
 

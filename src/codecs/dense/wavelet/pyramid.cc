@@ -5,7 +5,8 @@
 
 namespace tensorpress::dense {
 
-Pyramid::Pyramid(const Extents& chunk, kernels::WaveletFilter filter, kernels::WaveletEnds ends)
+Pyramid::Pyramid(const Extents& chunk, kernels::WaveletFilter filter, kernels::WaveletEnds ends,
+                 const Axes& axes)
     : filter_(filter), ends_(ends) {
   Extents size = chunk;
   for (;;) {
@@ -13,7 +14,7 @@ Pyramid::Pyramid(const Extents& chunk, kernels::WaveletFilter filter, kernels::W
     level.size = level.padded = level.low = size;
     bool any = false;
     for (std::size_t axis = 0; axis < 3 && levels_ < kMostLevels; ++axis) {
-      if (size[axis] < kShortest) continue;
+      if (!axes[axis] || size[axis] < kShortest) continue;
       any = level.split[axis] = true;
       level.padded[axis] = size[axis] | 1;
       level.low[axis] = (level.padded[axis] + 1) / 2;

@@ -51,7 +51,12 @@ class Pyramid {
   /// The order of the bands of a level: those that are high along one axis, two, three.
   static constexpr std::array<unsigned, kBands> kOrder = {1, 2, 4, 3, 5, 6, 7};
 
-  Pyramid(const Extents& chunk, kernels::WaveletFilter filter, kernels::WaveletEnds ends);
+  /// Which axes may be split: z y x.
+  using Axes = std::array<bool, 3>;
+  static constexpr Axes kAllAxes = {true, true, true};
+
+  Pyramid(const Extents& chunk, kernels::WaveletFilter filter, kernels::WaveletEnds ends,
+          const Axes& axes = kAllAxes);
 
   int levels() const { return levels_; }
   const WaveletLevel& level(int number) const { return level_[static_cast<std::size_t>(number)]; }

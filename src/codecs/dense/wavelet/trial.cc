@@ -7,6 +7,7 @@
 
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lattice/folding.h"
+#include "codecs/dense/wavelet/lanes.h"
 
 namespace tensorpress::dense {
 namespace {
@@ -86,17 +87,26 @@ WaveletTrial try_for_mean(const bounded::Field<T>& sample, double bound,
           encode_interpolation(sample, bound, other, {}, std::span(output), workspace)) {
     least = cost(*bytes, decode_interpolation<T>);
   }
+  const auto decode = [form = wavelet_form_of(sample.shape)](auto coded, const Shape& shape,
+                                                             double at_most, std::span<T> to,
+                                                             ChunkWorkspace& in) {
+    return decode_wavelet<T>(coded, shape, at_most, to, in, form);
+  };
   WaveletTrial best;
   for (const std::uint8_t step : kStepsForMean) {
     const WaveletMode mode = {.step = step};
     const auto coded = encode_wavelet(sample, bound, mode, {}, std::span(output), workspace);
     if (!coded) continue;
-    const double found = cost(coded->bytes, decode_wavelet<T>);
+    const double found = cost(coded->bytes, decode);
     if (found >= least) continue;
     least = found;
     best = {mode, true};
   }
   return best;
+}
+
+bool is_line(const Extents& chunk) {
+  return chunk[0] == 1 && chunk[1] == 1;
 }
 
 // Of an odd length, as the transform likes them.
@@ -141,6 +151,7 @@ std::vector<T> middle_of(std::span<const T> values, const Extents& extents, cons
 }
 
 Extents block_of(const Extents& chunk) {
+  if (is_line(chunk)) return {1, 1, std::min(chunk[2], kLeastLine)};
   const std::size_t side = (chunk[0] == 1 ? kPlanes : kCubes).trial_side;
   return {std::min(chunk[0], side), std::min(chunk[1], side), std::min(chunk[2], side)};
 }
@@ -170,6 +181,7 @@ std::optional<Shape> wavelet_chunk_shape(const Shape& shape) {
 
 bool suits_wavelets(const Shape& shape, double bits_of_others) {
   const Folding folding = fold(shape);
+  if (is_line(folding.extents)) return Lanes::of(shape).exist() && bits_of_others < kMostBits;
   const bool flat = folding.extents[0] == 1;
   const std::size_t least = (flat ? kPlanes : kCubes).least_extent;
   const std::size_t shortest = std::min(folding.extents[1], folding.extents[2]);

@@ -32,6 +32,9 @@ struct WaveletCoded {
   std::size_t bytes = 0;
   std::size_t corrections = 0;  // values that the transform alone misses
 };
+/// How a chunk was coded: a line as lanes side by side (lanes.h), all others as they are.
+enum class WaveletForm : std::uint8_t { grid, lanes };
+WaveletForm wavelet_form_of(const Shape& shape);
 /// Nothing when it does not fit into `output` or the field does not suit wavelets. `zeros` is
 /// zeros_of(field).
 template <class T>
@@ -40,6 +43,7 @@ std::optional<WaveletCoded> encode_wavelet(const bounded::Field<T>& field, doubl
                                            std::span<std::byte> output, ChunkWorkspace& workspace);
 template <class T>
 Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape, double bound,
-                            std::span<T> output, ChunkWorkspace& workspace);
+                            std::span<T> output, ChunkWorkspace& workspace,
+                            WaveletForm form = WaveletForm::grid);
 
 }  // namespace tensorpress::dense
