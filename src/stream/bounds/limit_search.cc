@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -39,7 +40,8 @@ class PsnrSearch : public LimitSearch {
       return limit_;
     }
     const auto samples = sample_chunks(space_.grid, space_.dtype, 2 * kSampleBytes);
-    const double largest = root_mean_square_ * 16;
+    // Where next to nothing is not exact, errors may be far beyond their root mean square.
+    const double largest = std::max(root_mean_square_ * 16, space_.width / 4);
     // The error grows with the square of the limit, but jumps where a codec changes its ways: what
     // samples have shown to be too much, or fine, is kept in mind.
     limit_ = root_mean_square_ * kRootOfThree;
@@ -66,14 +68,19 @@ class PsnrSearch : public LimitSearch {
     if (outcome.mean_squared_error <= wanted_ || limit_ <= certain()) {
       return std::optional<double>();
     }
-    // What fails three times is not tried again.
+    // Errors fall with the square of the limit, or hardly at all where a limit is larger than what
+    // there is. What fails four times is not tried again.
+    static constexpr double kAtMost[] = {1, 0.9, 0.6};
     const double less = limit_ * std::sqrt(kMargin * wanted_ / outcome.mean_squared_error);
-    limit_ = ++corrections_ > 2 ? certain() : std::max(less, certain());
+    limit_ = corrections_ == std::size(kAtMost)
+                 ? certain()
+                 : std::max(std::min(less, limit_ * kAtMost[corrections_]), certain());
+    ++corrections_;
     return std::optional(limit_);
   }
 
  private:
-  static constexpr int kSteps = 6;
+  static constexpr int kSteps = 10;
   static constexpr double kMargin = 0.99;
   static constexpr double kNear = 0.94;                       // a quarter of a decibel
   static constexpr double kRootOfThree = 1.7320508075688772;  // errors spread evenly
@@ -85,7 +92,7 @@ class PsnrSearch : public LimitSearch {
   double root_mean_square_;
   double wanted_;
   double limit_ = 0;
-  int corrections_ = 0;
+  std::size_t corrections_ = 0;
 };
 
 class RatioSearch : public LimitSearch {

@@ -90,6 +90,27 @@ TEST(Psnr, IsKeptWhereSamplesDoNotShowEverything) {
   }
 }
 
+// Of a value in two thousand: errors where something is may be far beyond their mean over all.
+TEST(Psnr, IsNotOvershotWhereNextToNothingIsThere) {
+  const Shape shape{64, 128, 128};
+  std::vector<float> values(shape.element_count());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto z = static_cast<double>(i >> 14) - 30, y = static_cast<double>((i >> 7) & 127) - 70,
+               x = static_cast<double>(i & 127) - 41;
+    const double puff = std::exp((z * z + y * y + x * x) / -6);
+    if (puff > 1e-3) values[i] = static_cast<float>(puff);
+  }
+  for (const double wanted : {60.0, 75.0, 90.0}) {
+    const auto packed = compress(*view_of(values, shape), Codec::make("dense").value(),
+                                 Bound::psnr(wanted), {.whole_range = true});
+    ASSERT_TRUE(packed.ok());
+    const auto copy = decompress(*packed);
+    const auto measured = metrics::compare(*view_of(values, shape), copy->view());
+    EXPECT_GE(measured->psnr_db(), wanted);
+    EXPECT_LE(measured->psnr_db(), wanted + 3);
+  }
+}
+
 TEST(Search, TakesTheSameLimitForSinksThatCannotRewind) {
   const Shape shape{64, 64, 64};
   const auto values = uneven(shape);
