@@ -36,14 +36,22 @@ KERNEL(narrow)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* pl
   const u32 first = (GROUP - chunk.first_tile) * 8192u;
   const u32 end = least(chunk.count, first + 8192u);
   u32 beyond = 0;
-  for (u32 i = first + THREAD; i < end; i += 256u) {
-    const u32 bits = values[offset + chunk.first + i];
-    beyond |= (bits & 0x7FFFFFFFu) > largest;
-    if (type == TO_F16 || type == TO_BF16) {
-      ((GLOBAL u16*)(bytes + chunk.payload))[i] =
-          (u16)(type == TO_F16 ? f16_of(bits) : bf16_of(bits));
-    } else {
-      (bytes + chunk.payload)[i] = (u8)fp8_of(bits, type == TO_E4M3 ? 3u : 2u);
+  GLOBAL const u32* const from = values + offset + chunk.first;
+  GLOBAL u8* const to = bytes + chunk.payload;
+  if (type == TO_BF16) {
+    SHARE(i, first, end) {
+      beyond |= (from[i] & 0x7FFFFFFFu) > largest;
+      ((GLOBAL u16*)to)[i] = (u16)nearest_bf16(from[i]);
+    }
+  } else if (type == TO_F16) {
+    SHARE(i, first, end) {
+      beyond |= (from[i] & 0x7FFFFFFFu) > largest;
+      ((GLOBAL u16*)to)[i] = (u16)f16_of(from[i]);
+    }
+  } else {
+    SHARE(i, first, end) {
+      beyond |= (from[i] & 0x7FFFFFFFu) > largest;
+      to[i] = (u8)fp8_of(from[i], type == TO_E4M3 ? 3u : 2u);
     }
   }
   if (beyond) REPORT(&unfit[chunk_of_tile[GROUP]], 1u);
@@ -55,15 +63,15 @@ KERNEL(widen)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
   if (chunk.kind != CHUNK_CODED) return;
   const u32 first = (GROUP - chunk.first_tile) * 8192u;
   const u32 end = least(chunk.count, first + 8192u);
-  for (u32 i = first + THREAD; i < end; i += 256u) {
-    u32 bits;
-    if (type == TO_F16 || type == TO_BF16) {
-      const u32 code = ((GLOBAL const u16*)(bytes + chunk.payload))[i];
-      bits = type == TO_F16 ? bits_of_f16(code) : code << 16;
-    } else {
-      const u32 code = (bytes + chunk.payload)[i];
-      bits = type == TO_E4M3 ? bits_of_e4m3(code) : bits_of_f16(code << 8);
-    }
-    values[offset + chunk.first + i] = bits;
+  GLOBAL const u8* const from = bytes + chunk.payload;
+  GLOBAL u32* const to = values + offset + chunk.first;
+  if (type == TO_BF16) {
+    SHARE(i, first, end) to[i] = (u32)((GLOBAL const u16*)from)[i] << 16;
+  } else if (type == TO_F16) {
+    SHARE(i, first, end) to[i] = bits_of_f16(((GLOBAL const u16*)from)[i]);
+  } else if (type == TO_E4M3) {
+    SHARE(i, first, end) to[i] = bits_of_e4m3(from[i]);
+  } else {
+    SHARE(i, first, end) to[i] = bits_of_f16((u32)from[i] << 8);
   }
 }

@@ -32,27 +32,89 @@ FUNCTION u32 value_of_bit(u32 bit) {
   return 8u * (bit % 4u) + 2u * (bit / 8u) + bit / 4u % 2u;
 }
 
-// Of 32 words, lowest bits first: afterwards bit b of a[p] is what bit p of a[b] was.
-FUNCTION void transpose(Lanes* a) {
+// Stages of a transposition of 32 x 32 bits: bit j of a word's number and bit j of places in words
+// change their roles, for `words` words and j below that. Stages may be done in any order.
+FUNCTION void stages(Lanes* a, u32 words) {
   u32 j = 16, m = 0x0000FFFFu;
 #pragma unroll
   for (int stage = 0; stage < 5; ++stage) {
+    if (j < words) {
 #pragma unroll
-    for (u32 i = 0; i < 16; ++i) {
-      const u32 k = ((i & ~(j - 1u)) << 1) | (i & (j - 1u));
-      const Lanes t = ((a[k] >> j) ^ a[k + j]) & m;
-      a[k + j] ^= t;
-      a[k] ^= t << j;
+      for (u32 i = 0; i < 16u; ++i) {
+        if (i < words / 2u) {
+          const u32 k = ((i & ~(j - 1u)) << 1) | (i & (j - 1u));
+          const Lanes t = ((a[k] >> j) ^ a[k + j]) & m;
+          a[k + j] ^= t;
+          a[k] ^= t << j;
+        }
+      }
     }
     j >>= 1;
     m ^= m << j;
   }
 }
 
+// Of 32 words, lowest bits first: afterwards bit b of a[p] is what bit p of a[b] was. `width` bits
+// of each word can be other than 0.
+FUNCTION void transpose(Lanes* a, u32 width) {
+#if defined(TENSORPRESS_ON_CPU)  // on GPUs some thread of a warp would need all stages
+  if (width <= 8u) {
+#pragma unroll
+    for (u32 k = 0; k < 8u; ++k) {
+      a[k] |= a[k + 8u] << 8 | a[k + 16u] << 16 | a[k + 24u] << 24;
+    }
+    stages(a, 8u);
+    return;
+  }
+  if (width <= 16u) {
+#pragma unroll
+    for (u32 k = 0; k < 16u; ++k) a[k] |= a[k + 16u] << 16;
+    stages(a, 16u);
+    return;
+  }
+#endif
+  stages(a, 32u);
+}
+
+// The reverse: a[p] from `width` on is 0.
+FUNCTION void transpose_back(Lanes* a, u32 width) {
+#if defined(TENSORPRESS_ON_CPU)
+  if (width <= 8u) {
+    stages(a, 8u);
+#pragma unroll
+    for (u32 k = 0; k < 8u; ++k) {
+      a[k + 24u] = a[k] >> 24;
+      a[k + 16u] = a[k] >> 16 & 0xFFu;
+      a[k + 8u] = a[k] >> 8 & 0xFFu;
+      a[k] &= 0xFFu;
+    }
+    return;
+  }
+  if (width <= 16u) {
+    stages(a, 16u);
+#pragma unroll
+    for (u32 k = 0; k < 16u; ++k) {
+      a[k + 16u] = a[k] >> 16;
+      a[k] &= 0xFFFFu;
+    }
+    return;
+  }
+#endif
+  stages(a, 32u);
+}
+
+// The bits of all lanes together.
+FUNCTION u32 any_of(Lanes lanes) {
+  u32 each[LANES], all = 0;
+  STORE_LANES(lanes, each);
+  for (u32 i = 0; i < LANES; ++i) all |= each[i];
+  return all;
+}
+
 // A block's values, a column of `values`, become its planes. Returns their number; `holds` is 0
-// where a value would not come back within the bound.
+// where a value would not come back within the bound, `most` the largest number of all lanes.
 FUNCTION Lanes encode_block(LOCAL const u32* values, Quantizer quantizer, Lanes* planes,
-                            Lanes* holds) {
+                            Lanes* holds, u32* most) {
   Lanes codes[BLOCK];
   Lanes all = 0u, before = 0u, fits = 0xFFFFFFFFu;
 #pragma unroll
@@ -69,15 +131,16 @@ FUNCTION Lanes encode_block(LOCAL const u32* values, Quantizer quantizer, Lanes*
   }
 #pragma unroll
   for (u32 bit = 0; bit < BLOCK; ++bit) planes[bit] = codes[value_of_bit(bit)];
-  transpose(planes);
+  *most = 32u - LEADING_ZEROS(any_of(all));
+  transpose(planes, *most);
   *holds = fits;
   return 32u - LEADING_ZEROS_OF(all);
 }
 
 // The planes of a block to its values, a column.
-FUNCTION void decode_block(Lanes* planes, float step, LOCAL u32* values) {
+FUNCTION void decode_block(Lanes* planes, u32 width, float step, LOCAL u32* values) {
   Lanes codes[BLOCK], sum = 0u;
-  transpose(planes);
+  transpose_back(planes, width);
 #pragma unroll
   for (u32 bit = 0; bit < BLOCK; ++bit) codes[value_of_bit(bit)] = planes[bit];
 #pragma unroll
@@ -138,11 +201,19 @@ KERNEL(encode)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace* pl
   if (t < 256u / LANES) {
     const u32 own = t * LANES;
     Lanes block[BLOCK], holds = 0u, width = 0u;
-    if (coded) width = encode_block(staged + own, quantizers[chunk.detail], block, &holds);
+    u32 most = 0;
+    if (coded) width = encode_block(staged + own, quantizers[chunk.detail], block, &holds, &most);
+    if (any_of(~holds) == 0u) {
 #pragma unroll
-    for (u32 p = 0; p < BLOCK; ++p) {
-      const Lanes raw = LOAD_LANES(staged + p * COLUMN + own);
-      STORE_LANES((block[p] & holds) | (raw & ~holds), &KEPT_AT(planes, p, own));
+      for (u32 p = 0; p < LOOP_END(BLOCK, most); ++p) {
+        STORE_LANES(block[p], &KEPT_AT(planes, p, own));
+      }
+    } else {
+#pragma unroll
+      for (u32 p = 0; p < BLOCK; ++p) {
+        const Lanes raw = LOAD_LANES(staged + p * COLUMN + own);
+        STORE_LANES((block[p] & holds) | (raw & ~holds), &KEPT_AT(planes, p, own));
+      }
     }
     STORE_LANES((width & holds) | (RAW_BLOCK & ~holds), widths + own);
   }
@@ -209,7 +280,7 @@ KERNEL(decode)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
                GLOBAL const u32* chunk_of_tile, GLOBAL const Quantizer* quantizers,
                GLOBAL u32* values, u64 offset, GLOBAL u32* damaged) {
   LOCAL_MEMORY u32 staged[BLOCK * COLUMN];
-  LOCAL_MEMORY u32 sums[256], parts[17], marks[256];
+  LOCAL_MEMORY u32 sums[256], parts[17], marks[256], counts[256], mosts[256 / LANES];
   LOCAL_MEMORY u32 told;
   KEPT(planes, BLOCK);
   const u32 t = THREAD;
@@ -261,22 +332,41 @@ KERNEL(decode)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
     staged[k] = (u32)(((u64)from[k + (r != 0u)] << 32 | from[k]) >> (8u * r));
   }
   BARRIER();
-#pragma unroll
-  for (u32 p = 0; p < BLOCK; ++p) KEPT_AT(planes, p, t) = p < words ? staged[sums[t] + p] : 0u;
   marks[t] = width == RAW_BLOCK ? 0xFFFFFFFFu : 0u;
+  counts[t] = words;
   BARRIER();
   if (t < 256u / LANES) {
     const u32 own = t * LANES;
+    u32 most = 0;
+    for (u32 i = 0; i < LANES; ++i) most = counts[own + i] > most ? counts[own + i] : most;
+#pragma unroll
+    for (u32 p = 0; p < LOOP_END(BLOCK, most); ++p) {
+      u32 each[LANES];
+      for (u32 i = 0; i < LANES; ++i) {
+        each[i] = p < counts[own + i] ? staged[sums[own + i] + p] : 0u;
+      }
+      STORE_LANES(LOAD_LANES(each), &KEPT_AT(planes, p, own));
+    }
+    mosts[t] = most;
+  }
+  BARRIER();
+  if (t < 256u / LANES) {
+    const u32 own = t * LANES, most = mosts[t];
     const Lanes raw = LOAD_LANES(marks + own);
     Lanes block[BLOCK];
 #pragma unroll
-    for (u32 p = 0; p < BLOCK; ++p) block[p] = LOAD_LANES(&KEPT_AT(planes, p, own));
-    decode_block(block, quantizers[chunk.detail].step, staged + own);
+    for (u32 p = 0; p < BLOCK; ++p) {
+      block[p] = 0u;
+      if (p < LOOP_END(BLOCK, most)) block[p] = LOAD_LANES(&KEPT_AT(planes, p, own));
+    }
+    decode_block(block, most, quantizers[chunk.detail].step, staged + own);
+    if (any_of(raw) != 0u) {
 #pragma unroll
-    for (u32 i = 0; i < BLOCK; ++i) {
-      const Lanes coded = LOAD_LANES(staged + i * COLUMN + own);
-      const Lanes stored = LOAD_LANES(&KEPT_AT(planes, i, own));
-      STORE_LANES((coded & ~raw) | (stored & raw), staged + i * COLUMN + own);
+      for (u32 i = 0; i < BLOCK; ++i) {
+        const Lanes coded = LOAD_LANES(staged + i * COLUMN + own);
+        const Lanes stored = LOAD_LANES(&KEPT_AT(planes, i, own));
+        STORE_LANES((coded & ~raw) | (stored & raw), staged + i * COLUMN + own);
+      }
     }
   }
   BARRIER();

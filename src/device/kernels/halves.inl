@@ -1,12 +1,17 @@
 // f32 to f16 and bf16 and back, as bits: integer arithmetic as in base/tensor/half_types.h, so that
 // rounding does not depend on a device's own conversions.
 
+// Of a number.
+FUNCTION u32 nearest_bf16(u32 bits) {
+  return (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+}
+
 FUNCTION u32 bf16_of(u32 bits) {
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) {
     const u32 high = bits >> 16;
     return (high & 0x7Fu) != 0u ? high : high | 0x40u;
   }
-  return (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  return nearest_bf16(bits);
 }
 
 FUNCTION u32 f16_of(u32 bits) {

@@ -8,7 +8,7 @@ KERNEL(find_other)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace
   const ChunkPlace chunk = places[GROUP];
   const u32 t = THREAD;
   u32 first = chunk.count;
-  for (u32 i = t; i < chunk.count; i += 256u) {
+  SHARE(i, 0u, chunk.count) {
     if (values[offset + chunk.first + i] != 0u) {
       first = i;
       break;
@@ -34,7 +34,7 @@ KERNEL(pack_equal)(GLOBAL const u32* values, u64 offset, GLOBAL const ChunkPlace
   const u32 first = (GROUP - chunk.first_tile) * 8192u;
   const u32 count = least(chunk.count - first, 8192u);
   u32 third = 0;
-  for (u32 i = t; i < 8192u; i += 256u) {
+  SHARE(i, 0u, 8192u) {
     const u32 value = i < count ? values[offset + chunk.first + first + i] : 0u;
     equal[i + i / 32u] = value != 0u;
     third |= value != 0u && value != other;
@@ -59,7 +59,7 @@ KERNEL(expand)(GLOBAL const u8* bytes, GLOBAL const ChunkPlace* places,
   const u32 other = *(GLOBAL const u32*)payload;
   const u32 first = (GROUP - chunk.first_tile) * 8192u;
   const u32 end = least(chunk.count, first + 8192u);
-  for (u32 i = first + THREAD; i < end; i += 256u) {
+  SHARE(i, first, end) {
     const u32 bit = ((u32)payload[HEADER + i / 8u] >> (i % 8u)) & 1u;
     values[offset + chunk.first + i] = bit ? other : 0u;
   }
