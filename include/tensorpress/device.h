@@ -5,7 +5,8 @@
 //   auto packed = device->compress({memory, DType::f32, {512, 512, 512}}, codec, options);
 //
 // Devices are found through OpenCL's loader, which is opened when the first of them is asked for;
-// nothing is linked. A device is used by one thread at a time.
+// nothing is linked. NVIDIA's and AMD's own interfaces ("cuda", "hip") are experimental: they have
+// been compiled, but never run. A device is used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,7 @@ struct DeviceInfo {
 /// What can be opened. Nothing where there is no loader or no device.
 TENSORPRESS_API std::vector<DeviceInfo> devices();
 
-/// Memory on a device: a cl_mem of OpenCL, and where in it.
+/// Memory on a device: a cl_mem of OpenCL or an address of CUDA or HIP, and where in it.
 struct Memory {
   void* handle = nullptr;
   std::uint64_t offset = 0;  // in bytes
@@ -72,7 +73,8 @@ class TENSORPRESS_API Buffer {
 
 class TENSORPRESS_API Device {
  public:
-  /// "opencl:1", or "opencl" for the first. The error says what there is.
+  /// "opencl:1", or "opencl" for the first; "cuda:N" and "hip:N" likewise. The error says what
+  /// there is.
   static Result<Device> open(std::string_view name);
   /// The caller's cl_context, cl_device_id and in-order cl_command_queue, which stay the caller's
   /// and must outlive the device.

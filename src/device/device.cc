@@ -5,12 +5,18 @@
 
 #include "base/errors.h"
 #include "device/compression.h"
+#include "device/cuda_and_hip/gpu.h"
 #include "device/opencl/opencl.h"
 
 namespace tensorpress::device {
 
 std::vector<DeviceInfo> devices() {
-  return opencl_devices();
+  std::vector<DeviceInfo> all = opencl_devices();
+  for (const GpuInterface which : {GpuInterface::cuda, GpuInterface::hip}) {
+    const auto found = gpus(which);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
 }
 
 Device::Device(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
@@ -19,20 +25,26 @@ Device& Device::operator=(Device&&) noexcept = default;
 Device::~Device() = default;
 
 Result<Device> Device::open(std::string_view name) {
-  constexpr std::string_view kOpenCl = "opencl";
+  const auto colon = name.find(':');
+  const std::string_view kind = name.substr(0, colon);
+  const bool known_kind = kind == "opencl" || kind == "cuda" || kind == "hip";
   std::size_t number = 0;
-  bool known = name.starts_with(kOpenCl);
-  if (known && name.size() > kOpenCl.size()) {
-    const std::string_view digits = name.substr(kOpenCl.size() + 1);
+  bool known = known_kind;
+  if (known && colon != std::string_view::npos) {
+    const std::string_view digits = name.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    known =
-        name[kOpenCl.size()] == ':' && error == std::errc() && end == digits.data() + digits.size();
+    known = error == std::errc() && end == digits.data() + digits.size();
   }
   if (!known) {
     return bad_argument("there is no device '", name,
-                        "'; a device is opencl or opencl:N, numbered from 0");
+                        "'; a device is opencl or opencl:N, numbered from 0 (or, untested, cuda:N "
+                        "or hip:N)");
   }
-  TRY(auto backend, open_opencl(number));
+  if (kind == "opencl") {
+    TRY(auto backend, open_opencl(number));
+    return Device(std::move(backend));
+  }
+  TRY(auto backend, open_gpu(kind == "cuda" ? GpuInterface::cuda : GpuInterface::hip, number));
   return Device(std::move(backend));
 }
 

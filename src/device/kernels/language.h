@@ -47,7 +47,9 @@ FUNCTION float SUB(float a, float b) {
 
 #elif defined(__CUDACC__) || defined(__HIP__)  // ---- CUDA, HIP
 #  if defined(__HIP__)
-#    include <hip/hip_runtime.h>
+#    if !defined(__HIPCC_RTC__)
+#      include <hip/hip_runtime.h>
+#    endif
 #    pragma clang fp contract(off)
 #  endif
 typedef unsigned char u8;

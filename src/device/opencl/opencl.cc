@@ -5,13 +5,11 @@
 #include <span>
 #include <string>
 
-#include "base/embedded.h"
 #include "base/errors.h"
+#include "device/kernel_text.h"
 #include "device/opencl/functions.h"
 
 namespace tensorpress::device {
-
-extern const std::span<const EmbeddedFile> kKernelFiles;
 
 namespace {
 
@@ -218,14 +216,7 @@ class OpenCl final : public Backend {
   // Compiled when the first of its kernels is needed.
   Result<cl_program> program_of(std::string_view source) {
     if (const auto known = programs_.find(source); known != programs_.end()) return known->second;
-    std::string code;
-    for (const std::string_view part : {std::string_view("language"), std::string_view("chunks"),
-                                        std::string_view("sums"), std::string_view("halves"),
-                                        std::string_view("doubles"), source}) {
-      for (const EmbeddedFile& file : kKernelFiles) {
-        if (file.name == part) code += file.text;
-      }
-    }
+    const std::string code = kernel_text(source);
     const char* start = code.c_str();
     const std::size_t length = code.size();
     cl_int status = CL_SUCCESS;
