@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "src" / "device" / "kernels"
-SOURCES = sorted(path.stem for path in KERNELS.glob("*.inl") if path.stem != "sums")
+COMMON = ("sums", "halves", "doubles")
+SOURCES = sorted(path.stem for path in KERNELS.glob("*.inl") if path.stem not in COMMON)
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is n
 @pytest.fixture(params=SOURCES)
 def source(request, tmp_path):
     """One file as the library puts it together."""
-    parts = ["language.h", "chunks.h", "sums.inl", f"{request.param}.inl"]
+    parts = ["language.h", "chunks.h", *(f"{name}.inl" for name in (*COMMON, request.param))]
     path = tmp_path / f"{request.param}.cu"
     path.write_text("".join((KERNELS / part).read_text() for part in parts))
     return path
