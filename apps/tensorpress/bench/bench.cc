@@ -8,6 +8,7 @@
 #include "command_line/options/tensor_options.h"
 #include "command_line/verb.h"
 #include "energy.h"
+#include "on_device.h"
 #include "pack.h"
 #include "peers.h"
 #include "speed.h"
@@ -34,6 +35,7 @@ struct Options {
   std::vector<double> fill_values;
   std::string plugin_path;
   std::string html;
+  std::string device;
   ForceOption force;
   std::optional<Arguments> arguments;  // know the options that were given
 
@@ -157,6 +159,25 @@ Result<Report> run_files(const Options& options, Reporter& reporter) {
                         options.speed(), reporter);
 }
 
+Result<Report> run_on_device(const Options& options, Reporter& reporter) {
+  RETURN_IF_ERROR(check_sizes(options));
+  TRY(Codec codec, codec_of(options));
+  TRY(const auto raw, options.raw.format());
+  if (is_error_bounded(codec) && options.bounds().empty()) {
+    return bad_argument("codec ", codec.name(),
+                        " keeps an error bound and none is given: --abs E or --rel E");
+  }
+  return run_device_bench({.device = options.device,
+                           .fields = {.codec = std::move(codec),
+                                      .files = options.files,
+                                      .raw = raw,
+                                      .bounds = options.bounds(),
+                                      .fill_values = options.fill_values},
+                           .planes = options.planes,
+                           .least_bytes = options.megabytes * kMegabyte},
+                          options.speed(), reporter);
+}
+
 Result<Report> run_study(const Options& options, Reporter& reporter) {
   if (options.study == "pack") {
     return run_pack_bench(options.megabytes, options.repetitions, reporter);
@@ -194,7 +215,7 @@ Result<void> check_given(const Options& options) {
   const bool pack = options.study == "pack";
   if (!options.study.empty()) {
     RETURN_IF_ERROR(options.arguments->refuse_ignored(
-        {"--planes", "--cfs", "--no-matmul", "--peers"}, "a study does not use it"));
+        {"--planes", "--cfs", "--no-matmul", "--peers", "--device"}, "a study does not use it"));
     if (!pack) {
       return options.arguments->refuse_ignored({"--megabytes"}, "it is of --study pack");
     }
@@ -203,6 +224,10 @@ Result<void> check_given(const Options& options) {
   }
   RETURN_IF_ERROR(
       options.arguments->refuse_ignored({"--images", "--output"}, "it is of --study dct-energy"));
+  if (!options.device.empty()) {
+    RETURN_IF_ERROR(options.arguments->refuse_ignored({"--peers", "--cfs", "--no-matmul", "--html"},
+                                                      "--device measures one codec on a device"));
+  }
   if (options.files.empty() && !options.peers) return {};
   return options.arguments->refuse_ignored({"--planes", "--cfs", "--megabytes", "--no-matmul"},
                                            kOfImages);
@@ -219,6 +244,7 @@ Result<Report> run(const Options& options, Reporter& reporter) {
   RETURN_IF_ERROR(options.force.check(options.files, options.html, "--html"));
   if (options.peers) return run_comparison(options, reporter);
   if (!options.html.empty()) return bad_argument("--html is a page of --peers");
+  if (!options.device.empty()) return run_on_device(options, reporter);
   return options.files.empty() ? run_images(options, reporter) : run_files(options, reporter);
 }
 
@@ -275,6 +301,11 @@ Action declare(Arguments& arguments) {
   declare_bounds(arguments, *options);
   declare_peers(arguments, *options);
   arguments.flag("--no-matmul", options->no_matmul, "leave out the slow matrix form");
+  arguments
+      .option("--device", options->device,
+              "measure in the memory of this device (`info` lists them) beside the host, in turns; "
+              "speeds, and the host's share of CPU time")
+      .shown_as("NAME");
   options->raw.declare(arguments);
   arguments.option("--study", options->study,
                    "dct-energy: which coefficients of images are non-zero (paper, Figure 3); pack: "
@@ -293,6 +324,7 @@ Verb bench_verb() {
           "  tensorpress bench --codec dct-chop --json\n"
           "  tensorpress bench x.npy --codec dense --rel 1e-3\n"
           "  tensorpress bench fields/*.f32 --peers --html peers.html\n"
+          "  tensorpress bench --device opencl --codec ceresz --rel 1e-3 --planes 512\n"
           "  tensorpress bench --study pack --megabytes 64",
           "print JSON, a row per case", declare};
 }

@@ -67,7 +67,8 @@ Result<double> matmul_speed(const Codec& matmul, const TensorView& batch,
   return speed.compress_gb_per_s;
 }
 
-/// A copy of the file's tensor, contiguous and in `memory`.
+}  // namespace
+
 Result<TensorView> read_field(const std::string& file, const std::optional<files::RawFormat>& given,
                               AlignedBuffer& memory) {
   const auto raw = given ? given : files::raw_format_of_file(file);
@@ -79,8 +80,6 @@ Result<TensorView> read_field(const std::string& file, const std::optional<files
   copy_elements(view, elements);
   return TensorView(elements);
 }
-
-}  // namespace
 
 Result<Report> run_image_bench(const ImageBatches& batches, const SpeedBenchOptions& options,
                                Reporter& reporter) {

@@ -9,6 +9,7 @@
 
 #include "command_line/reports/report.h"
 #include "files/tensor/tensor_files.h"
+#include "tensorpress/aligned_buffer.h"
 #include "tensorpress/bound.h"
 #include "tensorpress/codec.h"
 
@@ -42,6 +43,10 @@ struct FileFields {
   std::vector<Bound> bounds;            // a row for each; none for codecs of a fixed rate
   std::vector<double> fill_values;
 };
+
+/// A copy of the file's tensor, contiguous and in `memory`.
+Result<TensorView> read_field(const std::string& file, const std::optional<files::RawFormat>& given,
+                              AlignedBuffer& memory);
 
 Result<Report> run_file_bench(const FileFields& fields, const SpeedBenchOptions& options,
                               Reporter& reporter);

@@ -22,6 +22,7 @@
 #include "files/bytes/byte_files.h"
 #include "files/netcdf/file.h"
 #include "files/tensor/tensor_files.h"
+#include "on_device.h"
 #include "stream/reader.h"
 #include "stream/slice_reader.h"
 
@@ -39,6 +40,7 @@ struct Options {
   std::string form = "block";
   int serialize = 1;
   bool method_given = false;
+  std::string device;
   ThreadsOption threads;
 };
 
@@ -71,6 +73,11 @@ Result<StreamInfo> read_file(const Options& options, DecompressedFile& output,
     opened = StreamReader::open_without_footer(*source);
   }
   TRY(const auto reader, std::move(opened));
+  if (!options.device.empty()) {
+    TRY(TensorSink* const file, output.create(reader.info()));
+    RETURN_IF_ERROR(read_stream_on_device(options.device, *source, reader.info(), read, *file));
+    return reader.info();
+  }
   RETURN_IF_ERROR(read_to(output, reader, options.slice, read));
   return reader.info();
 }
@@ -138,6 +145,15 @@ Result<FileReport> decompress_one(const Options& options, const std::string& pat
   RETURN_IF_ERROR(format_of_output(path, options.raw));
   if (options.slice && is_pipe(options.input)) {
     return bad_argument("--slice reads only the chunks it needs, which a pipe does not allow");
+  }
+
+  if (!options.device.empty()) {
+    const bool part = options.slice || options.skip_corrupt || options.method_given;
+    if (part || is_pipe(options.input)) {
+      return bad_argument(
+          "--device decompresses whole .tpz files; it does not go with --slice, --skip-corrupt, "
+          "--form, --serialize or a pipe");
+    }
   }
 
   std::uint64_t skipped = 0;
@@ -231,6 +247,12 @@ Action declare(Arguments& arguments) {
       .shown_as("block|matmul (block)");
   arguments.option("--serialize", options->serialize, "with --form matmul: s x s parts of a plane")
       .shown_as("1..64 (1)");
+  arguments
+      .option(
+          "--device", options->device,
+          "decompress on a device that `tensorpress info` lists, opencl or opencl:N; the values "
+          "are the same, and the tensor has to fit into the host's memory")
+      .shown_as("NAME");
   options->threads.declare(arguments);
   return [options, arguments](Reporter& reporter) {
     options->method_given = arguments.given("--form") || arguments.given("--serialize");

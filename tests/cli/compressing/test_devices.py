@@ -27,6 +27,8 @@ def test_info_lists_devices(tensorpress, device):
         ["--codec", "quantize", "--bits", "2", "--rounding", "stochastic"],
         ["--codec", "cast", "--to", "e4m3"],
         ["--codec", "mask"],
+        ["--codec", "ceresz2", "--rel", "1e-3"],
+        ["--codec", "ceresz2", "--rel", "1e-3", "--codebook", "dynamic"],
         ["--rel", "1e-3"],  # dense: the host does it
     ],
 )
@@ -37,6 +39,31 @@ def test_streams_are_those_of_the_host(tensorpress, device, smooth, tmp_path, op
     tensorpress("compress", "field.npy", *options, "-o", "host.tpz")
     tensorpress("compress", "field.npy", *options, "--device", "opencl", "-o", "device.tpz")
     assert (tmp_path / "device.tpz").read_bytes() == (tmp_path / "host.tpz").read_bytes()
+    tensorpress("decompress", "host.tpz", "-o", "host.npy")
+    tensorpress("decompress", "host.tpz", "--device", "opencl", "-o", "device.npy")
+    assert (tmp_path / "device.npy").read_bytes() == (tmp_path / "host.npy").read_bytes()
+
+
+@pytest.mark.parametrize("options", [["--cf", "4"], ["--transform", "zfp", "--cf", "2"]])
+def test_chopped_streams_are_those_of_the_host(tensorpress, device, smooth, tmp_path, options):
+    np.save(tmp_path / "field.npy", smooth((4, 50, 64)))
+    chop = ["compress", "field.npy", "--codec", "dct-chop", *options]
+    tensorpress(*chop, "-o", "host.tpz")
+    tensorpress(*chop, "--device", "opencl", "-o", "device.tpz")
+    assert (tmp_path / "device.tpz").read_bytes() == (tmp_path / "host.tpz").read_bytes()
+
+
+def test_bench_measures_a_device_beside_the_host(tensorpress, device, smooth, tmp_path):
+    np.save(tmp_path / "field.npy", smooth((40, 50, 60)))
+    bench = ["bench", "field.npy", "--device", "opencl", "--threads", "1", "--repetitions", "1"]
+    rows = tensorpress(*bench, "--codec", "ceresz", "--rel", "1e-3,1e-2", "--json").json
+    assert [row["bound"] for row in rows] == ["rel 0.001", "rel 0.01"]
+    assert all(row["same_bytes"] and row["device"] == "opencl:0" for row in rows)
+    assert all(row["device_chunks"] > 0 and row["host_chunks"] == 0 for row in rows)
+    images = ["bench", "--device", "opencl", "--planes", "32", "--megabytes", "1"]
+    text = tensorpress(*images, "--repetitions", "1", "--threads", "1").out.decode()
+    assert "compress: device" in text and "x3x32x32" in text
+    assert "--peers" in tensorpress.refuses(*bench, "--peers")
 
 
 def test_what_cannot_be_done_is_said(tensorpress, device, smooth, tmp_path):
@@ -47,6 +74,8 @@ def test_what_cannot_be_done_is_said(tensorpress, device, smooth, tmp_path):
     assert "opencl:77" in tensorpress.refuses(*compress, "--device", "opencl:77")
     assert not (tmp_path / "field.tpz").exists()
     tensorpress(*compress, "-o", "field.tpz")
+    slice_of_it = ["decompress", "field.tpz", "--slice", "0:2", "--device", "opencl"]
+    assert "--device decompresses whole" in tensorpress.refuses(*slice_of_it, "-o", "part.npy")
     tensorpress("decompress", "field.tpz", "-o", "field.nc")
     whole = ["compress", "field.nc", "-o", "small.nc", "--rel", "1e-3"]
     assert "--device writes .tpz files" in tensorpress.refuses(*whole, "--device", "opencl")
