@@ -26,7 +26,7 @@ def facts_of(source, architecture):
     """(kernel, registers, spilled bytes, bytes of shared memory) of each kernel."""
     told = nvcc(f"-arch={architecture}", "-cubin", "-Xptxas", "-v", source, "-o", "/dev/null")
     entries = re.split(r"Compiling entry function '(\w+)'", told)[1:]
-    for kernel, text in zip(entries[::2], entries[1::2]):
+    for kernel, text in zip(entries[::2], entries[1::2], strict=True):
         registers = re.search(r"Used (\d+) registers", text)
         spilled = re.search(r"(\d+) bytes spill stores", text)
         shared = re.search(r"(\d+) bytes smem", text)
@@ -44,8 +44,8 @@ def main():
     version = re.search(r"release ([\d.]+)", nvcc("--version"))[1]
     print("# Kernels of devices, as NVIDIA's compiler takes them\n")
     print(f"`python3 bench/device_kernels.py`, nvcc {version}. Compiled only: nothing has run.\n")
-    print("Registers of a thread, bytes spilled to memory, shared memory of a group of 256 threads,")
-    print("fused multiply-adds in the file's code.\n")
+    print("Registers of a thread, bytes spilled to memory, shared memory of a group of 256")
+    print("threads, fused multiply-adds in the file's code.\n")
     print("| kernel | file | architecture | registers | spilled | shared memory | fused |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:

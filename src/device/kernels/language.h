@@ -121,8 +121,8 @@ FUNCTION u32 end_of(u32 own, u32 first, u32 end) {
   return next < end ? next : end;
 }
 // Side by side in local memory, where a driver would put each thread's own array.
-#    define KEPT(name, count) LOCAL_MEMORY u32 name##_kept[(count) * 256]
-#    define KEPT_AT(name, i, thread) name##_kept[(i) * 256u + (thread)]
+#    define KEPT(name, count) LOCAL_MEMORY u32 name##_kept[(count)*256]
+#    define KEPT_AT(name, i, thread) name##_kept[(i)*256u + (thread)]
 // A loop up to `count`, which is at most `most`.
 #    define LOOP_END(most, count) (count)
 #    define LANES 16u
