@@ -1,8 +1,13 @@
 """compress --device: the stream of the host, made in the memory of a device. ./dev test installs an
 OpenCL device that runs on the CPU; without one these tests skip."""
 
+import pathlib
+
 import numpy as np
 import pytest
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
+ON_DEVICES = ("cast", "ceresz", "chop", "dct", "mask", "quantize", "zfp")
 
 
 @pytest.fixture
@@ -51,6 +56,15 @@ def test_chopped_streams_are_those_of_the_host(tensorpress, device, smooth, tmp_
     tensorpress(*chop, "-o", "host.tpz")
     tensorpress(*chop, "--device", "opencl", "-o", "device.tpz")
     assert (tmp_path / "device.tpz").read_bytes() == (tmp_path / "host.tpz").read_bytes()
+
+
+def test_golden_streams_decode_on_a_device(tensorpress, device, tmp_path):
+    streams = [path for path in sorted(GOLDEN.glob("*.tpz")) if path.stem.startswith(ON_DEVICES)]
+    assert len(streams) > 10
+    for stream in streams:
+        tensorpress("decompress", stream, "--device", "opencl", "--raw", "-o", "copy.raw")
+        assert (tmp_path / "copy.raw").read_bytes() == stream.with_suffix(".raw").read_bytes()
+        (tmp_path / "copy.raw").unlink()
 
 
 def test_bench_measures_a_device_beside_the_host(tensorpress, device, smooth, tmp_path):
