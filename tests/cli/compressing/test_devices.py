@@ -1,6 +1,7 @@
 """compress --device: the stream of the host, made in the memory of a device. ./dev test installs an
 OpenCL device that runs on the CPU; without one these tests skip."""
 
+import ctypes.util
 import pathlib
 
 import numpy as np
@@ -93,3 +94,16 @@ def test_what_cannot_be_done_is_said(tensorpress, device, smooth, tmp_path):
     tensorpress("decompress", "field.tpz", "-o", "field.nc")
     whole = ["compress", "field.nc", "-o", "small.nc", "--rel", "1e-3"]
     assert "--device writes .tpz files" in tensorpress.refuses(*whole, "--device", "opencl")
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "message"),
+    [("cuda:0", "cuda", "need libcuda.so.1"), ("hip", "amdhip64", "need libamdhip64.so")],
+)
+def test_missing_libraries_of_vendors_are_named(
+    tensorpress, smooth, tmp_path, name, library, message
+):
+    if ctypes.util.find_library(library):
+        pytest.skip(f"lib{library} is installed")
+    np.save(tmp_path / "field.npy", smooth((4, 5)))
+    assert message in tensorpress.refuses("compress", "field.npy", "--rel", "1", "--device", name)
