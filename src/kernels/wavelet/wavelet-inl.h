@@ -4,6 +4,7 @@
 #include "kernels/highway_targets.h"
 #include "kernels/wavelet/wavelet.h"
 // (keep the order)
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
@@ -76,6 +77,22 @@ HWY_INLINE hn::Vec<D> ValueOfLine(D d, const T* at, std::ptrdiff_t pitch) {
   return sum;
 }
 
+// The same where all high values are zero. A sum begins with 0 where the reference adds such a
+// product first.
+template <WaveletFilter kFilter, bool kOdd, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LowValueOfLine(D d, const T* at, std::ptrdiff_t pitch) {
+  auto sum = hn::Zero(d);
+  if constexpr (!kOdd) {
+    sum = hn::Mul(hn::Set(d, static_cast<T>(SynthesisTap<kFilter, false>(0))), hn::LoadU(d, at));
+  }
+  TENSORPRESS_UNROLL
+  for (std::size_t k = kOdd ? 1 : 2; k < kWaveletTaps<kFilter>.kHigh; k += 2) {
+    sum = hn::Add(sum, hn::Mul(hn::Set(d, static_cast<T>(SynthesisTap<kFilter, kOdd>(k))),
+                               PairSum(d, at, static_cast<std::ptrdiff_t>(k) * pitch)));
+  }
+  return sum;
+}
+
 // As extend of the reference, of a line whose elements are rows of `pitch`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void ExtendLine(D d, T* line, std::size_t count, std::size_t reach, std::size_t pitch,
@@ -112,6 +129,13 @@ HWY_INLINE void ForBlocks(std::size_t width, const Work& work) {
   if (x < width) work.template operator()<kWaveletBlock>(x);
 }
 
+// Lines are so far from each other that no hardware expects the next block of columns.
+template <std::size_t kBlock, class T>
+HWY_INLINE void PrefetchBlock(const T* from) {
+  TENSORPRESS_UNROLL
+  for (std::size_t at = 0; at < kBlock; at += 64 / sizeof(T)) hwy::Prefetch(from + at);
+}
+
 // A block of columns is short: a call would cost more than the copy.
 template <std::size_t kBlock, class D, class T = hn::TFromD<D>>
 HWY_INLINE void CopyBlock(D d, const T* HWY_RESTRICT from, T* HWY_RESTRICT to) {
@@ -130,7 +154,9 @@ void AnalyzeColumns(const WaveletStep& step, T* values, std::size_t stride, std:
   ForBlocks(width, [&]<std::size_t kBlock>(std::size_t x) HWY_ATTR {
     T* const line = scratch + kReach * kBlock;
     for (std::size_t i = 0; i < count; ++i) {
-      CopyBlock<kBlock>(d, values + i * stride + x, line + i * kBlock);
+      const T* const from = values + i * stride + x;
+      PrefetchBlock<kBlock>(from + kBlock);
+      CopyBlock<kBlock>(d, from, line + i * kBlock);
     }
     ExtendLine(d, line, count, kReach, kBlock, step.ends, false);
     const auto pitch = static_cast<std::ptrdiff_t>(kBlock);
@@ -146,27 +172,82 @@ void AnalyzeColumns(const WaveletStep& step, T* values, std::size_t stride, std:
   });
 }
 
+// As CopyBlock; true if there is anything but zeros.
+template <std::size_t kBlock, class D, class T = hn::TFromD<D>>
+HWY_INLINE bool CopyAndTestBlock(D d, const T* HWY_RESTRICT from, T* HWY_RESTRICT to) {
+  auto any = hn::Zero(d);
+  PrefetchBlock<kBlock>(from + kBlock);
+  TENSORPRESS_UNROLL
+  for (std::size_t v = 0; v < kBlock; v += hn::MaxLanes(d)) {
+    const auto value = hn::LoadU(d, from + v);
+    any = hn::Or(any, value);
+    hn::StoreU(value, d, to + v);
+  }
+  return !hn::AllTrue(d, hn::Eq(any, hn::Zero(d)));
+}
+
+// Zero bands need not be multiplied: what surrounds a pair of values in the low and the high half.
+// `before` counts lines that are not zero; a pair at m reads lines m - kFilterSpan to
+// m + kFilterSpan of each half, and at the ends images of these.
+template <WaveletFilter kFilter>
+inline constexpr std::size_t kFilterSpan = kWaveletTaps<kFilter>.kReach / 2 + 1;
+
+HWY_INLINE bool AnyAround(const std::uint32_t* before, std::size_t m, std::size_t span,
+                          std::size_t lines) {
+  const std::size_t from = m > span ? m - span : 0;
+  const std::size_t end = m + span + 1 < lines ? m + span + 1 : lines;
+  return before[end] != before[from];
+}
+
 template <WaveletFilter kFilter, class T>
 void SynthesizeColumns(const WaveletStep& step, T* values, std::size_t stride, std::size_t width,
                        T* scratch) {
   const ColumnTag<T> d;
   const std::size_t N = hn::Lanes(d), count = step.count, half = (count + 1) / 2;
-  constexpr std::size_t kReach = kWaveletTaps<kFilter>.kReach;
+  constexpr std::size_t kReach = kWaveletTaps<kFilter>.kReach, kSpan = kFilterSpan<kFilter>;
+  auto* const lows_before = reinterpret_cast<std::uint32_t*>(
+      scratch + 2 * kWaveletBlock * (count + 2 * kMostWaveletReach + 2));
+  std::uint32_t* const highs_before = lows_before + half + 1;
   ForBlocks(width, [&]<std::size_t kBlock>(std::size_t x) HWY_ATTR {
     T* const line = scratch + kReach * kBlock;
-    for (std::size_t i = 0; i < count; ++i) {
-      const T* const from = values + (i % 2 == 0 ? i / 2 : half + i / 2) * stride + x;
-      CopyBlock<kBlock>(d, from, line + i * kBlock);
+    lows_before[0] = highs_before[0] = 0;
+    for (std::size_t m = 0; m < half; ++m) {
+      const T* const from = values + m * stride + x;
+      const bool any = CopyAndTestBlock<kBlock>(d, from, line + 2 * m * kBlock);
+      lows_before[m + 1] = lows_before[m] + (any ? 1 : 0);
     }
+    for (std::size_t m = 0; m < count - half; ++m) {
+      const T* const from = values + (half + m) * stride + x;
+      const bool any = CopyAndTestBlock<kBlock>(d, from, line + (2 * m + 1) * kBlock);
+      highs_before[m + 1] = highs_before[m] + (any ? 1 : 0);
+    }
+    if (lows_before[half] == 0 && highs_before[count - half] == 0) return;
     ExtendLine(d, line, count, kReach, kBlock, step.ends, true);
     const auto pitch = static_cast<std::ptrdiff_t>(kBlock);
-    for (std::size_t i = 0; i < count; ++i) {
-      T* const to = values + i * stride + x;
-      for (std::size_t v = 0; v < kBlock; v += N) {
-        const T* const at = line + i * kBlock + v;
-        const auto value = i % 2 == 0 ? ValueOfLine<kFilter, false>(d, at, pitch)
-                                      : ValueOfLine<kFilter, true>(d, at, pitch);
-        hn::StoreU(value, d, to + v);
+    for (std::size_t m = 0; m < half; ++m) {
+      T* const even = values + 2 * m * stride + x;
+      T* const odd = even + stride;
+      const bool has_odd = 2 * m + 1 < count;
+      const T* const at = line + 2 * m * kBlock;
+      if (AnyAround(highs_before, m, kSpan, count - half)) {
+        for (std::size_t v = 0; v < kBlock; v += N) {
+          hn::StoreU(ValueOfLine<kFilter, false>(d, at + v, pitch), d, even + v);
+          if (has_odd) {
+            hn::StoreU(ValueOfLine<kFilter, true>(d, at + kBlock + v, pitch), d, odd + v);
+          }
+        }
+      } else if (AnyAround(lows_before, m, kSpan, half)) {
+        for (std::size_t v = 0; v < kBlock; v += N) {
+          hn::StoreU(LowValueOfLine<kFilter, false>(d, at + v, pitch), d, even + v);
+          if (has_odd) {
+            hn::StoreU(LowValueOfLine<kFilter, true>(d, at + kBlock + v, pitch), d, odd + v);
+          }
+        }
+      } else {
+        for (std::size_t v = 0; v < kBlock; v += N) {
+          hn::StoreU(hn::Zero(d), d, even + v);
+          if (has_odd) hn::StoreU(hn::Zero(d), d, odd + v);
+        }
       }
     }
   });
@@ -291,33 +372,83 @@ HWY_INLINE hn::Vec<D> ValueOfSplit(D d, const SplitRow<T>& row, std::size_t i) {
   return sum;
 }
 
-// Reads nothing behind `count`.
+// The same where all high values are zero.
+template <WaveletFilter kFilter, bool kOdd, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LowValueOfSplit(D d, const SplitRow<T>& row, std::size_t i) {
+  auto sum = hn::Zero(d);
+  if constexpr (!kOdd) {
+    sum = hn::Mul(hn::Set(d, static_cast<T>(SynthesisTap<kFilter, false>(0))),
+                  hn::LoadU(d, row.even + i));
+  }
+  TENSORPRESS_UNROLL
+  for (std::size_t k = kOdd ? 1 : 2; k < kWaveletTaps<kFilter>.kHigh; k += 2) {
+    sum = hn::Add(sum, hn::Mul(hn::Set(d, static_cast<T>(SynthesisTap<kFilter, kOdd>(k))),
+                               SplitSum<kOdd>(d, row, i, k)));
+  }
+  return sum;
+}
+
+// Counts pieces of so many elements of a row that are not zero.
+inline constexpr std::size_t kRowPiece = 16;
+
+// Reads nothing behind `count`. before[p] is the number of pieces before piece p with anything but
+// zeros.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void CopyRow(D d, const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
-  const std::size_t N = hn::Lanes(d);
+HWY_INLINE void CopyAndTestRow(D d, const T* HWY_RESTRICT from, std::size_t count,
+                               T* HWY_RESTRICT to, std::uint32_t* HWY_RESTRICT before) {
+  const hn::CappedTag<T, kRowPiece> piece;
+  (void)d;
+  *before = 0;
   std::size_t i = 0;
-  for (; i + N <= count; i += N) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = from[i];
+  for (; i + kRowPiece <= count; i += kRowPiece, ++before) {
+    before[1] = before[0] + (CopyAndTestBlock<kRowPiece>(piece, from + i, to + i) ? 1 : 0);
+  }
+  if (i == count) return;
+  bool any = false;
+  for (; i < count; ++i) {
+    any = any || from[i] != 0;
+    to[i] = from[i];
+  }
+  before[1] = before[0] + (any ? 1 : 0);
 }
 
 template <WaveletFilter kFilter, class T>
 void SynthesizeRow(const WaveletStep& step, T* values, T* scratch) {
   const hn::ScalableTag<T> d;
   const std::size_t N = hn::Lanes(d), count = step.count, half = (count + 1) / 2;
+  constexpr std::size_t kSpan = kFilterSpan<kFilter>;
+  const std::size_t low_pieces = (half + kRowPiece - 1) / kRowPiece;
+  const std::size_t high_pieces = (count - half + kRowPiece - 1) / kRowPiece;
   const SplitRow<T> row = SplitInto(scratch, count);
-  CopyRow(d, values, half, row.even);
-  CopyRow(d, values + half, count - half, row.odd);
+  auto* const lows_before =
+      reinterpret_cast<std::uint32_t*>(scratch + 2 * (half + 2 * kSplitMargin + 32));
+  std::uint32_t* const highs_before = lows_before + low_pieces + 1;
+  CopyAndTestRow(d, values, half, row.even, lows_before);
+  CopyAndTestRow(d, values + half, count - half, row.odd, highs_before);
+  if (lows_before[low_pieces] == 0 && highs_before[high_pieces] == 0) return;
   ExtendSplit(row, count, kWaveletTaps<kFilter>.kReach, step.ends, true);
+  const auto any_around = [&](const std::uint32_t* before, std::size_t i, std::size_t pieces) {
+    const std::size_t from = i > kSpan ? (i - kSpan) / kRowPiece : 0;
+    const std::size_t last = (i + N - 1 + kSpan) / kRowPiece;
+    return before[last < pieces ? last + 1 : pieces] != before[from < pieces ? from : pieces];
+  };
+  const auto pairs = [&](std::size_t i, T* to) HWY_ATTR {
+    if (any_around(highs_before, i, high_pieces)) {
+      hn::StoreInterleaved2(ValueOfSplit<kFilter, false>(d, row, i),
+                            ValueOfSplit<kFilter, true>(d, row, i), d, to);
+    } else if (any_around(lows_before, i, low_pieces)) {
+      hn::StoreInterleaved2(LowValueOfSplit<kFilter, false>(d, row, i),
+                            LowValueOfSplit<kFilter, true>(d, row, i), d, to);
+    } else {
+      hn::StoreInterleaved2(hn::Zero(d), hn::Zero(d), d, to);
+    }
+  };
   std::size_t i = 0;
-  for (; 2 * (i + N) <= count; i += N) {
-    hn::StoreInterleaved2(ValueOfSplit<kFilter, false>(d, row, i),
-                          ValueOfSplit<kFilter, true>(d, row, i), d, values + 2 * i);
-  }
+  for (; 2 * (i + N) <= count; i += N) pairs(i, values + 2 * i);
   if (2 * i < count) {
     HWY_ALIGN T both[2 * hn::MaxLanes(d)];
     for (; 2 * i < count; i += N) {
-      hn::StoreInterleaved2(ValueOfSplit<kFilter, false>(d, row, i),
-                            ValueOfSplit<kFilter, true>(d, row, i), d, both);
+      pairs(i, both);
       const std::size_t left = count - 2 * i;
       std::memcpy(values + 2 * i, both, (left < 2 * N ? left : 2 * N) * sizeof(T));
     }

@@ -35,7 +35,7 @@ struct WaveletStep {
 inline constexpr std::size_t kWaveletBlock = 16;
 /// Elements of scratch memory that a step needs.
 constexpr std::size_t wavelet_scratch(std::size_t count) {
-  return 2 * kWaveletBlock * (count + 2 * kMostWaveletReach + 2) + 256;
+  return 2 * kWaveletBlock * (count + 2 * kMostWaveletReach + 2) + count + 256;
 }
 
 template <class T>

@@ -84,6 +84,57 @@ TYPED_TEST(Wavelet, ColumnsAreTheSameBitsOnEveryInstructionSet) {
   }
 }
 
+// Coefficients of which most are zero, as smooth fields have them: kernels skip these.
+TYPED_TEST(Wavelet, ZerosThatAreSkippedChangeNothing) {
+  using T = TypeParam;
+  const auto& truth = wavelet_kernels_reference<T>();
+  constexpr std::size_t kWidth = 80;
+  for (const WaveletStep& step : all_steps({17, 65, 129, 255})) {
+    std::vector<T> scratch(wavelet_scratch(step.count));
+    const auto some = noise<T>(step.count * kWidth, 17);
+    const std::size_t half = (step.count + 1) / 2;
+    // Which coefficients of a line are not zero: none, lows, a few lows, one of each, the ends.
+    const auto is_some = [&](int pattern, std::size_t i) {
+      switch (pattern) {
+        case 0:
+          return false;
+        case 1:
+          return i < half;
+        case 2:
+          return i > half / 2 && i < half / 2 + 3;
+        case 3:
+          return i == half / 2 || i == half + half / 3;
+        case 4:
+          return i == 0 || i == half || i == step.count - 1;
+        default:
+          return i >= half;
+      }
+    };
+    for (int pattern = 0; pattern < 6; ++pattern) {
+      std::vector<T> row(step.count), columns(step.count * kWidth);
+      for (std::size_t i = 0; i < step.count; ++i) {
+        if (is_some(pattern, i)) row[i] = some[i];
+        for (std::size_t x = 0; x < kWidth; ++x) {
+          // Blocks of columns differ in what they have.
+          const bool here = is_some((pattern + static_cast<int>(x / 48)) % 6, i);
+          if (here) columns[i * kWidth + x] = some[i * kWidth + x];
+        }
+      }
+      auto expected_row = row, expected_columns = columns;
+      truth.synthesize_row(step, expected_row.data(), scratch.data());
+      truth.synthesize_columns(step, expected_columns.data(), kWidth, kWidth, scratch.data());
+      for (const Isa isa : usable_isas()) {
+        const auto& kernels = wavelet_kernels<T>(isa);
+        auto found_row = row, found_columns = columns;
+        kernels.synthesize_row(step, found_row.data(), scratch.data());
+        kernels.synthesize_columns(step, found_columns.data(), kWidth, kWidth, scratch.data());
+        EXPECT_EQ(expected_row, found_row) << pattern << " of " << step.count;
+        EXPECT_EQ(expected_columns, found_columns) << pattern << " of " << step.count;
+      }
+    }
+  }
+}
+
 TYPED_TEST(Wavelet, SynthesisUndoesAnalysis) {
   using T = TypeParam;
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;

@@ -53,8 +53,16 @@ void ContextMemory::finish(const WaveletBand& band) {
   MagnitudeGrid& to = siblings(band.level);
   for (std::size_t z = 0; z < band.size[0]; ++z) {
     for (std::size_t y = 0; y < band.size[1]; ++y) {
+      if (!from.is_kept(z, y)) continue;
       const std::uint16_t* const add = from.row(z, y);
       std::uint16_t* const sum = to.row(z, y);
+      const std::size_t width = to.size()[2];
+      if (!to.is_kept(z, y)) {
+        std::copy_n(add, band.size[2], sum);
+        std::fill(sum + band.size[2], sum + width, std::uint16_t{0});
+        to.keep(z, y, width);
+        continue;
+      }
       for (std::size_t x = 0; x < band.size[2]; ++x) {
         const auto both = static_cast<std::int16_t>(sum[x] + add[x]);
         sum[x] = static_cast<std::uint16_t>(
@@ -65,90 +73,135 @@ void ContextMemory::finish(const WaveletBand& band) {
 }
 
 void BandRows::begin(const WaveletBand& band) {
-  if (band.level == 0) {
+  if (band.level == 0 && band.which != 0) {
     memory_.current_ = MagnitudeGrid(memory_.current_memory_, memory_.zeros_, band.size);
   }
   memory_.band(band.level, band.which).clear();
+  WaveletBand parent;
+  const int above = band.level + 1;
+  const bool has_parent =
+      band.which != 0 && above < pyramid_.levels() && pyramid_.band(above, band.which, parent);
+  set_parents(has_parent ? &memory_.band(above, band.which) : nullptr);
 }
 
-BandRow BandRows::row_of(const WaveletBand& band, std::size_t z, std::size_t y) {
+// Pointers are set one by one and not moved on: to load two of them at once so soon after they were
+// stored would stall.
+const BandRow& BandRows::row_of(const WaveletBand& band, std::size_t z, std::size_t y) {
   MagnitudeGrid& own = memory_.band(band.level, band.which);
-  // Before the first row or plane the number wraps around to one that no grid has.
-  BandRow row{group_of(band), z,  y,  band.size[2], memory_.class_row(),
-              own.row(z, y),  {}, {}, false};
+  row_.group = group_of(band);
+  row_.z = z;
+  row_.y = y;
+  row_.count = band.size[2];
+  row_.classes = memory_.class_row();
+  row_.magnitudes = own.row(z, y);
   const std::uint16_t* const zeros = memory_.zeros();
-  row.rows = {own.row_or_zeros(z, y - 1),
-              own.row_or_zeros(z, y - 2),
-              own.row_or_zeros(z - 1, y),
-              own.row_or_zeros(z - 1, y - 1),
-              own.row_or_zeros(z - 1, y + 1),
-              own.row_or_zeros(z - 2, y),
-              zeros,
-              zeros,
-              zeros,
-              zeros,
-              zeros,
-              zeros};
-  row.parents = {zeros, zeros, zeros, zeros, zeros};
-  if (band.which != 0) {
+  bool any = false;
+  const auto take = [&](const MagnitudeGrid& grid, std::size_t at_z, std::size_t at_y) {
+    const std::uint16_t* const found = grid.row_or_zeros(at_z, at_y);
+    any = any || found != zeros;
+    return found;
+  };
+  // Before the first row or plane the number wraps around to one that no grid has.
+  kernels::ContextRows& rows = row_.rows;
+  rows.above = take(own, z, y - 1);
+  rows.above2 = take(own, z, y - 2);
+  rows.behind = take(own, z - 1, y);
+  rows.behind_up = take(own, z - 1, y - 1);
+  rows.behind_down = take(own, z - 1, y + 1);
+  rows.behind2 = take(own, z - 2, y);
+  if (band.which == 0) {
+    rows.sibling = rows.sibling_up = rows.sibling_down = rows.sibling_front = rows.sibling_back =
+        zeros;
+  } else {
     const MagnitudeGrid& siblings = memory_.siblings(band.level);
-    row.rows.sibling = siblings.row_or_zeros(z, y);
-    row.rows.sibling_up = siblings.row_or_zeros(z, y - 1);
-    row.rows.sibling_down = siblings.row_or_zeros(z, y + 1);
-    row.rows.sibling_front = siblings.row_or_zeros(z - 1, y);
-    row.rows.sibling_back = siblings.row_or_zeros(z + 1, y);
-    WaveletBand parent_band;
-    const int above = band.level + 1;
-    if (above < pyramid_.levels() && pyramid_.band(above, band.which, parent_band)) {
-      const auto& split = pyramid_.level(above).split;
-      const MagnitudeGrid& parent = memory_.band(above, band.which);
-      const std::size_t pz = split[0] ? z / 2 : z, py = split[1] ? y / 2 : y;
-      row.parents = {parent.row_or_zeros(pz, py), parent.row_or_zeros(pz, py - 1),
-                     parent.row_or_zeros(pz, py + 1), parent.row_or_zeros(pz - 1, py),
-                     parent.row_or_zeros(pz + 1, py)};
-      row.parents_doubled = split[2];
-      row.has_parents = true;
-    }
+    rows.sibling = take(siblings, z, y);
+    rows.sibling_up = take(siblings, z, y - 1);
+    rows.sibling_down = take(siblings, z, y + 1);
+    rows.sibling_front = take(siblings, z - 1, y);
+    rows.sibling_back = take(siblings, z + 1, y);
   }
-  classify(row);
-  return row;
+  const int above = band.level + 1;
+  if (parents_ != nullptr) find_parents(*parents_, pyramid_.level(above).split);
+  return classify(any);
 }
 
-BandRow BandRows::correction_row(std::size_t z, std::size_t y) {
+const BandRow& BandRows::correction_row(std::size_t z, std::size_t y) {
   MagnitudeGrid& own = memory_.corrections();
   const WaveletLevel& finest = pyramid_.level(0);
+  row_.group = kCorrections;
+  row_.z = z;
+  row_.y = y;
+  row_.count = finest.size[2];
+  row_.classes = memory_.class_row();
+  row_.magnitudes = own.row(z % 3, y);
   const std::uint16_t* const zeros = memory_.zeros();
+  bool any = false;
   const auto plane = [&](std::size_t back, std::size_t row) {
-    return z >= back ? own.row_or_zeros((z - back) % 3, row) : zeros;
+    const std::uint16_t* const found = z >= back ? own.row_or_zeros((z - back) % 3, row) : zeros;
+    any = any || found != zeros;
+    return found;
   };
-  BandRow row{kCorrections,      z,  y,  finest.size[2], memory_.class_row(),
-              own.row(z % 3, y), {}, {}, false};
-  row.rows = {plane(0, y - 1), plane(0, y - 2), plane(1, y), plane(1, y - 1),
-              plane(1, y + 1), plane(2, y),     zeros,       zeros,
-              zeros,           zeros,           zeros,       zeros};
-  row.parents = {zeros, zeros, zeros, zeros, zeros};
-  if (pyramid_.levels() > 0) {
-    const MagnitudeGrid& parent = memory_.siblings(0);
-    const std::size_t pz = finest.split[0] ? z / 2 : z, py = finest.split[1] ? y / 2 : y;
-    row.parents = {parent.row_or_zeros(pz, py), parent.row_or_zeros(pz, py - 1),
-                   parent.row_or_zeros(pz, py + 1), parent.row_or_zeros(pz - 1, py),
-                   parent.row_or_zeros(pz + 1, py)};
-    row.parents_doubled = finest.split[2];
-    row.has_parents = true;
-  }
-  classify(row);
-  return row;
+  kernels::ContextRows& rows = row_.rows;
+  rows.above = plane(0, y - 1);
+  rows.above2 = plane(0, y - 2);
+  rows.behind = plane(1, y);
+  rows.behind_up = plane(1, y - 1);
+  rows.behind_down = plane(1, y + 1);
+  rows.behind2 = plane(2, y);
+  rows.sibling = rows.sibling_up = rows.sibling_down = rows.sibling_front = rows.sibling_back =
+      zeros;
+  if (parents_ != nullptr) find_parents(*parents_, finest.split);
+  return classify(any);
 }
 
-void BandRows::classify(BandRow& row) {
-  if (weights_ == nullptr) return;
-  const kernels::ContextWeights& weights = (*weights_)[row.group];
-  if (row.has_parents) {
-    kernels_.weigh_parent(row.parents, weights, row.count, row.parents_doubled,
-                          memory_.parent_row());
-    row.rows.parent = memory_.parent_row();
-  }
-  kernels_.classify(row.rows, weights, row.count, memory_.class_row());
+void BandRows::find_parents(const MagnitudeGrid& parent, const std::array<bool, 3>& split) {
+  const std::size_t z = split[0] ? row_.z / 2 : row_.z, y = split[1] ? row_.y / 2 : row_.y;
+  if (has_parent_row_ && z == parent_z_ && y == parent_y_) return;
+  parent_z_ = z;
+  parent_y_ = y;
+  has_parent_row_ = true;
+  const std::uint16_t* const zeros = memory_.zeros();
+  bool any = false;
+  const auto take = [&](std::size_t at_z, std::size_t at_y) {
+    const std::uint16_t* const found = parent.row_or_zeros(at_z, at_y);
+    any = any || found != zeros;
+    return found;
+  };
+  kernels::ParentRows& rows = row_.parents;
+  rows.middle = take(z, y);
+  rows.up = take(z, y - 1);
+  rows.down = take(z, y + 1);
+  rows.front = take(z - 1, y);
+  rows.back = take(z + 1, y);
+  row_.parents_doubled = split[2];
+  any_parents_ = any;
+  row_.rows.parent = zeros;
+  if (!any || weights_ == nullptr) return;
+  kernels_.weigh_parent(rows, (*weights_)[row_.group], row_.count, split[2], memory_.parent_row());
+  row_.rows.parent = memory_.parent_row();
+}
+
+const BandRow& BandRows::classify(bool any) {
+  row_.is_quiet = !any && !any_parents_;
+  if (weights_ == nullptr) return row_;
+  const kernels::ContextWeights& weights = (*weights_)[row_.group];
+  row_.only_class = kernels::context_class_of(weights.floor);
+  if (!row_.is_quiet) kernels_.classify(row_.rows, weights, row_.count, row_.classes);
+  return row_;
+}
+
+void BandRows::set_parents(const MagnitudeGrid* parents) {
+  const std::uint16_t* const zeros = memory_.zeros();
+  parents_ = parents;
+  has_parent_row_ = any_parents_ = false;
+  row_.rows.parent = zeros;
+  row_.parents = {zeros, zeros, zeros, zeros, zeros};
+  row_.parents_doubled = false;
+}
+
+void BandRows::begin_corrections() {
+  memory_.corrections().clear();
+  set_parents(pyramid_.levels() > 0 ? &memory_.siblings(0) : nullptr);
 }
 
 WeightFit::Features features_of(const BandRow& row, std::size_t at) {

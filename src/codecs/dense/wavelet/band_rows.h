@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "codecs/dense/wavelet/magnitudes.h"
@@ -50,16 +51,23 @@ class ContextMemory {
   friend class BandRows;
 };
 
+/// What came of coding a row.
+enum class RowResult { failed, zeros, some };
+
 /// One row of a band, ready to be coded.
 struct BandRow {
   std::size_t group = 0;
   std::size_t z = 0, y = 0;
   std::size_t count = 0;
-  const std::uint8_t* classes = nullptr;
-  std::uint16_t* magnitudes = nullptr;  // the caller of code() fills them in
+  std::uint8_t* classes = nullptr;
+  void write_only_class() const { std::memset(classes, only_class, count); }
+  std::uint16_t* magnitudes = nullptr;  // code() fills them in unless all are zero
   kernels::ContextRows rows{};          // what the classes were made from
   kernels::ParentRows parents{};
-  bool has_parents = false, parents_doubled = false;
+  bool parents_doubled = false;
+  /// Zeros all around: all classes are this one, and are not written.
+  bool is_quiet = false;
+  std::uint8_t only_class = 0;
 };
 
 class BandRows {
@@ -73,10 +81,11 @@ class BandRows {
   BandRows(const Pyramid& pyramid, ContextMemory& memory, Isa isa)
       : pyramid_(pyramid), memory_(memory), kernels_(kernels::context_kernels(isa)) {}
 
-  /// code(band, row) for every row of the bands that `skip(band)` does not name; false to give up.
+  /// RowResult code(band, row) for every row of the bands that `skip(band)` does not name.
   template <class Skip, class Code>
   bool for_each(const Skip& skip, const Code& code) {
     WaveletBand band{pyramid_.levels(), 0, {}, pyramid_.level(pyramid_.levels()).size};
+    begin(band);
     if (!rows_of(band, code)) return false;
     for (int level = pyramid_.levels() - 1; level >= 0; --level) {
       memory_.siblings(level).clear();
@@ -94,39 +103,60 @@ class BandRows {
   /// The same for corrections: code(row) for every row of the chunk.
   template <class Code>
   bool for_corrections(const Code& code) {
-    const Extents& size = pyramid_.level(0).size;
-    memory_.corrections().clear();
-    for (std::size_t z = 0; z < size[0]; ++z) {
-      for (std::size_t y = 0; y < size[1]; ++y) {
-        const BandRow row = correction_row(z, y);
-        if (!code(row)) return false;
-      }
+    begin_corrections();
+    for (std::size_t z = 0; z < pyramid_.level(0).size[0]; ++z) {
+      if (!for_corrections(z, code)) return false;
+    }
+    return true;
+  }
+  /// Plane by plane, in their order.
+  void begin_corrections();
+  template <class Code>
+  bool for_corrections(std::size_t z, const Code& code) {
+    for (std::size_t y = 0; y < pyramid_.level(0).size[1]; ++y) {
+      const BandRow& row = correction_row(z, y);
+      if (!keep(memory_.corrections(), z % 3, row, code(row))) return false;
     }
     return true;
   }
 
  private:
   void begin(const WaveletBand& band);
-  BandRow row_of(const WaveletBand& band, std::size_t z, std::size_t y);
-  BandRow correction_row(std::size_t z, std::size_t y);
-  void classify(BandRow& row);
+  const BandRow& row_of(const WaveletBand& band, std::size_t z, std::size_t y);
+  const BandRow& correction_row(std::size_t z, std::size_t y);
+  void find_parents(const MagnitudeGrid& parent, const std::array<bool, 3>& split);
+  const BandRow& classify(bool any);
+  void set_parents(const MagnitudeGrid* parents);
 
   template <class Code>
   bool rows_of(const WaveletBand& band, const Code& code) {
-    if (band.which == 0) memory_.band(band.level, 0).clear();
     for (std::size_t z = 0; z < band.size[0]; ++z) {
       for (std::size_t y = 0; y < band.size[1]; ++y) {
-        const BandRow row = row_of(band, z, y);
-        if (!code(band, row)) return false;
+        const BandRow& row = row_of(band, z, y);
+        if (!keep(memory_.band(band.level, band.which), z, row, code(band, row))) return false;
       }
     }
     return true;
+  }
+  static bool keep(MagnitudeGrid& grid, std::size_t z, const BandRow& row, RowResult result) {
+    if (result == RowResult::some) {
+      grid.keep(z, row.y, row.count);
+    } else {
+      grid.drop(z, row.y);
+    }
+    return result != RowResult::failed;
   }
 
   const Pyramid& pyramid_;
   ContextMemory& memory_;
   const ContextWeightSet* weights_ = nullptr;
   kernels::ContextKernels kernels_;
+  BandRow row_;
+  const MagnitudeGrid* parents_ = nullptr;  // of the band's next coarser one
+  // Rows beside each other share their parents: where these are, and what memory_.parent_row() is
+  // made from.
+  bool has_parent_row_ = false, any_parents_ = false;
+  std::size_t parent_z_ = 0, parent_y_ = 0;
 };
 
 /// What the contexts of one value saw, in the order of ContextWeights.

@@ -50,18 +50,38 @@ CodedRows::CodedRows(PredictorBuffers& buffers, std::size_t most)
       quanta_(buffers.residuals.reserve_as<std::int32_t>(most + 64)),
       classes_(buffers.classes.reserve_as<std::uint8_t>(most + 64)) {}
 
+void CodedRows::add_span(const BandRow& row, bool empty) {
+  const auto group = static_cast<std::uint16_t>(correcting_ ? 0 : row.group);
+  (correcting_ ? corrections_ : coefficients_)
+      .push_back({used_, static_cast<std::uint32_t>(row.count), group, empty, row.only_class});
+  used_ += padded_count(row.count);
+}
+
 std::int32_t* CodedRows::begin(const BandRow& row) {
   std::int32_t* const quanta = quanta_.data() + used_;
   std::uint8_t* const classes = classes_.data() + used_;
   const std::size_t padded = padded_count(row.count);
+  if (row.is_quiet) row.write_only_class();
   std::copy_n(row.classes, row.count, classes);
   std::fill(quanta + row.count, quanta + padded, 0);
   std::fill(classes + row.count, classes + padded, std::uint8_t{0});
-  const auto group = static_cast<std::uint32_t>(correcting_ ? 0 : row.group);
-  (correcting_ ? corrections_ : coefficients_)
-      .push_back({used_, static_cast<std::uint32_t>(row.count), group});
-  used_ += padded;
+  add_span(row, false);
   return quanta;
+}
+
+void CodedRows::add_zeros(const BandRow& row) {
+  if (row.is_quiet) return add_span(row, true);
+  std::fill_n(begin(row), row.count, 0);
+}
+
+std::size_t CodedRows::count_not_zero() const {
+  std::size_t some = 0;
+  for (const auto* const rows : {&coefficients_, &corrections_}) {
+    for (const Span& span : *rows) {
+      if (!span.empty) some += dense::count_not_zero(quanta_.subspan(span.start, span.count));
+    }
+  }
+  return some;
 }
 
 void CodedRows::begin_corrections() {
@@ -72,29 +92,37 @@ void CodedRows::begin_corrections() {
 }
 
 // Counts about `wanted` of the groups of quanta that are not silent.
-ResidualHistogram CodedRows::histogram_of(const std::vector<RowSpan>& rows,
+ResidualHistogram CodedRows::histogram_of(const std::vector<Span>& rows,
                                           const std::array<bool, kBandGroups>& silent,
                                           std::size_t wanted) const {
   std::array<std::uint32_t, kBandGroups> active{}, period{}, met{};
   const auto for_active = [&](const auto& use) {
-    for (const RowSpan& span : rows) {
+    for (const Span& span : rows) {
+      if (span.empty && silent[span.group] && span.only_class == 0) continue;
       for (std::size_t start = 0; start < span.count; start += kGroup) {
-        if (silent[span.group] && all_zero(classes_.data() + span.start + start)) continue;
+        if (!span.empty && silent[span.group] && all_zero(classes_.data() + span.start + start)) {
+          continue;
+        }
         use(span, start);
       }
     }
   };
-  for_active([&](const RowSpan& span, std::size_t) { ++active[span.group]; });
+  for_active([&](const Span& span, std::size_t) { ++active[span.group]; });
   ResidualHistogram histogram;
   for (std::size_t g = 0; g < kBandGroups; ++g) {
     histogram.sampled[g] = period[g] =
         static_cast<std::uint32_t>(std::max<std::size_t>(1, active[g] / wanted));
   }
-  for_active([&](const RowSpan& span, std::size_t start) {
+  for_active([&](const Span& span, std::size_t start) {
     if (met[span.group]++ % period[span.group] != 0) return;
+    const std::size_t count = std::min<std::size_t>(kGroup, span.count - start);
+    if (span.empty) {
+      histogram.counts[span.group][span.only_class][0] += static_cast<std::uint32_t>(count);
+      histogram.used[span.group] |= 1u << span.only_class;
+      return;
+    }
     count_group(histogram, span.group, classes_.data() + span.start + start,
-                quanta_.data() + span.start + start,
-                std::min<std::size_t>(kGroup, span.count - start));
+                quanta_.data() + span.start + start, count);
   });
   for (std::size_t g = 0; g < kBandGroups; ++g) {
     if (silent[g]) histogram.used[g] &= ~1u;
@@ -107,7 +135,7 @@ std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<
   std::array<Ids, kBandGroups> ids{}, correction_ids{};
   std::array<bool, kBandGroups> silent{};
   for (std::size_t g = 0; g < kBandGroups; ++g) silent[g] = header.is_silent(g);
-  const auto choose = [&](const std::vector<RowSpan>& rows) {
+  const auto choose = [&](const std::vector<Span>& rows) {
     return choose_map_by_sample(
         [&](std::size_t wanted) { return histogram_of(rows, silent, wanted); }, kCounted, bytes);
   };
@@ -127,21 +155,34 @@ std::uint64_t CodedRows::choose_tables(const WaveletHeader& header, std::vector<
 
 void CodedRows::write_adaptive(BitEncoder& coder) const {
   AdaptiveRows<BitEncoder> rows;
-  const auto write = [&](const RowSpan& span, std::size_t group) {
-    rows.row(coder, group, classes_.subspan(span.start, span.count), quanta_.data() + span.start);
+  std::vector<std::int32_t> zeros;
+  std::vector<std::uint8_t> one_class;
+  const auto write = [&](const Span& span, std::size_t group) {
+    if (!span.empty) {
+      rows.row(coder, group, classes_.subspan(span.start, span.count), quanta_.data() + span.start);
+      return;
+    }
+    zeros.assign(span.count, 0);
+    one_class.assign(span.count, span.only_class);
+    rows.row(coder, group, one_class, zeros.data());
   };
-  for (const RowSpan& span : coefficients_) write(span, span.group);
-  for (const RowSpan& span : corrections_) write(span, kCorrections);
+  for (const Span& span : coefficients_) write(span, span.group);
+  for (const Span& span : corrections_) write(span, kCorrections);
 }
 
-void CodedRows::compact(const std::vector<RowSpan>& rows, const std::array<Ids, kBandGroups>& ids,
+void CodedRows::compact(const std::vector<Span>& rows, const std::array<Ids, kBandGroups>& ids,
                         Isa isa) {
   const auto translate = kernels::interpolation_kernels<float>(isa).translate;
-  for (const RowSpan& span : rows) {
+  for (const Span& span : rows) {
     std::uint8_t* const row = classes_.data() + span.start;
-    const std::size_t padded = padded_count(span.count);
+    const std::size_t count = span.count, padded = padded_count(count);
+    if (span.empty) {
+      if (ids[span.group][span.only_class] == 0) continue;
+      std::memset(row, span.only_class, padded);
+      std::fill_n(quanta_.data() + span.start, padded, 0);
+    }
     translate(ids[span.group].data(), row, padded);
-    std::fill(row + span.count, row + padded, std::uint8_t{0});
+    for (std::size_t at = count; at < padded; ++at) row[at] = 0;
     for (std::size_t start = 0; start < padded; start += kGroup) {
       if (all_zero(row + start)) continue;
       const std::size_t from = span.start + start, to = groups_++ * kGroup;

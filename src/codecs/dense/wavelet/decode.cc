@@ -60,19 +60,18 @@ class WaveletDecoder {
           return true;
         },
         [&](const WaveletBand& band, const BandRow& row) {
-          if (!decode_row(rans, row.group, row)) return false;
+          if (!decode_row(rans, row.group, row)) return RowResult::failed;
           const int shift = header_.shift[row.group];
           const WaveletLevel& level = pyramid_.level(band.level);
           T* const to = memory_.data() +
                         level.place(band.from[0] + row.z, band.from[1] + row.y, band.from[2]);
-          if (silent_) {
+          if (silent_ && band.which != 0) {
             std::fill_n(to, row.count, static_cast<T>(0));
-            std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
-          } else {
-            kernels_.restore(row_.data(), row.count, steps_.coefficient, shift, to, row.magnitudes);
+            return RowResult::zeros;
           }
+          kernels_.restore(row_.data(), row.count, steps_.coefficient, shift, to, row.magnitudes);
           if (band.which == 0) restore_coarse(row, coarse, to);
-          return true;
+          return RowResult::some;
         });
   }
 
@@ -85,17 +84,12 @@ class WaveletDecoder {
     }
   }
 
-  void synthesize() {
-    pyramid_.synthesize(memory_.data(),
-                        buffers_.scratch.reserve_as<T>(pyramid_.scratch_elements()).data(),
-                        workspace_.isa);
-  }
-
   // Without corrections when there are none.
   bool values(kernels::RansDecoder& rans, const TableMap* map, T* to) {
     const WaveletLevel& finest = pyramid_.level(0);
     const T offset = static_cast<T>(header_.offset) * steps_.coefficient;
     if (map != nullptr) maps_[kCorrections] = ids_of(map->ids[0], header_.is_silent(kCorrections));
+    rows_.begin_corrections();
     const auto plain_row = [&](std::size_t z, std::size_t y) {
       const T* const from = memory_.data() + finest.place(z, y, 0);
       T* const row = to + (z * finest.size[1] + y) * finest.size[2];
@@ -105,21 +99,18 @@ class WaveletDecoder {
       }
       return row;
     };
-    if (map == nullptr) {
-      for (std::size_t z = 0; z < finest.size[0]; ++z) {
-        for (std::size_t y = 0; y < finest.size[1]; ++y) plain_row(z, y);
-      }
-      return true;
-    }
-    return rows_.for_corrections([&](const BandRow& row) {
-      if (!decode_row(rans, kCorrections, row)) return false;
+    const auto corrected_row = [&](const BandRow& row) {
+      if (!decode_row(rans, kCorrections, row)) return RowResult::failed;
       T* const values = plain_row(row.z, row.y);
-      if (silent_ && !header_.snap) {
-        std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
-        return true;
-      }
+      if (silent_) return RowResult::zeros;
       kernels_.restore(row_.data(), row.count, steps_.correction, 0, moves_.data(), row.magnitudes);
       for (std::size_t x = 0; x < row.count; ++x) values[x] = values[x] + moves_[x];
+      return RowResult::some;
+    };
+    T* const scratch = buffers_.scratch.reserve_as<T>(pyramid_.scratch_elements()).data();
+    return pyramid_.synthesize(memory_.data(), scratch, workspace_.isa, [&](std::size_t z) {
+      if (map != nullptr) return rows_.for_corrections(z, corrected_row);
+      for (std::size_t y = 0; y < finest.size[1]; ++y) plain_row(z, y);
       return true;
     });
   }
@@ -128,10 +119,19 @@ class WaveletDecoder {
   // Groups of 16 values that all lie in silent classes are not coded.
   bool decode_row(kernels::RansDecoder& rans, std::size_t group, const BandRow& row) {
     if (adaptive_) {
+      if (row.is_quiet) row.write_only_class();
       silent_ = !adaptive_->row(*bits_, group, {row.classes, row.count}, row_.data());
       return !bits_->ran_out();
     }
     const auto& map = maps_[group];
+    if (row.is_quiet) {
+      silent_ = map[row.only_class] == 0;
+      if (silent_) {
+        std::fill_n(row_.data(), row.count, 0);
+        return true;
+      }
+      row.write_only_class();
+    }
     constexpr std::size_t kGroup = kernels::kRansGroup;
     const std::size_t padded = padded_count(row.count);
     std::uint8_t* const ids = contexts_.class_row();  // classes are not needed again
@@ -231,7 +231,6 @@ Result<void> decode_wavelet(std::span<const std::byte> input, const Shape& shape
   if (!decoder.coefficients(rans, map)) {
     return truncated("a wavelet chunk ends within its coefficients");
   }
-  decoder.synthesize();
   if (!decoder.values(rans, header.corrections ? &correction_map : nullptr, target)) {
     return truncated("a wavelet chunk ends within its corrections");
   }

@@ -60,7 +60,6 @@ class WaveletEncoder {
     scan_bands();
     if (mode_.fit_weights) fit_band_weights();
     quantize();
-    pyramid_.synthesize(memory_.data(), scratch().data(), workspace_.isa);
     find_corrections(originals);
     if (outliers_.size() > originals.size() / 8 + 1) return false;
     code_corrections(originals);
@@ -160,9 +159,11 @@ class WaveletEncoder {
         if (!pyramid_.band(level, which, band)) continue;
         T most = 0;
         double total = 0;
+        first_peak_[number_of(band)] = peaks_.size();
         for (std::size_t z = 0; z < band.size[0]; ++z) {
           for (std::size_t y = 0; y < band.size[1]; ++y) {
             const auto row = kernels_.measure(row_of(band, z, y), band.size[2]);
+            peaks_.push_back(row.largest);
             most = std::max(most, row.largest);
             total += static_cast<double>(row.sum);
           }
@@ -182,6 +183,12 @@ class WaveletEncoder {
     }
   }
 
+  // True if all of a row's quanta are zero, whatever its classes are.
+  bool is_tiny(const WaveletBand& band, const BandRow& row) const {
+    const T peak = peaks_[first_peak_[number_of(band)] + row.z * band.size[1] + row.y];
+    return peak * (1 / steps_.coefficient) < static_cast<T>(0.49);
+  }
+
   void fit_band_weights() {
     WeightFit fit(workspace_.isa);
     std::array<std::size_t, kBandGroups> period{}, seen{};
@@ -198,16 +205,23 @@ class WaveletEncoder {
     BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_each([&](const WaveletBand& band) { return header_.is_empty(band); },
                   [&](const WaveletBand& band, const BandRow& row) {
-                    if (band.which == 0) return true;
-                    const T* const from = row_of(band, row.z, row.y);
-                    const int shift = header_.shift[row.group];
-                    kernels_.magnitudes(from, row.count, inverse, shift, row.magnitudes);
+                    if (band.which == 0) return RowResult::zeros;
+                    const bool tiny = is_tiny(band, row);
                     std::size_t& at = seen[row.group];
+                    if (!tiny) {
+                      kernels_.magnitudes(row_of(band, row.z, row.y), row.count, inverse,
+                                          header_.shift[row.group], row.magnitudes);
+                    }
                     for (; at < row.count; at += period[row.group]) {
-                      fit.add(row.group, features_of(row, at), row.magnitudes[at]);
+                      if (tiny && row.is_quiet) {
+                        fit.add_nothing(row.group);
+                      } else {
+                        fit.add(row.group, features_of(row, at),
+                                tiny ? std::uint16_t{0} : row.magnitudes[at]);
+                      }
                     }
                     at -= row.count;
-                    return true;
+                    return tiny ? RowResult::zeros : RowResult::some;
                   });
     header_.weights = fit.fitted();
   }
@@ -234,6 +248,11 @@ class WaveletEncoder {
         },
         [&](const WaveletBand& band, const BandRow& row) {
           T* const values = row_of(band, row.z, row.y);
+          if (band.which != 0 && is_tiny(band, row)) {
+            std::fill_n(values, row.count, static_cast<T>(0));
+            rows_->add_zeros(row);
+            return RowResult::zeros;
+          }
           std::int32_t* const quanta = rows_->begin(row);
           if (band.which == 0) {
             quantize_coarse(row, values, coarse, quanta);
@@ -242,7 +261,7 @@ class WaveletEncoder {
             kernels_.quantize(quantizer_, row.classes, row.count, values, quanta, row.magnitudes);
           }
           if (!surprised[row.group]) surprised[row.group] = has_surprise(row, quanta);
-          return true;
+          return RowResult::some;
         });
     for (std::size_t g = 0; g < kBandGroups; ++g) {
       if (!surprised[g]) header_.silent |= static_cast<std::uint8_t>(1u << g);
@@ -269,7 +288,8 @@ class WaveletEncoder {
     }
   }
 
-  // How many corrections each value needs; what they cannot reach is an outlier.
+  // The values as a decoder will have them, and how many corrections each needs; what these cannot
+  // reach is an outlier.
   void find_corrections(std::span<const T> originals) {
     const WaveletLevel& finest = pyramid_.level(0);
     const std::size_t count = finest.size[2];
@@ -282,7 +302,7 @@ class WaveletEncoder {
                        ? static_cast<T>(-1)
                        : static_cast<T>(bound_ * (1 - 8 * std::numeric_limits<T>::epsilon()));
     corrected_ = 0;
-    for (std::size_t z = 0; z < finest.size[0]; ++z) {
+    pyramid_.synthesize(memory_.data(), scratch().data(), workspace_.isa, [&](std::size_t z) {
       for (std::size_t y = 0; y < finest.size[1]; ++y) {
         const T* const row = memory_.data() + finest.place(z, y, 0);
         const std::size_t start = (z * finest.size[1] + y) * count;
@@ -295,9 +315,9 @@ class WaveletEncoder {
           }
         }
       }
-    }
-    const auto quanta = rows_->quanta();
-    if (hardly_any(count_not_zero(quanta) + corrected_, quanta.size(), mode_.rare)) {
+      return true;
+    });
+    if (hardly_any(rows_->count_not_zero() + corrected_, rows_->size(), mode_.rare)) {
       header_.vectors = kAdaptive;
       header_.silent = 0;
     }
@@ -348,11 +368,8 @@ class WaveletEncoder {
       const bool done = rows.for_corrections([&](const BandRow& row) {
         const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
         if (!any_correction(start)) {
-          std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
-          // Nothing of a silent row is coded.
-          if (silent && all_silent(row)) return true;
-          std::fill_n(rows_->begin(row), row.count, 0);
-          return true;
+          rows_->add_zeros(row);
+          return RowResult::zeros;
         }
         std::int32_t* const quanta = rows_->begin(row);
         for (std::size_t x = 0; x < row.count; ++x) {
@@ -363,7 +380,8 @@ class WaveletEncoder {
           }
           row.magnitudes[x] = kernels::magnitude_of(quanta[x], 0);
         }
-        return !silent || outliers_.size() <= outliers_before + kMostSurprises;
+        return !silent || outliers_.size() <= outliers_before + kMostSurprises ? RowResult::some
+                                                                               : RowResult::failed;
       });
       if (!done) continue;
       if (silent) header_.silent |= static_cast<std::uint8_t>(1u << kCorrections);
@@ -398,11 +416,6 @@ class WaveletEncoder {
   bool any_correction(std::size_t at) const {
     return corrected_rows_[at / pyramid_.level(0).size[2]] != 0;
   }
-  static bool all_silent(const BandRow& row) {
-    std::uint8_t any = 0;
-    for (std::size_t x = 0; x < row.count; ++x) any |= row.classes[x];
-    return any == 0;
-  }
 
   void fit_correction_weights() {
     WeightFit fit(workspace_.isa);
@@ -411,18 +424,19 @@ class WaveletEncoder {
     BandRows rows(pyramid_, contexts_, workspace_.isa);
     rows.for_corrections([&](const BandRow& row) {
       const std::size_t start = (row.z * pyramid_.level(0).size[1] + row.y) * row.count;
-      if (!any_correction(start)) {
-        std::fill_n(row.magnitudes, row.count, std::uint16_t{0});
-      } else {
-        for (std::size_t x = 0; x < row.count; ++x) {
-          row.magnitudes[x] = kernels::magnitude_of(corrections_[start + x], 0);
-        }
+      const bool any = any_correction(start);
+      for (std::size_t x = 0; any && x < row.count; ++x) {
+        row.magnitudes[x] = kernels::magnitude_of(corrections_[start + x], 0);
       }
       for (; at < row.count; at += period) {
-        fit.add(kCorrections, features_of(row, at), row.magnitudes[at]);
+        if (!any && row.is_quiet) {
+          fit.add_nothing(kCorrections);
+        } else {
+          fit.add(kCorrections, features_of(row, at), any ? row.magnitudes[at] : std::uint16_t{0});
+        }
       }
       at -= row.count;
-      return true;
+      return any ? RowResult::some : RowResult::zeros;
     });
     kernels::ContextWeights weights = fit.fitted()[kCorrections];
     weights.floor = 0;  // nothing around: no correction expected
@@ -441,6 +455,8 @@ class WaveletEncoder {
   T offset_ = 0;
   std::span<T> memory_;
   std::size_t padded_ = 0, corrected_ = 0;
+  std::vector<T> peaks_;  // the largest coefficient of each row of the bands
+  std::array<std::size_t, Pyramid::kMostLevels * Pyramid::kBands> first_peak_{};
   std::optional<CodedRows> rows_;
   std::span<std::int32_t> corrections_;
   std::vector<std::uint8_t> corrected_rows_;  // which have any

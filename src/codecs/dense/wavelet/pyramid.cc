@@ -141,32 +141,32 @@ void Pyramid::analyze(T* memory, T* scratch, Isa isa) const {
 }
 
 template <class T>
-void Pyramid::synthesize(T* memory, T* scratch, Isa isa) const {
+void Pyramid::synthesize_planes(int number, T* memory, T* scratch, Isa isa) const {
+  const WaveletLevel &at = level(number), &next = level(number + 1);
+  for (std::size_t z = 0; z < at.low[0]; ++z) {
+    for (std::size_t y = 0; y < at.low[1]; ++y) {
+      std::memcpy(memory + at.place(z, y, 0), memory + next.place(z, y, 0), at.low[2] * sizeof(T));
+    }
+  }
+  if (!at.split[0]) return;
+  kernels::wavelet_kernels<T>(isa).synthesize_columns(step_for(at.padded[0]), memory + at.start,
+                                                      at.padded[1] * at.pitch,
+                                                      at.padded[1] * at.pitch, scratch);
+}
+
+template <class T>
+void Pyramid::synthesize_within_plane(int number, std::size_t z, T* memory, T* scratch,
+                                      Isa isa) const {
   const auto& kernels = kernels::wavelet_kernels<T>(isa);
-  for (int number = levels_ - 1; number >= 0; --number) {
-    const WaveletLevel &at = level(number), &next = level(number + 1);
-    const Extents& padded = at.padded;
-    for (std::size_t z = 0; z < at.low[0]; ++z) {
-      for (std::size_t y = 0; y < at.low[1]; ++y) {
-        std::memcpy(memory + at.place(z, y, 0), memory + next.place(z, y, 0),
-                    at.low[2] * sizeof(T));
-      }
-    }
-    if (at.split[0]) {
-      kernels.synthesize_columns(step_for(padded[0]), memory + at.start, padded[1] * at.pitch,
-                                 padded[1] * at.pitch, scratch);
-    }
-    for (std::size_t z = 0; z < at.size[0]; ++z) {
-      if (at.split[1]) {
-        kernels.synthesize_columns(step_for(padded[1]), memory + at.place(z, 0, 0), at.pitch,
-                                   at.pitch, scratch);
-      }
-      if (!at.split[2]) continue;
-      const auto step = step_for(padded[2]);
-      for (std::size_t y = 0; y < at.size[1]; ++y) {
-        kernels.synthesize_row(step, memory + at.place(z, y, 0), scratch);
-      }
-    }
+  const WaveletLevel& at = level(number);
+  if (at.split[1]) {
+    kernels.synthesize_columns(step_for(at.padded[1]), memory + at.place(z, 0, 0), at.pitch,
+                               at.pitch, scratch);
+  }
+  if (!at.split[2]) return;
+  const auto step = step_for(at.padded[2]);
+  for (std::size_t y = 0; y < at.size[1]; ++y) {
+    kernels.synthesize_row(step, memory + at.place(z, y, 0), scratch);
   }
 }
 
@@ -176,7 +176,9 @@ template void Pyramid::clear_margins(float*) const;
 template void Pyramid::clear_margins(double*) const;
 template void Pyramid::analyze(float*, float*, Isa) const;
 template void Pyramid::analyze(double*, double*, Isa) const;
-template void Pyramid::synthesize(float*, float*, Isa) const;
-template void Pyramid::synthesize(double*, double*, Isa) const;
+template void Pyramid::synthesize_planes(int, float*, float*, Isa) const;
+template void Pyramid::synthesize_planes(int, double*, double*, Isa) const;
+template void Pyramid::synthesize_within_plane(int, std::size_t, float*, float*, Isa) const;
+template void Pyramid::synthesize_within_plane(int, std::size_t, double*, double*, Isa) const;
 
 }  // namespace tensorpress::dense

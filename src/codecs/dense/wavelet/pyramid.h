@@ -74,12 +74,27 @@ class Pyramid {
   /// `memory` holds the chunk at level 0, without the made-up values; then all coefficients.
   template <class T>
   void analyze(T* memory, T* scratch, Isa isa) const;
-  /// The inverse: the chunk at level 0.
-  template <class T>
-  void synthesize(T* memory, T* scratch, Isa isa) const;
+  /// The inverse: the chunk at level 0. finish_plane(z) follows when plane z is done, which is
+  /// still in the cache then; later planes may not be touched.
+  template <class T, class FinishPlane>
+  bool synthesize(T* memory, T* scratch, Isa isa, const FinishPlane& finish_plane) const {
+    for (int number = levels_ - 1; number >= 0; --number) {
+      synthesize_planes(number, memory, scratch, isa);
+      for (std::size_t z = 0; z < level(number).size[0]; ++z) {
+        synthesize_within_plane(number, z, memory, scratch, isa);
+        if (number == 0 && !finish_plane(z)) return false;
+      }
+    }
+    return true;
+  }
 
  private:
   kernels::WaveletStep step_for(std::size_t count) const;
+  // A step along z, then those along y and x.
+  template <class T>
+  void synthesize_planes(int number, T* memory, T* scratch, Isa isa) const;
+  template <class T>
+  void synthesize_within_plane(int number, std::size_t z, T* memory, T* scratch, Isa isa) const;
   template <class T>
   void make_up_values(const WaveletLevel& level, T* memory) const;
 

@@ -36,6 +36,8 @@ class WeightFit {
   explicit WeightFit(Isa isa) : add_products_(kernels::stencil_kernels<float>(isa).add_products) {}
 
   void add(std::size_t group, const Features& features, std::uint16_t magnitude);
+  /// Zero among zeros.
+  void add_nothing(std::size_t group) { ++samples_[group].nothing; }
   /// Groups with few samples keep the shipped weights, and those whose magnitudes the shipped ones
   /// foretell better.
   ContextWeightSet fitted() const;
