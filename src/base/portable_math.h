@@ -10,7 +10,7 @@
 namespace tensorpress {
 
 /// Of a finite value above 0, denormals included.
-inline double portable_log2(double value) {
+constexpr double portable_log2(double value) {
   std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   std::int64_t exponent = 0;
   if (bits < (std::uint64_t{1} << 52)) {  // denormal
@@ -37,7 +37,7 @@ inline double portable_log2(double value) {
 }
 
 /// Of a value in -1100..1100; beyond what a double holds it gives 0 or infinity.
-inline double portable_exp2(double value) {
+constexpr double portable_exp2(double value) {
   if (!(value > -1100)) return 0;
   if (value > 1100) value = 1100;
   const double shifted = value + 0x1.8p52;  // rounds to the nearest integer

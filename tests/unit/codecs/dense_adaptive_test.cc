@@ -78,6 +78,21 @@ TEST(DenseAdaptiveBits, OddsAndProbabilitiesAreInverse) {
   }
 }
 
+// Its quotients come from a table.
+TEST(DenseAdaptiveBits, AContextLearnsExactShares) {
+  for (int seen = 0; seen <= 100; ++seen) {
+    for (std::uint32_t p = kLeastOfContext; p <= 65536 - kLeastOfContext; ++p) {
+      for (const bool bit : {false, true}) {
+        SeenBits context{static_cast<std::uint16_t>(p), static_cast<std::uint16_t>(seen)};
+        context.learn(bit);
+        const int aim = static_cast<int>(bit ? 65536 - kLeastOfContext : kLeastOfContext);
+        const int expected = static_cast<int>(p) + 2 * (aim - static_cast<int>(p)) / (2 * seen + 3);
+        if (context.probability != expected) ADD_FAILURE() << p << " after " << seen;
+      }
+    }
+  }
+}
+
 struct Row {
   std::size_t group;
   std::vector<std::uint8_t> classes;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "base/errors.h"
 #include "codecs/dense/adaptive/mixing.h"
@@ -73,22 +75,55 @@ class ZeroFlags {
     return kSizes - 1;
   }
 
-  std::uint8_t piece(T* values, const T* originals, std::size_t count, std::uint8_t left,
-                     std::uint8_t above, std::uint8_t behind) {
-    std::uint32_t asked = 0, must = 0, may = 0;
-    T largest = 0;
+  struct Piece {
+    std::uint32_t asked = 0, must = 0, may = 0;  // a bit a value
+    T largest = 0;                               // of those asked for
+  };
+  // Without branches, for where values are near zero, which of them are within the bound is as good
+  // as random.
+  template <bool kOriginals>
+  Piece look_at(const T* values, const T* originals, std::size_t count) const {
+    static constexpr std::array<std::uint32_t, 16> kBits = {
+        1u << 0, 1u << 1, 1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+        1u << 8, 1u << 9, 1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15};
+    static_assert(kPiece == kBits.size());
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    // Most fields are far from zero nearly everywhere.
+    const T bound = bound_;
+    Bits any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= std::abs(values[i]) <= bound ? 1 : 0;
+    Piece found;
+    if (any == 0) return found;
+    Bits largest = 0;  // sizes are in the order of their bits
     for (std::size_t i = 0; i < count; ++i) {
       const T size = std::abs(values[i]);
-      if (!(size > 0 && size <= bound_)) continue;
-      asked |= 1u << i;
-      largest = std::max(largest, size);
-      if (originals == nullptr) continue;
-      if (originals[i] == 0) {
-        must |= 1u << i;
-      } else if (!(std::abs(originals[i]) > bound_)) {
-        may |= 1u << i;
+      const bool asked = (size > 0) & (size <= bound);
+      found.asked |= asked ? kBits[i] : 0;
+      const Bits bits = asked ? std::bit_cast<Bits>(size) : Bits{0};
+      largest = bits > largest ? bits : largest;
+      if constexpr (kOriginals) {
+        const T original = std::abs(originals[i]);
+        found.must |= (original == 0) ? kBits[i] : 0;
+        found.may |= (original > bound) ? 0 : kBits[i];
       }
     }
+    found.must &= found.asked;
+    found.may &= found.asked & ~found.must;
+    found.largest = std::bit_cast<T>(largest);
+    return found;
+  }
+
+  std::uint8_t piece(T* values, const T* originals, std::size_t count, std::uint8_t left,
+                     std::uint8_t above, std::uint8_t behind) {
+    Piece found;
+    if (count == kPiece) {
+      found = originals == nullptr ? look_at<false>(values, originals, kPiece)
+                                   : look_at<true>(values, originals, kPiece);
+    } else {
+      found = originals == nullptr ? look_at<false>(values, originals, count)
+                                   : look_at<true>(values, originals, count);
+    }
+    const auto [asked, must, may, largest] = found;
     if (asked == 0) return kNone;
     const std::size_t share = share_of(largest);
     const std::size_t near = left * 16u + above * 4u + behind;
