@@ -203,6 +203,28 @@ TEST(DenseStencils, EveryIsaWritesTheSameBytes) {
   }
 }
 
+// The default effort takes the small stencils, which are read twice as fast.
+TEST(DenseStencils, LargeChunksHaveWideOnesWhereTheseAreAskedFor) {
+  const Shape shape{65, 64, 64};
+  const auto values = slanted_waves<float>(shape, 0.01);
+  const bounded::Field<float> field{values, shape};
+  constexpr std::size_t kReachAt = 3 + 5 * kRowGroups;  // behind the mode and its scales
+  for (const bool wide : {false, true}) {
+    InterpolationMode mode = stencils_along(fold(shape).extents);
+    mode.wide_stencils = wide;
+    const auto expected = trip(field, 1e-2, mode);
+    ASSERT_TRUE(expected);
+    EXPECT_EQ(std::byte{wide}, expected->bytes[kReachAt]);
+    expect_within(field, expected->back, 1e-2);
+    for (const Isa isa : usable_isas()) {
+      const auto found = trip(field, 1e-2, mode, isa);
+      ASSERT_TRUE(found);
+      EXPECT_EQ(expected->bytes, found->bytes);
+      EXPECT_EQ(expected->back, found->back);
+    }
+  }
+}
+
 TEST(DenseStencils, HostileBytesAreErrorsOrTheSameValuesEverywhere) {
   std::mt19937 random(11);
   const Shape shape{17, 24, 26};

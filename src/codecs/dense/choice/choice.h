@@ -6,8 +6,6 @@
 
 namespace tensorpress::dense {
 
-// Up to here both predictors are tried; beyond, samples choose.
-inline constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 // Samples lack the coarsest levels, so interpolation is estimated some percent too high.
 inline constexpr double kLorenzoAdvantage = 0.93;
 // What samples foretell of Lorenzo may be so much too high.
@@ -20,7 +18,7 @@ template <class T>
 std::optional<std::size_t> by_others(const Chunk<T>& chunk, std::span<std::byte> output) {
   const bounded::Field<T>& field = chunk.field;
   const double lorenzo_bits = chunk.lorenzo_bits();
-  const bool try_both = chunk.effort == Effort::best || field.values.size() <= kTryBothValues;
+  const bool try_both = chunk.tries_more();
   if (!try_both && lorenzo_bits < kLorenzoAdvantage * chunk.estimate.bits_per_value) {
     const auto bytes = by_lorenzo(field, chunk.bound, chunk.plan, output, chunk.workspace);
     if (!bytes || bits_of(*bytes, field) >= kFewBits) return bytes;
@@ -73,7 +71,8 @@ std::optional<std::size_t> by_predictors(const Chunk<T>& chunk, std::span<std::b
       !transformed.empty() &&
       (field.mean_counts ||
        (chunk.effort != Effort::best && !trial.says_little &&
-        !(field.has_zeros && field.shape.rank() == 2) && !nearly_empty(transformed.size(), field) &&
+        !(field.has_zeros && field.shape.rank() == 2) &&
+        (!chunk.tries_more() || !nearly_empty(transformed.size(), field)) &&
         bits_of(transformed.size(), field) < kWaveletAdvantage * chunk.others_bits()));
   if (!certain) {
     const auto others = by_others(chunk, output);

@@ -20,6 +20,8 @@ inline constexpr double kNearlyEmptyBits = 0.05;
 // Below so many, more than one mode of interpolation is tried, and what is estimated may be far too
 // low.
 inline constexpr double kFewBits = 0.2;
+// Up to here all ways are tried; beyond, samples choose.
+inline constexpr std::uint64_t kTryBothValues = std::uint64_t{1} << 16;
 inline constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 // A chunk and what is known about it before anything is tried.
@@ -49,6 +51,13 @@ struct Chunk {
   double lorenzo_bits() const {
     return plan ? expected_bits(*plan, field.values.size()) : kEndless;
   }
+  // Where samples leave it open, which of two ways takes less: whether time is spent on finding
+  // out.
+  bool tries_more() const {
+    return effort == Effort::best || field.values.size() <= kTryBothValues;
+  }
+  // For adaptive coding, which takes long where a chunk is large.
+  std::uint32_t rare() const { return tries_more() ? kRare : kVeryRare; }
   double others_bits() const { return std::min(lorenzo_bits(), estimate.bits_per_value); }
   bool suits_wavelets() const { return dense::suits_wavelets(field.shape, others_bits()); }
 };

@@ -44,11 +44,6 @@ std::optional<std::size_t> by_guided_wavelet(Chunk<T>& chunk, double most_bits,
   const auto mode = wavelet_mode_of(field, chunk.bound, chunk.workspace);
   const auto transformed = by_wavelet(chunk, mode, output.size());
   if (transformed.empty() || bits_of(transformed.size(), field) > most_bits) return std::nullopt;
-  if (nearly_empty(transformed.size(), field)) {
-    chunk.estimate_others();
-    const auto others = by_others(chunk, output);
-    if (others && *others <= transformed.size()) return others;
-  }
   std::ranges::copy(transformed, output.begin());
   return transformed.size();
 }

@@ -60,11 +60,12 @@ std::span<const std::byte> by_best_palette(const bounded::Field<T>& field, doubl
 }
 
 template <class T>
-std::optional<WaveletCoded> code_wavelet(const Chunk<T>& chunk, const WaveletMode& mode,
+std::optional<WaveletCoded> code_wavelet(const Chunk<T>& chunk, WaveletMode mode,
                                          std::span<std::byte> output) {
   if (output.empty()) return std::nullopt;
   const bool lanes = wavelet_form_of(chunk.field.shape) == WaveletForm::lanes;
   output[0] = static_cast<std::byte>(lanes ? kWaveletOfLine : kWavelet);
+  if (mode.rare == kRare) mode.rare = chunk.rare();
   auto coded = encode_wavelet(chunk.field, chunk.bound, mode, chunk.zeros, output.subspan(1),
                               chunk.workspace);
   if (coded) coded->bytes += 1;
@@ -127,6 +128,7 @@ InterpolationMode along_all_axes(const InterpolationMode& from, const bounded::F
   mode.level_limit = from.level_limit;
   mode.shrink = from.shrink;
   mode.raise = from.raise;
+  mode.rare = from.rare;
   return mode;
 }
 
@@ -134,20 +136,22 @@ template <class T>
 std::optional<std::size_t> by_interpolation(const Chunk<T>& chunk, std::span<std::byte> output) {
   if (output.empty()) return std::nullopt;
   output[0] = std::byte{kInterpolation};
-  const auto bytes = encode_interpolation(chunk.field, chunk.bound, chunk.estimate.mode,
-                                          chunk.zeros, output.subspan(1), chunk.workspace);
+  InterpolationMode mode = chunk.estimate.mode;
+  mode.wide_stencils = chunk.effort == Effort::best;
+  mode.rare = chunk.rare();
+  const auto bytes = encode_interpolation(chunk.field, chunk.bound, mode, chunk.zeros,
+                                          output.subspan(1), chunk.workspace);
   if (!bytes) return std::nullopt;
   std::size_t least = *bytes;
-  const auto try_mode = [&](const InterpolationMode& mode) {
+  const auto try_mode = [&](const InterpolationMode& another) {
     const auto other = chunk.workspace.memory.template of<ChoiceBuffers>().other.reserve(least - 1);
-    const auto coded =
-        encode_interpolation(chunk.field, chunk.bound, mode, chunk.zeros, other, chunk.workspace);
+    const auto coded = encode_interpolation(chunk.field, chunk.bound, another, chunk.zeros, other,
+                                            chunk.workspace);
     if (!coded) return;
     std::ranges::copy(other.first(*coded), output.begin() + 1);
     least = *coded;
   };
-  InterpolationMode mode = chunk.estimate.mode;
-  if (bits_of(least, chunk.field) < kFewBits) {
+  if (chunk.tries_more() && bits_of(least, chunk.field) < kFewBits) {
     try_mode(along_all_axes(mode, chunk.field));
     if (chunk.field.has_zeros) {
       mode.keep_zeros = !mode.keep_zeros;

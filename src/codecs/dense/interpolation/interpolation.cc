@@ -142,7 +142,8 @@ std::optional<std::size_t> encode_interpolation(const bounded::Field<T>& field, 
   const std::size_t count = field.values.size();
   Forward<T> forward(workspace);
   forward.set_fitting({.samples = mode.fit_samples,
-                       .reach = count < kManyValues ? StencilReach::nine : StencilReach::fourteen});
+                       .reach = mode.wide_stencils && count >= kManyValues ? StencilReach::fourteen
+                                                                           : StencilReach::nine});
   const auto values = prepare_values(field, folding, workspace);
   const bool zeros_listed = !mode.keep_zeros && !zeros.runs.empty();
   if (zeros_listed) forward.keep_values();

@@ -44,6 +44,8 @@ struct InterpolationMode {
   // How many samples of each class stencils are fitted to (an encoder's): twice as many gain less
   // than half a percent.
   std::uint32_t fit_samples = 8192;
+  // Stencils of twice as many points, in chunks that earn their weights (an encoder's).
+  bool wide_stencils = false;
   std::uint32_t rare = kRare;  // for adaptive coding (an encoder's)
 
   bool has_feedback() const;

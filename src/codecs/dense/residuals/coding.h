@@ -33,9 +33,9 @@ std::size_t vectors_for(std::size_t groups, std::uint64_t cost);
 
 /// In the place of a number of vectors of states: bits with contexts (adaptive/quanta.h).
 inline constexpr std::size_t kAdaptive = 8;
-/// One of so many residuals may be not zero where they are coded that way: decoding takes some 150
-/// ns for each of them. 0: any number.
-inline constexpr std::uint32_t kRare = 32;
+/// One of so many residuals may be not zero where they are coded that way: decoding takes some 100
+/// ns for each of them, half of the time of a whole chunk where it is one in 32. 0: any number.
+inline constexpr std::uint32_t kRare = 32, kVeryRare = 128;
 /// Whether so few of `values` are not zero.
 inline bool hardly_any(std::size_t not_zero, std::size_t values, std::uint32_t rare) {
   return not_zero * rare <= values;
