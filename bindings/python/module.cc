@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "base/cpu.h"
+#include "block_codecs.h"
 #include "compression.h"
 #include "dropout.h"
 #include "errors.h"
@@ -73,6 +74,7 @@ NB_MODULE(_core, module) {
   module.def("codecs", &tensorpress::python::list_codecs);
   module.def("config", &tensorpress::python::config);
   tensorpress::python::define_errors(module);
+  tensorpress::python::define_block_codecs(module);
   tensorpress::python::define_compression(module);
   tensorpress::python::define_dropout(module);
   tensorpress::python::define_hdf5_filter(module);
