@@ -32,8 +32,8 @@ from .logits import LinearCrossEntropy, fuse_logits, linear_cross_entropy
 
 # Files that `tensorpress model emit --native` writes import these by these names.
 from .logits import slices as logit_slices  # noqa: F401
+from .packing import by_device as native_packing  # noqa: F401
 from .packing import codecs as tensor_codecs  # noqa: F401
-from .packing import native as native_packing  # noqa: F401
 from .packing import pool_indices, seeded_dropout  # noqa: F401
 from .policy.policy import Policy
 from .scores import measure_activations

@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 
 from tensorpress import _core
 from tensorpress.torch import ops
-from tensorpress.torch.packing import native as native_packing
-from tensorpress.torch.packing import portable as portable_packing
+from tensorpress.torch.backends import cpu as native_packing
+from tensorpress.torch.backends import default as portable_packing
 
 torch.manual_seed(1)
 X = torch.randn(3, 5, 7)
@@ -120,16 +120,38 @@ def test_portable_stochastic_rounding_is_unbiased():
     assert not torch.equal(packed, other)
 
 
-@pytest.mark.parametrize("packing", [native_packing, portable_packing])
-def test_what_cannot_be_represented_is_refused_by_both(packing):
+def test_what_cannot_be_represented_is_refused_on_the_cpu():
     bad = torch.randn(300)
     bad[7] = float("inf")
     wide = torch.tensor([-3e38, 3e38])
     for values in (bad, wide):
-        assert packing.quantize_pack(values, 4, 256, "nearest", 0) is None
-    assert packing.cast_pack(torch.tensor([1e5]), "f16") is None
-    assert packing.mask_pack(torch.tensor([1.0, 0.0, 2.0])) is None
-    assert packing.mask_pack(torch.tensor([1.0, -0.0])) is None
+        assert native_packing.quantize_pack(values, 4, 256, "nearest", 0) is None
+    assert native_packing.cast_pack(torch.tensor([1e5]), "f16") is None
+    for packing in (native_packing, portable_packing):
+        assert packing.mask_pack(torch.tensor([1.0, 0.0, 2.0])) is None
+        assert packing.mask_pack(torch.tensor([1.0, -0.0])) is None
+
+
+def test_elsewhere_what_is_too_large_for_a_type_becomes_its_largest():
+    values = torch.tensor([1e5, -1e9, torch.inf, -torch.inf, 3.0])
+    packed = portable_packing.cast_pack(values, "f16")
+    back = portable_packing.cast_unpack(packed, values.shape, values.dtype, "f16")
+    assert back.tolist() == [65504.0, -65504.0, torch.inf, -torch.inf, 3.0]
+    packed = portable_packing.cast_pack(values, "e4m3")
+    back = portable_packing.cast_unpack(packed, values.shape, values.dtype, "e4m3")
+    assert back[[0, 1, 4]].tolist() == [448.0, -448.0, 3.0] and back[2:4].isnan().all()
+
+
+def test_scaled_fp8_keeps_three_bits_at_any_size():
+    values = torch.randn(1000) * 10.0 ** torch.linspace(-30, 30, 1000)
+    packed = ops.fp8_pack(values, "e4m3", 1)
+    assert packed.numel() == 2000
+    back = ops.fp8_unpack(packed, values.shape, values.dtype, "e4m3", 1)
+    assert ((back - values).abs() <= values.abs() / 16).all()
+    with pytest.raises(ValueError, match="use e4m3 or e5m2"):
+        ops.fp8_pack(values, "f16", 32)
+    with pytest.raises(ValueError, match="1 to 65536"):
+        ops.fp8_pack(values, "e4m3", 0)
 
 
 # ---- Memory that does not fit is an error ----------------------------------------------------

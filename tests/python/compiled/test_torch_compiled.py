@@ -440,6 +440,12 @@ CALLS = {
     "restore_signs": [(X.abs(), ours.sign_pack(X))],
     "mask_pack": [((X > 0).float(),)],
     "mask_unpack": [(ours.mask_pack((X > 0).float()), X.shape, X.dtype)],
+    "fp8_pack": [(X, "e4m3", 32), (BAD, "e5m2", 128)],
+    "fp8_unpack": [(ours.fp8_pack(X, "e4m3", 32), X.shape, X.dtype, "e4m3", 32)],
+    "chop_pack": [(X, 4, "square", "dct"), (X, 3, "triangle", "zfp")],
+    "chop_unpack": [(ours.chop_pack(X, 4, "square", "dct"), X.shape, X.dtype, 4, "square", "dct")],
+    "ceresz_pack": [(X, 1e-3), (BAD, 1e-3)],
+    "ceresz_unpack": [(ours.ceresz_pack(X, 1e-3)[0], X.shape, X.dtype, 1e-3)],
     "linear_cross_entropy": [
         (
             *(

@@ -9,6 +9,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..packing import pool_indices
+from ..packing.backend import NATIVE, Backend
 from ..packing.codecs import DctChop, Mask, TensorCodec
 from ..packing.pool_indices import Windows
 from ..policy import saved_by
@@ -37,8 +38,10 @@ EXACTLY = Requirement(Need.VALUES)
 class Requirements:
     """Decides by a policy. `notes` are what users should know, and the value that was first."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, backend: Backend = NATIVE) -> None:
         self.policy = policy
+        self._backend = backend
+        self._masks: dict[tuple[str, str], bool] = {}  # by names, on devices
         self.notes: dict[str, str] = {}
         self._inputs: list[StorageWeakRef] = []
 
@@ -84,8 +87,26 @@ class Requirements:
         if not codec.takes(tensor):
             codec = self._instead_of(codec, tensor, name, rule)
         sign = call.name in saved_by.SMOOTH_BESIDE_ZERO
-        mask = _may_be_mask(tensor, call, whole)
+        mask = self._may_be_mask(tensor, call, whole, name)
         return Requirement(Need.VALUES, codec, limits=limits, sign=sign, mask=mask)
+
+    def _may_be_mask(
+        self, tensor: torch.Tensor, call: Call, whole: torch.Tensor, name: str
+    ) -> bool:
+        """Whether some of the values are 0 or one other: dropout's noise, an attention mask. A
+        device has to wait for the answer: it is asked once a value, in the first step."""
+        if whole.grad_fn is not None or not MASK.takes(tensor):
+            return False
+        if "dropout" in call.name:
+            return True
+        if tensor.is_meta:
+            return False
+        if self._backend.packing_for(tensor).asks:
+            return _has_two_values(tensor)
+        key = (name, call.name)
+        if key not in self._masks:
+            self._masks[key] = _has_two_values(tensor)
+        return self._masks[key]
 
     def _codec_of_level(
         self, tensor: torch.Tensor, size: int, call: Call, whole: torch.Tensor
@@ -151,14 +172,8 @@ def _requirement_of_whole_numbers(
     return Requirement(Need.WINDOW, windows=windows) if windows and on_cpu else EXACTLY
 
 
-def _may_be_mask(tensor: torch.Tensor, call: Call, whole: torch.Tensor) -> bool:
-    """Whether some of the values are 0 or one other: dropout's noise, an attention mask."""
-    if whole.grad_fn is not None or not MASK.takes(tensor):
-        return False
-    if "dropout" in call.name:
-        return True
-    if tensor.is_meta:
-        return False
+def _has_two_values(tensor: torch.Tensor) -> bool:
+    """Of the first few, of which one is 0."""
     span = Span.of(tensor)
     some = tensor.detach().as_strided((min(64, span.stop - span.start),), (1,))
     return some.unique().numel() == 2 and bool((some == 0).any())

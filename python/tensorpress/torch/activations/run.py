@@ -73,10 +73,11 @@ class CompressedActivations:
         if budget is not None:
             self.policy = Budget.policy_of_first_step(self.policy)
         self.policy.check(model)
-        self._requirements = Requirements(self.policy)
+        backend = PORTABLE if portable else NATIVE
+        self._requirements = Requirements(self.policy, backend)
         notes = self._requirements.notes
         self._budget = None if budget is None else Budget(budget, best, notes)
-        self._coder = ValueCoder(int(seed), PORTABLE if portable else NATIVE)
+        self._coder = ValueCoder(int(seed), backend)
         self._modules = ModuleNames(model, self._forward_begins)
         self._ledger = Ledger()
         self._hooks = SavedTensorHooks(

@@ -38,6 +38,7 @@ class ValueCoder:
         self._backend = backend
         self._encodings = 0
         self._last: LastCopy | None = None
+        self._zeros: dict[str, bool] = {}  # by name, on devices
 
     # ---- Storing ----------------------------------------------------------------------------
 
@@ -103,9 +104,17 @@ class ValueCoder:
             record.bytes_lossy -= before
             return
         value.stored, value.rebuilt = stored, None
-        if isinstance(codec, Quantize) and _zeros_among_both_signs(dense):
+        if isinstance(codec, Quantize) and self._zeros_matter(dense, record.name):
             value.exact[Need.ZEROS] = stored.packing.sign_pack(dense == 0)
         record.bytes_lossy += stored.held_bytes - before
+
+    def _zeros_matter(self, dense: torch.Tensor, name: str) -> bool:
+        """A device has to wait for the answer: it is asked once a value, in the first step."""
+        if self._backend.packing_for(dense).asks:
+            return _zeros_among_both_signs(dense)
+        if name not in self._zeros:
+            self._zeros[name] = _zeros_among_both_signs(dense)
+        return self._zeros[name]
 
     def _store(self, codec: TensorCodec, dense: torch.Tensor) -> Stored | None:
         self._encodings += 1

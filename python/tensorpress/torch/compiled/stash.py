@@ -8,10 +8,11 @@ says, and these operators never raise for what values are:
 
     the packed bytes | 1 byte: 0 packed, 1 raw | (raw only, beyond the end of the tensor) the values
 
-Values that a codec cannot represent (NaN, infinities, a range beyond float32) are kept as they are,
-bit for bit. They lie in the same storage behind the tensor's end, where the graph does not look, so
-such a stash takes more memory than usual and others do not. If something has copied the tensor
-without the rest of its storage, the values come back as NaN.
+On the CPU, values that a codec cannot represent (NaN, infinities, a range beyond float32) are kept
+as they are, bit for bit. They lie in the same storage behind the tensor's end, where the graph does
+not look, so such a stash takes more memory than usual and others do not. If something has copied
+the tensor without the rest of its storage, the values come back as NaN. Other devices would have to
+wait for the answer; ../backends/ says what comes back there.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def _stash(packed: torch.Tensor | None, size: int, values: torch.Tensor, name: s
 
 
 def _packed(stash: torch.Tensor) -> torch.Tensor | None:
-    """Or None if the values are raw."""
-    return None if int(stash[-1]) else stash[:-1].contiguous()
+    """Or None if the values are raw, which they are on the CPU alone: a device is not asked."""
+    return None if stash.is_cpu and int(stash[-1]) else stash[:-1].contiguous()
 
 
 def _raw(stash: torch.Tensor, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -72,10 +73,12 @@ def _seed_for(values: torch.Tensor, seed: int, rounding: str) -> int:
     would not average out. The counter is not in the graph, where it would be a constant."""
     if rounding != "stochastic" or values.numel() == 0:
         return seed
-    flat = values.reshape(-1)
-    some = flat[:: max(1, flat.numel() // SAMPLE)].float().view(torch.int32).to(torch.int64)
-    places = torch.arange(1, some.numel() + 1, device=some.device)
-    mixed = int((some * (2 * places + 1) * 0x9E3779B1).sum())
+    mixed = 0
+    if values.is_cpu:  # asking a device for values would make it wait
+        flat = values.reshape(-1)
+        some = flat[:: max(1, flat.numel() // SAMPLE)].float().view(torch.int32).to(torch.int64)
+        places = torch.arange(1, some.numel() + 1)
+        mixed = int((some * (2 * places + 1) * 0x9E3779B1).sum())
     return (seed * 0x9E3779B97F4A7C15 + mixed + ledger_now().runs * 0xBF58476D1CE4E5B9) % 2**63
 
 
@@ -214,7 +217,7 @@ def above_pack(values: torch.Tensor) -> torch.Tensor:
     """One bit a value: what a ReLU lets pass, which is all that is not at most 0, NaN included.
     sign_unpack reads it."""
     values = values.contiguous()
-    if bool(values.sum().isnan()):  # or infinities of both signs
+    if not values.is_cpu or bool(values.sum().isnan()):  # or infinities of both signs
         return packing_for(values).sign_pack(~(values <= 0))
     return packing_for(values).sign_pack(values)
 

@@ -1,9 +1,8 @@
-"""Values of tensors on the CPU in fewer bits: the library's packing, into memory of PyTorch's.
+"""The operators for tensors on the CPU: the library's kernels, into memory of PyTorch's.
 
-portable.py has the same functions for other devices. `values` are contiguous; a result of
-None means that the method cannot represent them (NaN, infinity, a third value in a mask), and that
-they have to be kept as they are. Packed bytes are allocated by PyTorch so that its profiler counts
-them. docs/format.md describes the bytes, which are the same on every machine.
+A result of None means that the method cannot represent the values (NaN, infinity, a third value in
+a mask), and that they have to be kept as they are; other backends never wait to find out. Packed
+bytes are allocated by PyTorch so that its profiler counts them. docs/format.md describes the bytes.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Sequence
 import torch
 
 from ... import _core
-
-CAST_TYPES = ("bf16", "f16", "e4m3", "e5m2")
+from .default import chop as default_chop
+from .sizes import CERESZ_BLOCK
 
 
 def quantize_pack(
@@ -79,6 +78,56 @@ def restore_signs(values: torch.Tensor, signs: torch.Tensor) -> torch.Tensor:
     """Changes the values in place and gives them back."""
     _core.restore_signs(signs, _flat(values), _threads())
     return values
+
+
+def chop_pack(values: torch.Tensor, cf: int, layout: str, transform: str) -> torch.Tensor:
+    points = default_chop.check(cf, layout, transform)
+    height, width = (-(-size // points) * points for size in values.shape[-2:])
+    planes = values.detach().resolve_neg().float()
+    planes = default_chop.filled(planes, height, width).contiguous()
+    kept = torch.empty(default_chop.kept_shape(values.shape, cf, layout, transform))
+    if kept.numel():
+        _core.chop_forward(planes.view(-1), width, kept.view(-1), transform, layout, cf)
+    return kept
+
+
+def chop_unpack(
+    kept: torch.Tensor,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    cf: int,
+    layout: str,
+    transform: str,
+) -> torch.Tensor:
+    points = default_chop.check(cf, layout, transform)
+    height, width = (-(-size // points) * points for size in shape[-2:])
+    planes = torch.empty((*shape[:-2], height, width))
+    if planes.numel():
+        _core.chop_inverse(
+            _flat(kept.float().contiguous()), planes.view(-1), width, transform, layout, cf
+        )
+    return default_chop.limited(planes[..., : shape[-2], : shape[-1]], dtype).contiguous()
+
+
+def ceresz_pack(values: torch.Tensor, bound: float) -> tuple[torch.Tensor, torch.Tensor]:
+    flat = _flat(values.contiguous()).float()
+    packed = _bytes(_core.ceresz_room(flat.numel()))
+    size = _core.ceresz_pack(flat, packed, bound)
+    packed[size:] = 0  # the same result every time
+    return packed, torch.tensor([size])
+
+
+def ceresz_unpack(
+    packed: torch.Tensor, shape: Sequence[int], dtype: torch.dtype, bound: float
+) -> torch.Tensor:
+    values = torch.empty(shape)
+    blocks = -(-values.numel() // CERESZ_BLOCK)
+    # What lies behind the last plane does not count.
+    widths = packed[1 : 1 + blocks].long()
+    words = int(torch.where(widths == 255, 32, widths).sum())
+    packed = packed[: 1 + blocks + 4 * words].contiguous()
+    _core.ceresz_unpack(packed, values.view(-1), bound)
+    return default_chop.limited(values, dtype)
 
 
 def _flat(values: torch.Tensor) -> torch.Tensor:
