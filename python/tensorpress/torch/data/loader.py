@@ -1,8 +1,8 @@
 """Batches of a CompressedDataset, decompressed on the worker or on the device, with a report.
 
 On the worker: the library's own kernel decompresses into the batch, sample by sample, or many at
-once where neighbours are asked for. On the device: the batch crosses as it is stored, and the two
-matrix products of ChopDecompressor bring it back there (codec dct-chop only).
+once where neighbours are asked for. On the device: the batch crosses as it is stored, and the
+operator chop_unpack of that device brings it back there (codec dct-chop only).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from ..chop import ChopDecompressor
+from .. import ops  # noqa: F401  registers chop_unpack
+from ..chop import compressed_shape
 from .dataset import CompressedDataset
 from .report import LoaderReport
 
@@ -89,7 +90,7 @@ class CompressedLoader:
         self.dataset = dataset
         self.device = None if device is None else torch.device(device)
         self._check_device()
-        self._decompressor = self._on_device() if where == "device" else None
+        self._chopped = self._on_device() if where == "device" else None
         self._loader: DataLoader[Any] = DataLoader(
             _Batches(dataset, where == "device"), collate_fn=_as_it_is, **options
         )
@@ -113,21 +114,16 @@ class CompressedLoader:
                 "device out to train on the CPU"
             ) from None
 
-    def _on_device(self) -> ChopDecompressor:
+    def _on_device(self) -> tuple[int, str, str]:
+        """CF, layout and transform."""
         codec = self.dataset.codec.to_dict()
         if codec["codec"] != "dct-chop":
             raise ValueError(
                 f"codec {codec['codec']} has no portable form that a device could decompress; "
                 'use dct-chop, or where="worker"'
             )
-        return ChopDecompressor(
-            self.dataset.sample_shape,
-            int(codec.get("cf", 4)),
-            str(codec.get("layout", "square")),
-            str(codec.get("transform", "dct")),
-            device=self.device,
-            dtype=torch.float32,
-        )
+        transform = str(codec.get("transform", "dct"))
+        return int(codec.get("cf", 4)), str(codec.get("layout", "square")), transform
 
     def __len__(self) -> int:
         return len(self._loader)
@@ -163,13 +159,14 @@ class CompressedLoader:
         if self.device is not None:
             inputs = inputs.to(self.device, non_blocking=True)
             labels = [_to(label, self.device) for label in labels]
-        if self._decompressor is None:
+        if self._chopped is None:
             return inputs, labels, 0.0
         began = time.perf_counter()
         with torch.no_grad():
-            shape = (*self.dataset.sample_shape[:-2], *self._decompressor.chop.compressed_plane)
-            planes = inputs.to(torch.float32).reshape(-1, *shape)
-            inputs = self._decompressor(planes).to(self.dataset.dtype)
+            shape = (inputs.shape[0], *self.dataset.sample_shape)
+            planes = inputs.to(torch.float32).reshape(compressed_shape(shape, *self._chopped))
+            unpack = torch.ops.tensorpress.chop_unpack
+            inputs = unpack(planes, shape, torch.float32, *self._chopped).to(self.dataset.dtype)
         return inputs, labels, time.perf_counter() - began
 
     def report(self) -> LoaderReport:
