@@ -86,8 +86,9 @@ def main() -> None:
         "# PyTorch's own operations beside the library",
         "",
         f"Milliseconds of one CPU thread for {options.values} values of float32, the least of "
-        f"{options.repeat}; torch {torch.__version__}, {described(result['machine'])}. "
-        "`bench/default_backend.py` wrote this.",
+        f"{options.repeat}; {described(result['machine'])}. "
+        f"`bench/default_backend.py --values {options.values} --repeat {options.repeat}` wrote "
+        "this.",
         "",
         "| | library | eager | compiled by Inductor | same bytes |",
         "|---|---|---|---|---|",
