@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import fx
@@ -30,13 +30,29 @@ class Lifetime:
     bytes: int
 
 
+@dataclasses.dataclass
+class SavedMemory:
+    """That backward frees: `entries` are the placeholders of all views of it."""
+
+    entries: list[fx.Node]
+    bytes: int
+
+
 class GraphMemory:
     """Of one graph: `order` of its kernels, `lifetimes` of its buffers by the node that made them,
     and bytes `saved_in_place` while a kernel runs."""
 
-    def __init__(self, graph: fx.Graph, fusing: bool, freed_inputs: Iterable[fx.Node] = ()) -> None:
+    def __init__(
+        self, graph: fx.Graph, fusing: bool, freed_inputs: Sequence[SavedMemory] = ()
+    ) -> None:
         self.kernels = kernels_of(graph, fusing)
-        freed = set(freed_inputs)
+        freed = {memory.entries[0] for memory in freed_inputs}
+        for memory in freed_inputs:
+            first, *others = (self.kernels.buffers[entry] for entry in memory.entries)
+            first.bytes = memory.bytes
+            for other in others:
+                first.readers |= other.readers
+                first.result = first.result or other.result
         self._counted = [
             buffer
             for node, buffer in self.kernels.buffers.items()
@@ -188,8 +204,7 @@ class StepMemory:
             for node in saved
             if node.name not in by_name or base_of(by_name[node.name]).name not in inputs
         ]
-        freed = _one_a_memory(freed, by_name)
-        self.backward = GraphMemory(backward, fusing, freed)
+        self.backward = GraphMemory(backward, fusing, _memories(freed, by_name))
         output = next(iter(forward.find_nodes(op="output")))
         results = [node for node in list(output.args[0])[:outputs] if isinstance(node, fx.Node)]
         bases = {base_of(node) for node in results}
@@ -244,10 +259,11 @@ def _weights_in_another_order(forward: fx.Graph) -> dict[str, int]:
     return found
 
 
-def _one_a_memory(saved: list[fx.Node], by_name: dict[str, fx.Node]) -> list[fx.Node]:
-    """Two views of the same memory count once."""
-    seen: dict[fx.Node, fx.Node] = {}
-    for node in saved:
-        base = base_of(by_name[node.name]) if node.name in by_name else node
-        seen.setdefault(base, node)
-    return list(seen.values())
+def _memories(saved: list[fx.Node], by_name: dict[str, fx.Node]) -> list[SavedMemory]:
+    """One view holds all of the memory that it is a part of, and so do several."""
+    found: dict[fx.Node, SavedMemory] = {}
+    for entry in saved:
+        base = base_of(by_name[entry.name]) if entry.name in by_name else entry
+        memory = found.setdefault(base, SavedMemory([], bytes_of(base.meta.get("val"))))
+        memory.entries.append(entry)
+    return list(found.values())
