@@ -88,24 +88,28 @@ def test_lossless_changes_no_gradient(name):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name, least", [("conv", 4.0), ("transformer", 4.5), ("llama", 4.0)])
-def test_balanced_holds_a_fraction_with_gradients_that_train(name, least, backend):
+def test_balanced_holds_a_fraction_with_gradients_as_good_as_in_eager_mode(name, least, backend):
     model, x, y = network_and_batch(name)
     exact = gradients_of(model, model, x, y)
+    with tensorpress.torch.compress_activations(model, "balanced"):
+        eager = relative_error(gradients_of(model, model, x, y), exact)
     plain = held_bytes(torch.compile(model, backend=backend)(x), model, x)
     torch._dynamo.reset()
     run = compressed(model, "balanced", backend=backend)
     held = held_bytes(run(x), model, x)
     assert plain / held > least
     assert report_of(run).stored_bytes == pytest.approx(held, rel=0.02)
-    assert relative_error(gradients_of(model, run, x, y), exact) < 0.12
+    assert relative_error(gradients_of(model, run, x, y), exact) < 1.6 * eager
 
 
-@pytest.mark.parametrize("level, most", [("safe", 0.02), ("max", 0.8)])
-def test_other_levels_keep_gradients_that_train(level, most):
+@pytest.mark.parametrize("level", ["safe", "max"])
+def test_other_levels_are_as_good_as_in_eager_mode_too(level):
     model, x, y = network_and_batch("transformer")
     exact = gradients_of(model, model, x, y)
+    with tensorpress.torch.compress_activations(model, level):
+        eager = relative_error(gradients_of(model, model, x, y), exact)
     run = compressed(model, level, backend="aot_eager")
-    assert relative_error(gradients_of(model, run, x, y), exact) < most
+    assert relative_error(gradients_of(model, run, x, y), exact) < 1.2 * eager
 
 
 def test_stochastic_rounding_differs_from_step_to_step_and_averages_out():
@@ -326,7 +330,8 @@ def test_rules_name_modules_as_in_eager_mode():
     }
     run = compressed(model, plan, backend="aot_eager")
     gradients_of(model, run, x, y)
-    codecs = {each.name: each.codec for each in report_of(run).activations}
+    saved = report_of(run).activations
+    codecs = {name: each.codec for each in saved for name in each.saved_by}
     assert codecs["blocks.0.up:linear"] == "keep"
     assert "cast to=bf16" in codecs.values()
 
@@ -506,6 +511,7 @@ def test_what_a_relu_lets_pass_is_exact_beside_nan():
 def test_transformers_of_bfloat16_are_packed():
     model = Transformer().bfloat16()
     ids = torch.randint(50, (8, 64))
+    plain = held_bytes(torch.compile(model, backend="aot_eager")(ids), model, ids)
+    torch._dynamo.reset()
     run = compressed(model, "balanced", backend="aot_eager")
-    run(ids).float().square().mean().backward()
-    assert report_of(run).ratio > 2
+    assert plain / held_bytes(run(ids), model, ids) > 2

@@ -110,9 +110,11 @@ AT: dict[Any, Sequence[int]] = {
     aten._scaled_dot_product_efficient_attention_backward: (0, 1, 2, 3, 5),
     aten._scaled_dot_product_cudnn_attention_backward: (0, 1, 2, 3, 4),
 }
-# Queries and keys go into an exponential; gradients are linear in values and results.
+# Queries and keys go into an exponential. Gradients are linear in values and results, but are
+# differences of such products, so these have the bits of smooth values, as in eager mode
+# (Level.multiplied).
 ATTENTION = {packet for packet in AT if "attention" in str(packet)}
-LINEAR_IN_ATTENTION = (0, 3, 4, 5)
+MULTIPLIED_IN_ATTENTION = (0, 3, 4, 5)
 # Only the shape of these operands counts.
 SHAPE_AT: dict[Any, Sequence[int]] = {
     aten.max_pool2d_with_indices_backward: (1,),
@@ -249,13 +251,15 @@ def _kind_at(user: fx.Node, operand: fx.Node) -> Kind | None:
         return Kind.SMOOTH
     if packet in AT and not all(place in AT[packet] for place in places):
         return None
+    if packet in PRODUCTS and function_of(user) in saved_by.ATTENTION:
+        return Kind.SMOOTH
     if packet in MOVING or packet in LINEAR or packet in PRODUCTS:
         return Kind.LINEAR
     if packet in BENT:
         return Kind.SMOOTH
     if packet in ATTENTION:
-        linear = all(place in LINEAR_IN_ATTENTION for place in places)
-        return Kind.LINEAR if linear else Kind.EXPONENTIAL
+        multiplied = all(place in MULTIPLIED_IN_ATTENTION for place in places)
+        return Kind.SMOOTH if multiplied else Kind.EXPONENTIAL
     if packet is aten.pow and not _is_polynomial(user):
         return None
     if packet in EXPONENTIAL:

@@ -21,12 +21,12 @@ from .names import NodeNames
 from .planner import Division, copied, plan
 from .rewrite import CodeLayout, Step, rewrite
 
+aten = torch.ops.aten
 EAGER = ("aot_eager", "aot_eager_decomp_partition")
 
 # Cheap values are rebuilt in backward from packed ones: unpacking them would take longer. Views are
 # not saved either, so that memory is packed once and in its own order.
 REBUILDING = {"ban_recompute_materialized_backward": False, "recompute_views": True}
-
 
 # What the planner tries, from PyTorch's own choice to computing nearly everything again.
 AGGRESSIVE = {**REBUILDING, "aggressive_recomputation": True}
@@ -181,7 +181,11 @@ def eager_backend(name: str, partitioner: CompressingPartitioner) -> Callable[..
     from torch._dynamo.backends.common import aot_autograd
     from torch._dynamo.backends.debugging import boxed_nop
 
-    decompositions = None
+    decompositions: Any = None
+    if partitioner.policy.level.rebuild and partitioner.budget is None:
+        # As they are, the partitioner saves their results instead of having them run again.
+        saved = (aten.native_layer_norm, aten.native_group_norm, aten.transpose)
+        decompositions = torch._decomp.get_decompositions(saved)
     if name == "aot_eager_decomp_partition":
         from torch._inductor.decomposition import select_decomp_table
 
