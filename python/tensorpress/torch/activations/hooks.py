@@ -108,7 +108,7 @@ class SavedTensorHooks:
         self._weights: set[int] = set()
         self._packs_what_runs_again = requirements.policy.level.exact_forms
         self._checkpoint_inputs = CheckpointInputs(self.functions, self._store, requirements.notes)
-        self._rebuilding = Rebuilding(ledger.values, self._is_weight, requirements.policy.level)
+        self._rebuilding = Rebuilding(ledger.values, self._outlives_step, requirements.policy.level)
         if self._rebuilding.wanted:
             self.functions.on_rebuildable = self._rebuilding.note
 
@@ -252,6 +252,13 @@ class SavedTensorHooks:
     def _is_weight(self, tensor: torch.Tensor) -> bool:
         """A parameter or buffer, or one in another shape or type."""
         return tensor.untyped_storage()._cdata in self._weights or _is_parameter(tensor)
+
+    def _outlives_step(self, tensor: torch.Tensor) -> bool:
+        """A weight, but no leaf that only this step has: the inputs of a part that runs again."""
+        leaf = tensor.grad_fn is None and not isinstance(tensor, torch.nn.Parameter)
+        if leaf:
+            return tensor.untyped_storage()._cdata in self._weights
+        return self._is_weight(tensor)
 
 
 def _outline(handle: Handle | torch.Tensor) -> torch.Tensor:

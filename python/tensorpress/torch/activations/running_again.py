@@ -2,8 +2,10 @@
 
 PyTorch has no public place for this. The hook of checkpoint that asks for a part's inputs has a
 frame for the part: a dictionary for what the part saves, and the function that runs it. Both are
-replaced by ours for one backward pass. Where another version of PyTorch has them not, nothing
-happens, and what a part saves is kept as it is until backward has gone through all of it.
+replaced by ours for one backward pass. With use_reentrant=True, a function of autograd runs the
+part; there the function to run is replaced by one that is watched. Where another version of PyTorch
+has none of these, nothing happens, and what a part saves is kept as it is until backward has gone
+through all of it.
 """
 
 from __future__ import annotations
@@ -49,9 +51,12 @@ class PackedAgain(weakref.WeakKeyDictionary):  # type: ignore[type-arg]
 def pack_what_runs_again(functions: WatchedFunctions, hooks: Hooks) -> None:
     """To be called when the inputs of a part are asked for."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_checkpoint_hook(frame):
+    while frame is not None and not (_is_checkpoint_hook(frame) or _is_reentrant(frame)):
         frame = frame.f_back
     if frame is None:
+        return
+    if _is_reentrant(frame):
+        _watch_reentrant(frame.f_locals.get("ctx"), functions, hooks)
         return
     part, task = frame.f_locals.get("frame"), frame.f_locals.get("gid")
     recomputed = getattr(part, "recomputed", None)
@@ -88,6 +93,29 @@ def _packing(
             return run(*args, **kwargs)
 
     return run_and_pack
+
+
+class _Watched:
+    """Runs a part in backward, where no mode sees what is called, and packs what it saves."""
+
+    def __init__(self, run: Callable[..., Any], functions: WatchedFunctions, hooks: Hooks) -> None:
+        self._run, self._functions, self._hooks = run, functions, hooks
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        packing = torch.autograd.graph.saved_tensors_hooks(self._hooks.pack, self._hooks.unpack)
+        with self._functions.inside_backward(), packing:
+            return self._run(*args, **kwargs)
+
+
+def _watch_reentrant(context: Any, functions: WatchedFunctions, hooks: Hooks) -> None:
+    run = getattr(context, "run_function", None)
+    if run is not None and not isinstance(run, _Watched):
+        context.run_function = _Watched(run, functions, hooks)
+
+
+def _is_reentrant(frame: types.FrameType) -> bool:
+    code = frame.f_code
+    return code.co_name == "backward" and code.co_filename == torch.utils.checkpoint.__file__
 
 
 def _is_checkpoint_hook(frame: types.FrameType) -> bool:
