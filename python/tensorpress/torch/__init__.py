@@ -12,7 +12,14 @@ from . import (
     clients,
     ops,  # registers torch.ops.tensorpress
 )
-from .activations import Adaptive, AdaptiveStep, CompressedActivations, compress_activations
+from .activations import (
+    Adaptive,
+    AdaptiveStep,
+    ComparedGradients,
+    CompressedActivations,
+    compare_gradients,
+    compress_activations,
+)
 from .checkpoint import (
     Checkpoint,
     CheckpointReport,
@@ -45,6 +52,7 @@ __all__ = [
     "CheckpointReport",
     "ChopCompressor",
     "ChopDecompressor",
+    "ComparedGradients",
     "CompressedActivations",
     "CompressedDataset",
     "CompressedLoader",
@@ -56,6 +64,7 @@ __all__ = [
     "LinearCrossEntropy",
     "Policy",
     "clients",
+    "compare_gradients",
     "compile",
     "compile_options",
     "compiled_report",

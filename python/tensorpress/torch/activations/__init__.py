@@ -13,6 +13,7 @@ docs/guide/activations.md tells users what to expect.
 """
 
 from .adaptive import Adaptive, AdaptiveStep
+from .compared_gradients import ComparedGradients, compare_gradients
 from .report import ActivationReport
 from .run import CompressedActivations, compress_activations
 
@@ -20,6 +21,8 @@ __all__ = [
     "ActivationReport",
     "Adaptive",
     "AdaptiveStep",
+    "ComparedGradients",
     "CompressedActivations",
+    "compare_gradients",
     "compress_activations",
 ]
