@@ -279,10 +279,13 @@ def _nothing_like(handle: Handle, value: StoredValue) -> torch.Tensor:
 
 def _is_parameter(tensor: torch.Tensor) -> bool:
     """A parameter, or one in another shape or type."""
-    if isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad):
-        return True
-    return any(
-        node.name() == "torch::autograd::AccumulateGrad"
-        and isinstance(node.variable, torch.nn.Parameter)
-        for node in saved_by.origins(tensor)
-    )
+    made_by = tensor.grad_fn
+    if made_by is None:
+        # isinstance asks a metaclass for parameters, which takes a microsecond.
+        own_type = type(tensor) is not torch.Tensor
+        return tensor.requires_grad or (own_type and isinstance(tensor, torch.nn.Parameter))
+    *_, origin = saved_by.origins(tensor)
+    return type(origin) is _OF_LEAF and isinstance(origin.variable, torch.nn.Parameter)
+
+
+_OF_LEAF = type(torch.zeros((), requires_grad=True).expand(1).grad_fn.next_functions[0][0])

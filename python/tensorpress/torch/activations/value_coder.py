@@ -5,6 +5,7 @@ Only what is missing is added: signs beside values that are there, better values
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from typing import NamedTuple
@@ -47,6 +48,10 @@ class ValueCoder:
     ) -> Requirement:
         """Adds what is required and missing; gives the requirement that was met."""
         if value.kept is not None:
+            return EXACTLY
+        if requirement is EXACTLY and value.is_empty:
+            value.keep(tensor)
+            record.codec, record.lossy, record.rebuilt = "keep", False, False
             return EXACTLY
         if requirement.need is not Need.SHAPE:
             dense = value.dense(tensor)
@@ -155,11 +160,11 @@ class ValueCoder:
             return pool_indices.unpack(
                 packed, value.dense_shape, requirement.windows, value.channels_last
             )
-        signs = value.exact.get(Need.SIGN)
+        signs = value.exact.get(Need.SIGN) if value.exact else None
         if value.stored is None:
             return self._rebuilt(value, signs)
         copy = value.stored.values(signs)
-        if Need.ZEROS in value.exact:
+        if value.exact and Need.ZEROS in value.exact:
             copy.masked_fill_(self._bits(value, Need.ZEROS, torch.bool), 0)
         if signs is not None:
             self._remember(value, copy)
@@ -213,13 +218,18 @@ class ValueCoder:
         record.sparsity = float((some == 0).double().mean())
 
 
+@functools.lru_cache(maxsize=256)
+def _described(codec: TensorCodec) -> str:
+    return codec.describe()
+
+
 def describe(value: StoredValue) -> str:
     """'sign + quantize bits=4'"""
     if value.kept is not None:
         return "keep"
     parts = [_exact_form(key) for key in value.exact]
     if value.stored is not None:
-        parts.append(value.stored.codec.describe())
+        parts.append(_described(value.stored.codec))
     if value.rebuilt is not None:
         parts.append("rebuilt")
     return " + ".join(parts) or "shape"
@@ -255,7 +265,8 @@ def _zeros_among_both_signs(dense: torch.Tensor) -> bool:
     they stay by themselves, and single ones are values like others. Asks 512 values."""
     if dense.is_meta:
         return False
-    flat = dense.view(-1)
-    some = flat[:: max(1, flat.numel() // 512)]
-    zeros = int((some == 0).sum())
-    return 20 * zeros >= some.numel() and bool((some < 0).any())
+    step = max(1, dense.numel() // 512)
+    count = (dense.numel() + step - 1) // step
+    some = dense.as_strided((count,), (step,))
+    zeros = count - int(torch.count_nonzero(some))
+    return 20 * zeros >= count and bool((some < 0).any())

@@ -176,7 +176,7 @@ def is_singular(call: Call) -> bool:
 def is_log_sum(call: Call, tensor: torch.Tensor) -> bool:
     """What fused attention keeps of each row of pairs: the logarithm that probabilities are made
     with in backward, so that an error of it is a factor of all of them."""
-    shape = _shape_of_rows(call)
+    shape = _shape_of_rows(call) if call.name in ATTENTION else None
     if shape is None:
         return False
     found = tensor.shape[:-1] if tensor.dim() == len(shape) + 1 else tensor.shape
@@ -243,14 +243,25 @@ def origins(tensor: torch.Tensor) -> Iterator[Any]:
     node = tensor.grad_fn
     while node is not None:
         yield node
-        if node.name().removesuffix("Backward0") not in RESHAPING:
+        kind = type(node)
+        reshapes = _RESHAPES.get(kind)
+        if reshapes is None:
+            if len(_RESHAPES) >= MOST_KNOWN:  # of functions that are made anew for each call
+                _RESHAPES.clear()
+            reshapes = _RESHAPES[kind] = node.name().removesuffix("Backward0") in RESHAPING
+        if not reshapes:
             return
         node = node.next_functions[0][0]
+
+
+_RESHAPES: dict[type, bool] = {}  # by the type of a node
 
 
 def is_weight(call: Call, tensor: torch.Tensor) -> bool:
     """The weight of a layer, also where it is no parameter itself: normalized, or with an adapter.
     Its error would be the same for all of a batch, so it would not average out."""
+    if call.name not in WEIGHT_AT and call.name not in RECURRENT:
+        return False
     if call.name in RECURRENT and tensor.dim() == 1:  # all weights of a GPU's recurrent network
         return True
     return any(_is_made_of(tensor, weight) for weight in _weights_of(call))
