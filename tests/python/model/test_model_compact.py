@@ -306,5 +306,4 @@ def test_the_predicted_peak_is_measured(tmp_path, case, plan):
             step(*inputs)
             step.backward()
     measured = peaks[0].activations_and_gradients + sum(each.nbytes for each in inputs)
-    # PyTorch's attention has memory of its own for each thread.
-    assert predicted == pytest.approx(measured, rel=0.075)
+    assert predicted == pytest.approx(measured, rel=0.06)

@@ -167,6 +167,7 @@ def attention_backward(gradient, q, k, v, probabilities, noise, scale):
     d_pairs = aten._softmax_backward_data(d_pairs, probabilities, -1, q.dtype)
     keys = as_rows(k.transpose(-2, -1) * root).transpose(-2, -1)  # as forward turned them
     d_q = torch.matmul(d_pairs, keys) * root
+    del keys
     queries = as_rows(q * root).transpose(-2, -1)
     d_k = torch.matmul(queries, d_pairs).transpose(-2, -1) * root
     return d_q, d_k, d_v, d_pairs
