@@ -13,6 +13,7 @@ from torch import fx
 
 from ..module_names import without_wrapper
 from ..packing.codecs import ErrorBounded, Mask, TensorCodec
+from ..packing.rotated import Rotated
 from ..policy.policy import Policy
 from . import versions
 from .budget import Budget
@@ -149,6 +150,11 @@ def _check_sizes(policy: Policy) -> None:
     rules: list[tuple[str, TensorCodec | None]] = [("default", policy.default)]
     rules += [*policy.by_type.items(), *policy.by_name.items()]
     for name, codec in rules:
+        if isinstance(codec, Rotated):
+            raise ValueError(
+                f"{name}: compiled graphs have no operator for codec {codec.name} yet; use "
+                "quantize, or compress_activations"
+            )
         if isinstance(codec, ErrorBounded | Mask):
             raise ValueError(
                 f"{name}: the size of codec {codec.name} depends on the values, and in a compiled "

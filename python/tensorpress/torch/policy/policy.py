@@ -19,13 +19,16 @@ import torch
 
 from ..._codec import BOUNDS
 from ..module_names import Running, without_wrapper
-from ..packing.codecs import CODECS, ErrorBounded, TensorCodec
+from ..packing.codecs import CODECS as PLAIN_CODECS
+from ..packing.codecs import ErrorBounded, TensorCodec
+from ..packing.rotated import Rotated
 from . import saved_by
 from .levels import EXACT_2D_BYTES, KEEP, LEVELS, MIN_BYTES, Level
 
 SMOOTH_ANYHOW = (
     saved_by.SMOOTH | saved_by.SMOOTH_BESIDE_ZERO | saved_by.SMOOTH_BETWEEN | saved_by.RECURRENT
 )
+CODECS: dict[str, type[TensorCodec]] = {**PLAIN_CODECS, Rotated.name: Rotated}
 # What `tensorpress model plan` writes beside the rules: whose text it read, and what it expects.
 FOR_THE_COMPILER = ("model", "prediction", "waiting_gradients", "batch")
 
