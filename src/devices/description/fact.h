@@ -22,7 +22,8 @@ struct Fact {
   double value = 0;
   Origin origin = Origin::fact;
   std::string source = {};
-  std::vector<std::string> fitted_on = {};  // rows of `tensorpress reproduce`: "dct-chop: CS-2, fastest"
+  /// Rows of `tensorpress reproduce`, as "dct-chop: CS-2, fastest".
+  std::vector<std::string> fitted_on = {};
 };
 
 }  // namespace tensorpress::devices
