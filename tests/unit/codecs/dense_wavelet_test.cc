@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "codecs/dense/codec.h"
 #include "codecs/dense/interpolation/interpolation.h"
 #include "codecs/dense/lattice/folding.h"
 #include "codecs/dense/wavelet/trial.h"
@@ -314,6 +315,25 @@ TEST(DenseWaveletWeights, FitsThatForetellMoreAreTaken) {
   }
   EXPECT_GT(fit.fitted()[1].parent_ring, 5 * standard_context_weights()[1].parent_ring);
   EXPECT_LT(fit.fitted()[1].above, 5);
+}
+
+// Many bits a value need not be noise: at a bound of a millionth, interpolation takes 9 bits of
+// rings that a transform still sees.
+TEST(DenseWaveletChunks, AreTriedAtTightBoundsWhereWavesSpanManyValues) {
+  const Shape shape{260, 264};
+  const double bound = 1e-5;
+  auto rings = ripples<double>(shape, 1e-7, false);
+  const auto transformed = trip<double>({rings, shape}, bound);
+  ASSERT_TRUE(transformed);
+  ChunkWorkspace workspace(detected_isa());
+  std::vector<std::byte> output(rings.size() * sizeof(double));
+  const auto dense = make_dense(Effort::normal);
+  const auto chosen = dense->encode({rings, shape}, bound, output, workspace);
+  ASSERT_TRUE(chosen);
+  EXPECT_LT(100 * *chosen, 105 * transformed->bytes.size());
+  EXPECT_TRUE(is_resolved(bounded::Field<double>{rings, shape}));
+  const auto noise = ripples<double>(shape, 0.05, false);
+  EXPECT_FALSE(is_resolved(bounded::Field<double>{noise, shape}));
 }
 
 TEST(DenseWaveletChunks, AreCubesOrSquaresWhereATensorHasLongAxes) {

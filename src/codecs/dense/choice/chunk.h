@@ -59,7 +59,10 @@ struct Chunk {
   // For adaptive coding, which takes long where a chunk is large.
   std::uint32_t rare() const { return tries_more() ? kRare : kVeryRare; }
   double others_bits() const { return std::min(lorenzo_bits(), estimate.bits_per_value); }
-  bool suits_wavelets() const { return dense::suits_wavelets(field.shape, others_bits()); }
+  bool suits_wavelets() const {
+    return dense::suits_wavelets(field.shape, others_bits()) ||
+           (dense::suits_wavelets(field.shape, 0) && is_resolved(field));
+  }
 };
 
 template <class T>

@@ -24,7 +24,7 @@ constexpr Sizes kCubes = {65, 1 << 21, 33, 49};
 // 129 cubed and a little more. What is left of a tensor gets no longer chunks than this asks for.
 constexpr std::uint64_t kMostChunk = 2'400'000;
 constexpr std::size_t kLeastChunk = 1 << 16;
-// More than this is mostly noise, which no transform makes smaller.
+// More than this is mostly noise, which no transform makes smaller, unless it is_resolved.
 constexpr double kMostBits = 4;
 
 // Large quanta need few bits, but more corrections. Where a step of 2.5 bounds takes so many
@@ -188,6 +188,30 @@ bool suits_wavelets(const Shape& shape, double bits_of_others) {
   return shape.element_count() >= kLeastChunk && folding.components == 1 && shortest >= least &&
          (flat || folding.extents[0] >= least) && bits_of_others < kMostBits;
 }
+
+template <class T>
+bool is_resolved(const bounded::Field<T>& field) {
+  constexpr std::size_t kWindow = 7, kWindows = 2048;
+  // How much noise grows in differences of second and sixth order, and how much less of the latter
+  // there must be.
+  constexpr double kSecond = 6, kSixth = 924, kLess = 16;
+  const std::size_t row = fold(field.shape).extents[2];
+  const std::size_t stride = field.values.size() / kWindows + 1;
+  double second = 0, sixth = 0;
+  for (std::size_t at = 0; at + kWindow <= field.values.size(); at += stride) {
+    if (at % row + kWindow > row) continue;
+    std::array<double, kWindow> d;
+    for (std::size_t i = 0; i < kWindow; ++i) d[i] = static_cast<double>(field.values[at + i]);
+    for (std::size_t order = 1; order < kWindow; ++order) {
+      for (std::size_t i = 0; i + order < kWindow; ++i) d[i] = d[i + 1] - d[i];
+      if (order == 2) second += d[2] * d[2];
+    }
+    sixth += d[0] * d[0];
+  }
+  return kLess * kSecond * sixth < kSixth * second;
+}
+template bool is_resolved(const bounded::Field<float>&);
+template bool is_resolved(const bounded::Field<double>&);
 
 bool is_trial_size(const Shape& shape) {
   const Extents block = block_of(fold(shape).extents);

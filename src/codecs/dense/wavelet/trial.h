@@ -16,8 +16,13 @@ namespace tensorpress::dense {
 std::optional<Shape> wavelet_chunk_shape(const Shape& shape);
 
 /// False for chunks that are small or have a short axis, and where other predictors take so many
-/// bits a value that there is nothing but noise to code.
+/// bits a value that there may be nothing but noise to code.
 bool suits_wavelets(const Shape& shape, double bits_of_others);
+
+/// Whether differences along rows fall with their order, as where waves span many values: then a
+/// transform may win however many bits a value takes. Looks at samples.
+template <class T>
+bool is_resolved(const bounded::Field<T>& field);
 
 /// Steps of coefficients, in sixteenths of the bound: what encoders choose from.
 inline constexpr std::array<std::uint8_t, 5> kWaveletSteps = {32, 36, 40, 48, 56};
