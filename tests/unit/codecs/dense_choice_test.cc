@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "tensorpress/stream.h"
@@ -43,6 +44,43 @@ TEST(DenseChoice, BothPredictorsAreNotLargerThanLorenzoAloneOnASeaWithLand) {
   const Shape shape{8, 180, 360};
   EXPECT_LE(bytes_with("best", values, shape), bytes_with("fast", values, shape));
   EXPECT_LE(100 * bytes_with("normal", values, shape), 101 * bytes_with("fast", values, shape));
+}
+
+// Hills, each octave 2.5 times lower than the one before, under ripples of a few values. Samples
+// expect a tenth too much of interpolation, and it wins by a little.
+TEST(DenseChoice, InterpolationIsTriedWhereSamplesExpectALittleTooMuchOfIt) {
+  constexpr std::size_t kSide = 300;
+  std::vector<float> values(kSide * kSide);
+  std::mt19937 random(3);
+  double height = 50;
+  for (std::size_t step = 64; step >= 1; step /= 2, height /= 2.5) {
+    const std::size_t corners = kSide / step + 3;
+    std::vector<double> at(corners * corners);
+    for (double& corner : at) corner = static_cast<double>(random() >> 8) / 16777216.0 - 0.5;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t y = i / kSide, x = i % kSide;
+      const double down = static_cast<double>(y % step) / static_cast<double>(step);
+      const double right = static_cast<double>(x % step) / static_cast<double>(step);
+      const double* const corner = &at[y / step * corners + x / step];
+      const double above = (1 - right) * corner[0] + right * corner[1];
+      const double below = (1 - right) * corner[corners] + right * corner[corners + 1];
+      values[i] += static_cast<float>(height * ((1 - down) * above + down * below));
+    }
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto y = static_cast<double>(i / kSide), x = static_cast<double>(i % kSide);
+    double ripples = 0;
+    for (const double octave : {0.0, 1.0, 2.0}) {
+      ripples += std::sin(x * (0.7 + octave) + y * 0.9 * octave) * std::sin(y * (0.8 + octave));
+    }
+    values[i] += static_cast<float>(8 * ripples);
+  }
+  const auto bytes_by = [&](const char* effort) {
+    const Parameter parameters[] = {{"effort", effort}};
+    const auto codec = Codec::make("dense", parameters);
+    return compress(*view_of(values, {kSide, kSide}), *codec, Bound::absolute(0.3)).value().size();
+  };
+  EXPECT_LE(100 * bytes_by("normal"), 99 * bytes_by("fast"));
 }
 
 // A peak, and a thin trail behind it. Samples meet nothing, or nothing but the peak.
