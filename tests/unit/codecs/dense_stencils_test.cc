@@ -302,5 +302,34 @@ TEST(DenseStencils, WeightsThatAreTooLargeAreRefused) {
   EXPECT_TRUE(back->of(1, 2).empty());
 }
 
+// Waves in sixty directions, hardly resolved along z. Of predictions along axes, an average over y
+// and x is best there, which does not speak against stencils: they take a sixth less.
+TEST(DenseStencils, AreTriedWhereAnAverageOfTwoAxesIsBest) {
+  const Shape shape{40, 64, 64};
+  struct Waves {
+    double along_z, slope;
+  };
+  for (const auto& [along_z, slope] : {Waves{1.5, 0.7}, Waves{2.6, 1.0}}) {
+    std::mt19937 random(5);
+    const auto share = [&] { return static_cast<double>(random() >> 8) / 16777216.0; };
+    std::vector<float> values(shape.element_count());
+    for (int wave = 0; wave < 60; ++wave) {
+      const double pace = 0.25 * std::pow(7.0, share()), tilt = 2 * share() - 1;
+      const double turn = 6.2832 * share(), flat = pace * std::sqrt(1 - tilt * tilt);
+      const double phase = 6.28 * share(), height = std::pow(pace, -slope);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto z = static_cast<double>(i / 4096), y = static_cast<double>(i / 64 % 64),
+                   x = static_cast<double>(i % 64);
+        values[i] += static_cast<float>(
+            height * std::sin(pace * tilt * along_z * z +
+                              flat * (std::cos(turn) * y + std::sin(turn) * x) + phase));
+      }
+    }
+    ChunkWorkspace workspace(detected_isa());
+    const bounded::Field<float> field{values, shape};
+    EXPECT_TRUE(estimate_interpolation(field, 0.1, {}, workspace).mode.stencils) << along_z;
+  }
+}
+
 }  // namespace
 }  // namespace tensorpress::dense

@@ -53,15 +53,16 @@ Blocks<T> take_blocks(std::span<const T> values, const Extents& chunk) {
 }
 
 // Where the two nearest values predict better than four, and residuals follow the slope or one axis
-// is better left out: stencils have not won on such a chunk.
+// is better left out: stencils have not won on such a chunk. They do where averages of several axes
+// predict best, however few of these.
 bool has_edges(const InterpolationMode& mode, const Extents& extents) {
   constexpr std::uint8_t kBySlope = 2;
-  if (mode.cubic) return false;
+  if (mode.cubic || (mode.average && !mode.keep_zeros)) return false;
   bool all_axes = true;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     all_axes = all_axes && (mode.along[axis] || extents[axis] == 1);
   }
-  return !all_axes || (mode.weights == kBySlope && (!mode.average || mode.keep_zeros));
+  return !all_axes || mode.weights == kBySlope;
 }
 
 struct Run {
