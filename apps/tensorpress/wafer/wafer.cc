@@ -4,7 +4,8 @@
 namespace tensorpress::cli {
 
 // In the order of the help text.
-#define WAFER_VERBS(verb) verb(wafer_run) verb(wafer_heatmap) verb(wafer_trace) verb(wafer_offsets)
+#define WAFER_VERBS(verb) \
+  verb(wafer_run) verb(wafer_heatmap) verb(wafer_trace) verb(wafer_offsets) verb(wafer_check)
 
 WAFER_VERBS(TENSORPRESS_DECLARE_VERB)
 
@@ -20,7 +21,8 @@ Verb wafer_verb() {
           .examples =
               "  tensorpress wafer run wind.npy --rel 1e-4 --mesh 512x512 --verify\n"
               "  tensorpress wafer offsets --mesh 100x50\n"
-              "  tensorpress wafer heatmap wind.npy --rel 1e-4 -o cycles.html\n",
+              "  tensorpress wafer heatmap wind.npy --rel 1e-4 -o cycles.html\n"
+              "  tensorpress wafer check layout.csl --params=M:4,N:6\n",
           .verbs = kVerbs};
 }
 
