@@ -1,0 +1,1 @@
+"""Names of the vendor's packages; the work is done in tensorpress.csl."""
