@@ -16,7 +16,6 @@ from tensorpress.csl._session import Session
 # one has no host columns around the rectangle.
 _IGNORED = (
     "--fabric-dims",
-    "--fabric-offsets",
     "--channels",
     "--width-west-buf",
     "--width-east-buf",
@@ -32,6 +31,7 @@ def main(words: list[str]) -> int:
     params: dict[str, str] = {}
     colors: dict[str, str] = {}
     folders: list[str] = []
+    offsets = [0, 0]
     left = list(words)
     while left:
         word = left.pop(0)
@@ -47,6 +47,8 @@ def main(words: list[str]) -> int:
             output = value if equals else left.pop(0)
         elif name == "--import-path":
             folders.append(value if equals else left.pop(0))
+        elif name == "--fabric-offsets":
+            offsets = [int(one) for one in (value if equals else left.pop(0)).split(",")]
         elif name in _IGNORED:
             if not equals and name != "--verbose":
                 left.pop(0)
@@ -75,6 +77,7 @@ def main(words: list[str]) -> int:
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     out = {"params": params, "colors": colors, "arch": arch}
+    out["fabric_offsets"] = offsets  # traces are asked for by places on the whole fabric
     out["tensorpress"] = {"arguments": arguments}
     (folder / "out.json").write_text(json.dumps(out, indent=1))
     return 0

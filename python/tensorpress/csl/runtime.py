@@ -80,6 +80,7 @@ class SdkRuntime:
         session = self._machine()
         session.request("finish")
         lines = session.request("lines").decode()
+        self._folder.mkdir(parents=True, exist_ok=True)  # a host may have moved it
         (self._folder / "sim.log").write_text(lines)
         cycles = session.request("cycles").decode()
         (self._folder / "cycles.txt").write_text(cycles + "\n")

@@ -50,6 +50,7 @@ enum class Hook : std::uint8_t {
   cycle_counter,     // a = cycles
   x_coordinate,
   y_coordinate,
+  trace,
   print,      // b: what, as `scalar` says; debug and simprint
   set_route,  // tile_config: color b, c: encoded
   sine,

@@ -87,7 +87,7 @@ void Fabric::plan(std::size_t index) {
   for (int k = 0; k < kColors; ++k) {
     const int color = static_cast<int>((static_cast<std::uint64_t>(k) + now_) % kColors);
     const ColorConfig& config = router.colors[static_cast<std::size_t>(color)];
-    if (!config.set) continue;
+    if (!config.set || config.teardown) continue;
     const Route& route = config.routes[config.current];
     for (int turn = 0; turn < kDirections; ++turn) {
       const int from = static_cast<int>((static_cast<std::uint64_t>(turn) + now_) % kDirections);
@@ -142,6 +142,11 @@ void Fabric::apply(const Move& move) {
     if (command == 2) config.current = 0;
     if (config.pop == 2 || (config.pop == 1 && advanced)) wavelet.payload = popped(payload);
   }
+  if (wavelet.control && command_of(payload) == 3) {
+    config.teardown = true;
+    if (tiles_[move.router] != nullptr) tiles_[move.router]->tear_down(move.color);
+    asleep_[move.router] = 0;
+  }
   const int x = static_cast<int>(move.router) % width_, y = static_cast<int>(move.router) / width_;
   for (int direction = 0; direction < kDirections; ++direction) {
     if ((move.to >> direction & 1) == 0) continue;
@@ -187,8 +192,78 @@ bool Fabric::serve_host() {
   return moved;
 }
 
+/// Changes in the order in which the code asked for them, color by color. Those of kind 5 wait
+/// until what came by the old route has left.
+bool Fabric::change_routes(std::size_t index) {
+  Router& router = routers_[index];
+  std::uint32_t waiting = 0;  // colors
+  std::vector<Tile::RouteChange> left;
+  for (const Tile::RouteChange& change : router.changes) {
+    const std::uint32_t color = std::uint32_t{1} << change.color;
+    if ((waiting & color) != 0 || (change.what >> 16 == 5 && under_way(index, change.color))) {
+      waiting |= color;
+      left.push_back(change);
+    } else {
+      change_route(index, change);
+    }
+  }
+  const bool changed = left.size() != router.changes.size();
+  router.changes = std::move(left);
+  return changed;
+}
+
+bool Fabric::under_way(std::size_t index, int color) {
+  const Router& router = routers_[index];
+  const ColorConfig& config = router.colors[static_cast<std::size_t>(color)];
+  if (!config.set) return false;
+  const std::uint8_t from = config.routes[config.current].from;
+  for (int direction = 0; direction < kRamp; ++direction) {
+    if ((from >> direction & 1) == 0) continue;
+    const auto& ports = router.ports[static_cast<std::size_t>(color)];
+    if (!ports[static_cast<std::size_t>(direction)].wavelets.empty()) return true;
+  }
+  for (int q = 0; (from >> kRamp & 1) != 0 && q < kQueues; ++q) {
+    for (const Tile::OutgoingWavelet& one : tiles_[index]->output(q)) {
+      if (one.color == color) return true;
+    }
+  }
+  return false;
+}
+
+/// What a tile's code does to its router's configuration of a color: the kind of change from bit 16
+/// on, directions that wavelets go to from bit 8 on, and where they come from below.
+void Fabric::change_route(std::size_t router, const Tile::RouteChange& change) {
+  ColorConfig& config = routers_[router].colors[static_cast<std::size_t>(change.color)];
+  const Route route{static_cast<std::uint8_t>(change.what & 31u),
+                    static_cast<std::uint8_t>(change.what >> 8 & 31u)};
+  config.set = true;
+  switch (change.what >> 16) {
+    case 0:
+    case 5:
+      config.routes[0] = route;
+      break;
+    case 1:
+      config.current = 0;
+      break;
+    case 2:
+      config.positions = 1;
+      break;
+    case 3:
+      config.routes[1] = {route.from != 0 ? route.from : config.routes[0].from,
+                          route.to != 0 ? route.to : config.routes[0].to};
+      config.positions = 2;
+      break;
+    default:
+      config.teardown = false;
+      break;
+  }
+}
+
 bool Fabric::cycle() {
   bool moved = serve_host();
+  for (std::size_t k = 0; k < routers_.size(); ++k) {
+    if (!routers_[k].changes.empty()) moved = change_routes(k) || moved;
+  }
   moves_.clear();
   for (std::size_t k = 0; k < routers_.size(); ++k) {
     bool any = routers_[k].waiting != 0;
@@ -203,6 +278,10 @@ bool Fabric::cycle() {
     Tile* tile = tiles_[k].get();
     if (tile == nullptr || asleep_[k] != 0) continue;
     const bool worked = tile->step(now_);
+    for (const Tile::RouteChange& change : tile->route_changes()) {
+      routers_[k].changes.push_back(change);
+    }
+    tile->route_changes().clear();
     if (tile->fault().set && fault_ == nullptr) fault_ = tile;
     if (!worked) {
       asleep_[k] = 1;

@@ -49,7 +49,8 @@ class Fabric {
     std::array<ColorConfig, kColors> colors;
     // by color, then direction that a wavelet came from
     std::vector<std::array<Port, kDirections>> ports;
-    std::size_t waiting = 0;  // wavelets in ports
+    std::vector<Tile::RouteChange> changes;  // that the code asked for
+    std::size_t waiting = 0;                 // wavelets in ports
   };
   struct Move {
     std::size_t router;
@@ -68,6 +69,9 @@ class Fabric {
   void apply(const Move& move);
   bool room(std::size_t router, int color, std::uint8_t to) const;
   bool serve_host();
+  bool change_routes(std::size_t router);
+  bool under_way(std::size_t router, int color);
+  void change_route(std::size_t router, const Tile::RouteChange& change);
 
   int width_, height_;
   std::uint64_t now_ = 0;

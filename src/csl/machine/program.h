@@ -106,12 +106,18 @@ struct Program {
   std::array<TaskEntry, kControlIds> control_tasks;
   std::uint32_t activated = 0, blocked = 0, unblocked = 0;  // bits by task, before the start
   std::array<QueueEntry, kQueues> input_queues, output_queues;
-  std::array<ColorConfig, kColors> colors;  // @set_local_color_config
+  std::array<int, kColors> teardown_handlers = no_handlers();  // functions; -1: none
+  std::array<ColorConfig, kColors> colors;                     // @set_local_color_config
   std::vector<FifoEntry> fifos;
   std::vector<InitialDsr> dsrs;
   std::vector<Export> exports;
 
   std::uint32_t code_bytes() const;
+  static constexpr std::array<int, kColors> no_handlers() {
+    std::array<int, kColors> none = {};
+    none.fill(-1);
+    return none;
+  }
 };
 
 }  // namespace tensorpress::csl

@@ -1,6 +1,8 @@
 // Tasks and scalar code.
 #include "csl/machine/tile.h"
 
+#include "base/text.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -256,23 +258,29 @@ bool Tile::native(const Instruction& one, std::uint64_t now) {
     case Hook::y_coordinate:
       r[one.a] = y_;
       break;
-    case Hook::print: {
+    case Hook::print:
+    case Hook::trace: {
+      // `other` says that the value is the number of a string.
       std::string words;
-      if (one.scalar == Scalar::none) {
+      if (one.other == Scalar::boolean) {
         words = program_->strings[static_cast<std::size_t>(r[one.b])];
       } else if (is_real(one.scalar)) {
-        words = std::to_string(real_of(one.scalar, r[one.b]));
+        words = text(real_of(one.scalar, r[one.b]));
       } else {
-        words = std::to_string(r[one.b]);
+        words = text(r[one.b]);
       }
-      if (lines_.size() < 100'000) {
-        lines_.push_back("@" + std::to_string(now) + " P" + std::to_string(x_) + "." +
-                         std::to_string(y_) + ": " + words);
+      if (lines_.size() >= 100'000) break;
+      if (static_cast<Hook>(one.part) == Hook::trace) {
+        const std::string& key = program_->strings[static_cast<std::size_t>(r[one.c])];
+        lines_.push_back(text("trace\t", x_, "\t", y_, "\t", key, "\t", words));
+      } else {
+        lines_.push_back(text("@", now, " P", x_, ".", y_, ": ", words));
       }
       break;
     }
     case Hook::set_route:
-      fail("changing routes at run time is not supported yet");
+      route_changes_.push_back(
+          {static_cast<int>(r[one.b]) % kColors, static_cast<std::uint32_t>(r[one.c])});
       break;
   }
   return true;

@@ -47,6 +47,15 @@ class Tile {
     return output_[static_cast<std::size_t>(queue)];
   }
 
+  /// The router got a teardown command for a color: its handler becomes a task.
+  void tear_down(int color) { torn_down_ |= std::uint32_t{1} << color; }
+  /// What the code wants of its router (Hook::set_route).
+  struct RouteChange {
+    int color = 0;
+    std::uint32_t what = 0;
+  };
+  std::vector<RouteChange>& route_changes() { return route_changes_; }
+
   // the host's side
   void launch(int function, const std::vector<std::int64_t>& arguments);
   bool commands_blocked() const { return commands_blocked_; }
@@ -160,7 +169,9 @@ class Tile {
   };
   std::deque<Call> calls_;
   bool commands_blocked_ = false;
-  bool calling_ = false;  // the main thread runs a launched function
+  bool calling_ = false;         // the main thread runs a launched function
+  std::uint32_t torn_down_ = 0;  // colors whose handler has to run
+  std::vector<RouteChange> route_changes_;
   bool carry_ = false;
   std::uint64_t busy_until_ = 0;
   std::uint64_t instructions_ = 0;

@@ -91,6 +91,15 @@ void Tile::set_task(Code code, std::int64_t task) {
 /// host last.
 bool Tile::pick_task(std::uint64_t now) {
   constexpr std::uint64_t kSwitch = 4;  // cycles
+  for (int color = 0; torn_down_ != 0 && color < kColors; ++color) {
+    if ((torn_down_ >> color & 1u) == 0) continue;
+    torn_down_ &= ~(std::uint32_t{1} << color);
+    const int handler = program_->teardown_handlers[static_cast<std::size_t>(color)];
+    if (handler < 0) continue;
+    enter(handler, {});
+    busy_until_ = now + kSwitch;
+    return true;
+  }
   const std::uint32_t candidates = active_ & ~blocked_;
   for (int id = 0; candidates != 0 && id < kTaskIds; ++id) {
     if ((candidates >> id & 1u) == 0) continue;

@@ -23,6 +23,7 @@ std::span<const Evaluator::NamedBuiltin> Evaluator::machine_builtins() {
       {"bind_control_task", &Evaluator::bind_task},
       {"initialize_queue", &Evaluator::initialize_queue},
       {"export_symbol", &Evaluator::export_symbol},
+      {"set_teardown_handler", &Evaluator::set_teardown_handler},
       {"set_local_color_config", &Evaluator::set_local_color_config},
   };
   return kBuiltins;
@@ -183,6 +184,23 @@ Value Evaluator::initialize_queue(const Expr& expr) {
     return {};
   }
   entry = {.set = true, .color = static_cast<std::uint8_t>(color->integer), .at = expr.at};
+  return nothing();
+}
+
+Value Evaluator::set_teardown_handler(const Expr& expr) {
+  if (!expects(expr, 2, 2)) return {};
+  const Value handler = value(*expr.items[0]);
+  const Value color = known_value(*expr.items[1], nullptr, "a color");
+  if (!handler.ok() || !color.ok()) return {};
+  if (program_ == nullptr || runtime()) {
+    return wrong(expr.at, "teardown handlers are set in a comptime block of a tile's code");
+  }
+  if (handler.function == nullptr || !handler.function->parameters.empty() ||
+      !color.type->is(TypeKind::color)) {
+    return wrong(expr.at, "@set_teardown_handler takes a function without parameters and a color");
+  }
+  program_->teardown_handlers[static_cast<std::size_t>(color.integer)] =
+      plain_instance(handler, expr.at);
   return nothing();
 }
 

@@ -112,11 +112,23 @@ Value Evaluator::get_rectangle(const Expr&) {
                     {"height", known(types_.u16, all_.layout.height)}});
 }
 
+/// A string of the program as the machine names it.
+Value Evaluator::string_number(const std::string& words) {
+  program_->strings.push_back(words);
+  return known(types_.string_number, static_cast<Wide>(program_->strings.size() - 1));
+}
+
 /// What our own libraries are built on: @hook("name", arguments). Programs cannot use it.
 Value Evaluator::native_hook(const Expr& expr) {
   if (!frame_->module->library || expr.items.empty()) return unsupported_builtin(expr);
   const Value name = known_value(*expr.items[0], types_.string, "the name of a hook");
   if (!name.ok() || !name.words) return {};
+  if (*name.words == "direction_bits" && expr.items.size() == 2) {
+    const Value directions = known_value(*expr.items[1], nullptr, "directions");
+    std::uint8_t bits = 0;
+    if (!directions.ok() || !read_directions(directions, bits, expr.at)) return {};
+    return known(types_.u32, bits);
+  }
   struct Named {
     std::string_view name;
     Hook hook;
@@ -132,6 +144,8 @@ Value Evaluator::native_hook(const Expr& expr) {
                          {"x", Hook::x_coordinate, types_.u16},
                          {"y", Hook::y_coordinate, types_.u16},
                          {"print", Hook::print, types_.nothing},
+                         {"trace", Hook::trace, types_.nothing},
+                         {"trace_words", Hook::trace, types_.nothing},
                          {"route", Hook::set_route, types_.nothing}};
   const auto found = std::ranges::find(hooks, *name.words, &Named::name);
   if (found == std::end(hooks)) return unsupported_builtin(expr);
@@ -140,23 +154,11 @@ Value Evaluator::native_hook(const Expr& expr) {
   if (expr.items.size() > 1) {
     b = value(*expr.items[1]);
     if (!b.ok()) return {};
-    if (b.words) {
-      program_->strings.push_back(*b.words);
-      b = known(types_.u16, static_cast<Wide>(program_->strings.size() - 1));
-      b.type = types_.direction;  // told from numbers by its type
-      const std::uint16_t index = constant_register(static_cast<std::int64_t>(b.integer), expr.at);
-      emit({.code = Code::native,
-            .scalar = Scalar::none,
-            .part = static_cast<std::uint8_t>(found->hook),
-            .a = fresh(expr.at),
-            .b = index,
-            .c = kNoRegister},
-           expr.at);
-      return nothing();
-    }
+    if (b.words) b = string_number(*b.words);
     b = coerced(b, defaulted(b.type), expr.at);
   }
   if (expr.items.size() > 2) c = value(*expr.items[2]);
+  if (c.ok() && c.words) c = string_number(*c.words);
   return native(found->hook, found->result != nullptr ? found->result : b.type, b, c, expr.at);
 }
 

@@ -75,6 +75,7 @@ Value Evaluator::native(Hook hook, const Type* type, const Value& b, const Value
   const std::uint16_t to = fresh(at);
   emit({.code = Code::native,
         .scalar = b.ok() ? b.type->scalar : Scalar::none,
+        .other = b.ok() && b.type == types_.string_number ? Scalar::boolean : Scalar::none,
         .part = static_cast<std::uint8_t>(hook),
         .a = to,
         .b = first,

@@ -191,6 +191,7 @@ class Evaluator {
   Value text_builtin(const Expr&);
   Value get_rectangle(const Expr&);
   Value native_hook(const Expr&);
+  Value string_number(const std::string& words);
   // the machine's
   Value get_dsd(const Expr&);
   Value memory_dsd(const Expr& expr, DsdKind kind, const Value& properties);
@@ -208,6 +209,7 @@ class Evaluator {
   Value bind_task(const Expr&);
   Value initialize_queue(const Expr&);
   Value export_symbol(const Expr&);
+  Value set_teardown_handler(const Expr&);
   Value set_local_color_config(const Expr&);
   Value unsupported_builtin(const Expr&);
   int task_id_of(const Value& value, Position at);

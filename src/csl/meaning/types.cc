@@ -43,6 +43,8 @@ Types::Types() {
   local_task = plain(TypeKind::local_task, "local_task_id", Scalar::u16);
   control_task = plain(TypeKind::control_task, "control_task_id", Scalar::u16);
   direction = plain(TypeKind::direction, "direction", Scalar::u16);
+  string_number =
+      plain(TypeKind::module, "string#", Scalar::u64);  // of words that a machine prints
   f16 = plain(TypeKind::real, "f16", Scalar::f16);
   f32 = plain(TypeKind::real, "f32", Scalar::f32);
   u8 = integer(false, 8);

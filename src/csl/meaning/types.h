@@ -76,7 +76,8 @@ class Types {
   Types();
   const Type *nothing, *boolean, *comptime_integer, *comptime_real, *string, *type, *function,
       *module, *range, *undefined, *color, *input_queue, *output_queue, *microthread, *data_task,
-      *local_task, *control_task, *direction, *u16, *u32, *i8, *i16, *i32, *f16, *f32, *u8;
+      *local_task, *control_task, *direction, *u16, *u32, *i8, *i16, *i32, *f16, *f32, *u8,
+      *string_number;
 
   const Type* integer(bool with_sign, unsigned bits);
   const Type* pointer(const Type* element, bool many);
