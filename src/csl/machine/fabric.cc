@@ -110,7 +110,8 @@ void Fabric::plan(std::size_t index) {
       }
       if (wavelet == nullptr) continue;
       std::uint8_t to = route.to;
-      if (wavelet->control && ignored_by_tile(wavelet->payload))
+      if ((wavelet->control && ignored_by_tile(wavelet->payload)) ||
+          !passes(config.filter, *wavelet))
         to &= static_cast<std::uint8_t>(~(1u << kRamp));
       if ((to & links) != 0 || !room(index, color, to)) continue;
       links |= to;
@@ -119,6 +120,12 @@ void Fabric::plan(std::size_t index) {
       break;  // one wavelet of a color and cycle
     }
   }
+}
+
+bool Fabric::passes(const Filter& filter, const Wavelet& wavelet) {
+  if (!filter.set || wavelet.control) return true;
+  const std::uint32_t index = wavelet.payload >> 16;
+  return index >= filter.least && index <= filter.most;
 }
 
 void Fabric::apply(const Move& move) {

@@ -67,6 +67,7 @@ class Fabric {
   bool cycle();
   void plan(std::size_t router);
   void apply(const Move& move);
+  static bool passes(const Filter& filter, const Wavelet& wavelet);
   bool room(std::size_t router, int color, std::uint8_t to) const;
   bool serve_host();
   bool change_routes(std::size_t router);

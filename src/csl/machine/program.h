@@ -47,6 +47,13 @@ struct Route {
   std::uint8_t from = 0, to = 0;  // bits by Direction
 };
 
+/// Which wavelets of a color a router lets pass to its own code: those whose index, the upper half
+/// of the payload, lies in a range.
+struct Filter {
+  bool set = false;
+  std::uint16_t least = 0, most = 0;
+};
+
 struct ColorConfig {
   bool set = false;
   Position at;
@@ -56,6 +63,7 @@ struct ColorConfig {
   bool ring = false;     // the last position is followed by the first
   std::uint8_t pop = 0;  // of control wavelets: 0 never, 1 on advance, 2 always
   bool teardown = false;
+  Filter filter = {};
 };
 
 struct QueueEntry {

@@ -95,6 +95,22 @@ bool Evaluator::read_directions(const Value& value, std::uint8_t& bits, Position
   return add(value);
 }
 
+bool Evaluator::read_filter(const Value& config, Filter& into, Position at) {
+  const auto number = [&](std::string_view name, std::uint32_t otherwise) {
+    const Value* value = part(config, name);
+    return value != nullptr ? static_cast<std::uint32_t>(value->integer) : otherwise;
+  };
+  const Value* kind = part(config, "kind");
+  if (kind == nullptr || part(*kind, "range") == nullptr) {
+    wrong(at, "this kind of filter is not supported yet", "Range filters are.");
+    return false;
+  }
+  into.set = true;
+  into.least = static_cast<std::uint16_t>(number("min_idx", 0));
+  into.most = static_cast<std::uint16_t>(number("max_idx", 0xffff));
+  return true;
+}
+
 bool Evaluator::read_color_config(const Value& config, ColorConfig& into, Position at) {
   into.set = true;
   into.at = at;
@@ -117,11 +133,14 @@ bool Evaluator::read_color_config(const Value& config, ColorConfig& into, Positi
       }
     }
   }
-  for (const std::string_view swap : {"filter", "color_swap_x", "color_swap_y"}) {
+  for (const std::string_view swap : {"color_swap_x", "color_swap_y"}) {
     if (part(config, swap) != nullptr) {
       wrong(at, std::string(swap) + " is not supported yet");
       return false;
     }
+  }
+  if (const Value* filter = part(config, "filter"); filter != nullptr) {
+    if (!read_filter(*filter, into.filter, at)) return false;
   }
   if (const Value* teardown = part(config, "teardown"); teardown != nullptr)
     into.teardown = teardown->integer != 0;

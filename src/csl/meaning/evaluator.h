@@ -219,6 +219,7 @@ class Evaluator {
   Value set_color_config(const Expr&);
   Value export_name(const Expr&);
   bool read_color_config(const Value& config, ColorConfig& into, Position at);
+  bool read_filter(const Value& config, Filter& into, Position at);
   bool read_directions(const Value& value, std::uint8_t& bits, Position at);
 
   // small

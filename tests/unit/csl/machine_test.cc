@@ -222,6 +222,35 @@ comptime { @bind_data_task(got, @get_data_task_id(c)); }
             "40 820");
 }
 
+TEST(CslMachine, FiltersWaveletsByTheirIndex) {
+  std::string layout = kTwoTiles;
+  layout.replace(layout.find(".rx = .{ WEST }, .tx = .{ RAMP } }"), 34,
+                 ".rx = .{ WEST }, .tx = .{ RAMP } }, .filter = .{ .kind = .{ .range = true }, "
+                 ".min_idx = 5, .max_idx = 6 }");
+  TestProgram program(Files{{"layout.csl", layout},
+                            {"left.csl", R"(
+param memcpy_params; param c: color;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const to = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 1, .output_queue = @get_output_queue(2) });
+fn run() void {
+  for (@range(u32, 9)) |k| { @mov32(to, (k << 16) | (k + 1)); }
+  sys.unblock_cmd_stream();
+}
+comptime { @export_symbol(run); }
+)"},
+                            {"right.csl", std::string(kRightHead) + R"(
+task got(low: u16, high: u16) void { out[high] = low; }
+fn run() void { sys.unblock_cmd_stream(); }
+comptime { @bind_data_task(got, @get_data_task_id(c)); }
+)"}});
+  ASSERT_TRUE(program.compiles()) << program.said();
+  ASSERT_TRUE(program.session().launch("run", {}).ok());
+  ASSERT_TRUE(program.session().finish().ok());
+  std::vector<std::uint32_t> out(9);
+  ASSERT_TRUE(program.session().copy_from(0, {.x = 1}, 9, 32, out).ok());
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 6, 7, 0, 0}));
+}
+
 TEST(CslMachine, ASynchronousOperationWaits) {
   EXPECT_EQ(last_of_two(R"(
 const from = @get_dsd(fabin_dsd, .{ .extent = 40, .input_queue = @get_input_queue(2) });
