@@ -51,7 +51,7 @@ def _run(script: Path, root: Path, tools: Path, seconds: float) -> dict[str, obj
         except subprocess.TimeoutExpired:
             passed, words = False, f"no end after {seconds:g} seconds"
         lines = [line.strip() for line in words.splitlines() if line.strip()]
-        errors = [line for line in lines if ": error: " in line or "Error: " in line]
+        errors = [line for line in lines if "error: " in line or "Error: " in line]
         reason = ""
         if not passed:
             reason = errors[0] if errors else lines[-1] if lines else "no output"
