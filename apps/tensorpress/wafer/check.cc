@@ -91,11 +91,12 @@ Result<Report> run(const Options& options) {
 
 Action declare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.option("LAYOUT.csl", options->layout, "the file with the layout block").required();
+  arguments.option("LAYOUT", options->layout, "the file with the layout block").required();
   arguments.option("--params", options->params, "values of its params")
       .shown_as("NAME:VALUE,…")
       .separated_by_commas();
-  arguments.option("--arch", options->architecture, "wse2 or wse3 (wse2)").one_of({"wse2", "wse3"});
+  arguments.option("--arch", options->architecture, "wse2 or wse3 (wse2)")
+      .one_of(std::vector<std::string>{"wse2", "wse3"});
   arguments.option("--import-path", options->folders, "where imports are also looked for")
       .shown_as("FOLDER")
       .one_at_a_time();

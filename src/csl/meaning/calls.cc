@@ -169,8 +169,8 @@ Value Evaluator::call_function(const Value& function, std::vector<Value> argumen
 Value Evaluator::interpreted(const Value& function, const std::vector<Bound>& parameters,
                              const Type* result, Position at) {
   if (!step(at)) return {};
-  if (depth_ > 500)
-    return wrong(at, "calls at compile time are nested deeper than 500",
+  if (depth_ > 800)
+    return wrong(at, "calls at compile time are nested too deeply",
                  "Look for a recursion without end.");
   depth_ += 4;
   Frame frame{

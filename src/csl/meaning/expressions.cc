@@ -17,7 +17,7 @@ Value Evaluator::known_value(const Expr& expr, const Type* expected, std::string
 }
 
 Value Evaluator::evaluated(const Expr& expr, const Type* expected) {
-  if (++depth_ > 2000) {
+  if (++depth_ > 1000) {
     --depth_;
     return wrong(expr.at, "this is nested too deeply", "Look for a recursion without end.");
   }
