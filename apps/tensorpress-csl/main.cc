@@ -18,6 +18,7 @@
 
 #include "base/errors.h"
 #include "csl/machine/session.h"
+#include "csl/syntax/parser.h"
 
 namespace tensorpress::csl {
 namespace {
@@ -97,7 +98,26 @@ Result<std::string> serve(Session& session, const std::string& line, std::istrea
   return bad_argument("'", verb, "' is not a request");
 }
 
+/// tensorpress-csl parse FILES: what of them is CSL.
+int parse_all(int count, char** words) {
+  int wrong = 0;
+  for (int k = 0; k < count; ++k) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const std::optional<std::string> text = file_text(words[k]);
+    if (text && parsed(sources, sources.add(words[k], *text), diagnostics) != nullptr) continue;
+    ++wrong;
+    if (!text) std::printf("%s cannot be read\n", words[k]);
+    for (const Diagnostic& one : diagnostics.all()) {
+      std::fputs(rendered(sources, one).c_str(), stdout);
+    }
+  }
+  std::printf("%d files, %d do not parse\n", count, wrong);
+  return wrong == 0 ? 0 : 1;
+}
+
 int run(int count, char** words) {
+  if (count > 1 && std::string_view(words[1]) == "parse") return parse_all(count - 2, words + 2);
   Compilation compilation;
   compilation.read = file_text;
   std::string path;
