@@ -7,6 +7,7 @@
 #include "command_line/reports/json_output.h"
 #include "command_line/verb.h"
 #include "csl/build/build.h"
+#include "files/bytes/text_files.h"
 
 namespace tensorpress::cli {
 namespace {
@@ -47,6 +48,8 @@ Json to_json(const csl::Program& program) {
 }
 
 Result<Report> run(const Options& options) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 24;
+  RETURN_IF_ERROR(files::read_text(options.layout, kLargest, "a CSL program"));
   csl::Compilation all;
   all.read = file_text;
   all.architecture =
@@ -69,7 +72,8 @@ Result<Report> run(const Options& options) {
   for (const std::string& line : all.prints) report.text += line + "\n";
   if (built != nullptr) {
     report.text += text(options.layout, ": ", built->width, " x ", built->height, " PEs, ",
-                        built->programs.size(), " different tile programs\n");
+                        built->programs.size(),
+                        built->programs.size() == 1 ? " tile program\n" : " tile programs\n");
     for (const auto& program : built->programs) {
       programs.push_back(to_json(*program));
       report.text +=
@@ -78,7 +82,8 @@ Result<Report> run(const Options& options) {
     }
   } else {
     report.status = ExitStatus::check_failed;
-    report.text += text(all.diagnostics.errors(), " errors\n");
+    const auto errors = all.diagnostics.errors();
+    report.text += text(errors, errors == 1 ? " error\n" : " errors\n");
   }
   report.json = json_text({{"layout", options.layout},
                            {"ok", built != nullptr},
