@@ -169,8 +169,20 @@ def test_clients_are_tested_alone_and_installed_without_what_they_say_they_need(
 def test_help_names_what_full_adds(house):
     told = re.search(r"test --full +(.*)", house.run("help").stdout).group(1)
     files = {path.stem for path in (ROOT / "tests" / "full").glob("test_*.py")}
-    assert files == {"test_device_kernels", "test_huge_arrays", "test_pages_in_a_browser"}
-    added = "other CPUs", "ThreadSanitizer", "huge arrays", "every page in a browser", "CUDA"
+    assert files == {
+        "test_device_kernels",
+        "test_huge_arrays",
+        "test_pages_in_a_browser",
+        "test_triton_kernels",
+    }
+    added = (
+        "other CPUs",
+        "ThreadSanitizer",
+        "huge arrays",
+        "every page in a browser",
+        "CUDA",
+        "Triton",
+    )
     for words in added:
         assert words in told
 
