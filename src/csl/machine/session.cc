@@ -113,50 +113,44 @@ Result<std::uint32_t> Session::address(const Tile& tile, int id) const {
   return bad_argument("a PE of the region does not export '", name, "'");
 }
 
-Result<void> Session::copy_to(int id, const Rectangle& where, std::size_t elements, int bits,
-                              std::span<const std::uint32_t> data) {
-  RETURN_IF_ERROR(check_rectangle(where, elements, bits, data.size()));
+Result<void> Session::for_each_copy(int id, const Rectangle& where, std::size_t elements, int bits,
+                                    std::size_t values, const CopyOfElement& copy) {
+  RETURN_IF_ERROR(check_rectangle(where, elements, bits, values));
   RETURN_IF_ERROR(wait_for_commands());
+  const std::size_t bytes = static_cast<std::size_t>(bits / 8);
   std::size_t at = 0;
   for (int y = where.y; y < where.y + where.height; ++y) {
     for (int x = where.x; x < where.x + where.width; ++x) {
       Tile* tile = fabric_.tile(x, y);
       if (tile == nullptr) return bad_argument("PE (", x, ", ", y, ") has no code");
       TRY(const std::uint32_t start, address(*tile, id));
-      const std::size_t bytes = static_cast<std::size_t>(bits / 8);
       if (start + elements * bytes > kSramBytes)
         return bad_argument(elements, " values at byte ", start, " end outside of SRAM");
       for (std::size_t k = 0; k < elements; ++k, ++at) {
-        for (std::size_t b = 0; b < bytes; ++b)
-          tile->memory()[start + k * bytes + b] = static_cast<std::uint8_t>(data[at] >> (8 * b));
+        copy(std::span<std::uint8_t>(&tile->memory()[start + k * bytes], bytes), at);
       }
     }
   }
   return {};
 }
 
+Result<void> Session::copy_to(int id, const Rectangle& where, std::size_t elements, int bits,
+                              std::span<const std::uint32_t> data) {
+  return for_each_copy(id, where, elements, bits, data.size(),
+                       [&](std::span<std::uint8_t> element, std::size_t at) {
+                         for (std::size_t b = 0; b < element.size(); ++b)
+                           element[b] = static_cast<std::uint8_t>(data[at] >> (8 * b));
+                       });
+}
+
 Result<void> Session::copy_from(int id, const Rectangle& where, std::size_t elements, int bits,
                                 std::span<std::uint32_t> data) {
-  RETURN_IF_ERROR(check_rectangle(where, elements, bits, data.size()));
-  RETURN_IF_ERROR(wait_for_commands());
-  std::size_t at = 0;
-  for (int y = where.y; y < where.y + where.height; ++y) {
-    for (int x = where.x; x < where.x + where.width; ++x) {
-      Tile* tile = fabric_.tile(x, y);
-      if (tile == nullptr) return bad_argument("PE (", x, ", ", y, ") has no code");
-      TRY(const std::uint32_t start, address(*tile, id));
-      const std::size_t bytes = static_cast<std::size_t>(bits / 8);
-      if (start + elements * bytes > kSramBytes)
-        return bad_argument(elements, " values at byte ", start, " end outside of SRAM");
-      for (std::size_t k = 0; k < elements; ++k, ++at) {
-        std::uint32_t value = 0;
-        for (std::size_t b = 0; b < bytes; ++b)
-          value |= std::uint32_t{tile->memory()[start + k * bytes + b]} << (8 * b);
-        data[at] = value;
-      }
-    }
-  }
-  return {};
+  return for_each_copy(id, where, elements, bits, data.size(),
+                       [&](std::span<std::uint8_t> element, std::size_t at) {
+                         data[at] = 0;
+                         for (std::size_t b = 0; b < element.size(); ++b)
+                           data[at] |= std::uint32_t{element[b]} << (8 * b);
+                       });
 }
 
 Result<void> Session::stream_to(int color, const Rectangle& where, std::size_t elements, int bits,

@@ -2,6 +2,7 @@
 // the other; a command that can never end is an error that says who waits for what.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "csl/machine/fabric.h"
@@ -44,6 +45,10 @@ class Session {
   std::uint64_t most_cycles = 200'000'000;  // of one command
 
  private:
+  /// The bytes of one element in a PE's memory, and its number among all values.
+  using CopyOfElement = std::function<void(std::span<std::uint8_t> element, std::size_t at)>;
+  Result<void> for_each_copy(int id, const Rectangle& where, std::size_t elements, int bits,
+                             std::size_t values, const CopyOfElement& copy);
   Result<void> check_rectangle(const Rectangle& where, std::size_t elements, int bits,
                                std::size_t given) const;
   Result<std::uint32_t> address(const Tile& tile, int id) const;

@@ -1,5 +1,6 @@
 // Operators and conversions, on what is known and on registers.
 #include <cmath>
+#include <optional>
 
 #include "csl/meaning/evaluator.h"
 
@@ -8,6 +9,27 @@ namespace {
 
 bool is_comparison(Operator op) {
   return op >= Operator::equal && op <= Operator::greater_equal;
+}
+
+/// What a comparison of two known values says; nothing for other operators.
+template <class T>
+std::optional<bool> compared(Operator op, const T& x, const T& y) {
+  switch (op) {
+    case Operator::equal:
+      return x == y;
+    case Operator::not_equal:
+      return x != y;
+    case Operator::less:
+      return x < y;
+    case Operator::less_equal:
+      return x <= y;
+    case Operator::greater:
+      return x > y;
+    case Operator::greater_equal:
+      return x >= y;
+    default:
+      return std::nullopt;
+  }
 }
 
 bool is_shift(Operator op) {
@@ -148,6 +170,7 @@ Value Evaluator::combined(Operator op, Value a, Value b, Position at) {
   if (a.known() && b.known()) {
     if (type->is(TypeKind::comptime_real) || type->is(TypeKind::real)) {
       const double x = a.real, y = b.real;
+      if (const auto holds = compared(op, x, y)) return known(types_.boolean, *holds ? 1 : 0);
       switch (op) {
         case Operator::add:
           return known_real(type, x + y);
@@ -158,39 +181,12 @@ Value Evaluator::combined(Operator op, Value a, Value b, Position at) {
         case Operator::divide:
           if (y == 0.0) return wrong(at, "division by zero");
           return known_real(type, x / y);
-        case Operator::equal:
-          return known(types_.boolean, x == y ? 1 : 0);
-        case Operator::not_equal:
-          return known(types_.boolean, x != y ? 1 : 0);
-        case Operator::less:
-          return known(types_.boolean, x < y ? 1 : 0);
-        case Operator::less_equal:
-          return known(types_.boolean, x <= y ? 1 : 0);
-        case Operator::greater:
-          return known(types_.boolean, x > y ? 1 : 0);
-        case Operator::greater_equal:
-          return known(types_.boolean, x >= y ? 1 : 0);
         default:
           return wrong(at, "this operator needs integers, here is " + type->name);
       }
     }
     const Wide x = a.integer, y = b.integer;
-    switch (op) {
-      case Operator::equal:
-        return known(types_.boolean, x == y ? 1 : 0);
-      case Operator::not_equal:
-        return known(types_.boolean, x != y ? 1 : 0);
-      case Operator::less:
-        return known(types_.boolean, x < y ? 1 : 0);
-      case Operator::less_equal:
-        return known(types_.boolean, x <= y ? 1 : 0);
-      case Operator::greater:
-        return known(types_.boolean, x > y ? 1 : 0);
-      case Operator::greater_equal:
-        return known(types_.boolean, x >= y ? 1 : 0);
-      default:
-        break;
-    }
+    if (const auto holds = compared(op, x, y)) return known(types_.boolean, *holds ? 1 : 0);
     if ((op == Operator::divide || op == Operator::remainder) && y == 0)
       return wrong(at, "division by zero");
     if (!type->is(TypeKind::comptime_integer)) {
