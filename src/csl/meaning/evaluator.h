@@ -104,6 +104,11 @@ class Evaluator {
   Flow for_now(const Stmt& stmt, const Value& over);
   Flow for_range_later(const Stmt& stmt, const Value& range);
   Flow for_array_later(const Stmt& stmt, Value array);
+  /// Adds 1 to a register of 16 bits.
+  void count_on(std::uint16_t index, Position at);
+  /// Back to `top`; jumps out of the loop land here, and its variables are free again.
+  void close_loop(Position at, std::int32_t top, std::size_t leave, const Loop& loop,
+                  std::uint32_t kept);
   Flow selection(const Stmt& stmt);
   Flow returning(const Stmt& stmt);
   void assign(const Stmt& stmt);

@@ -124,20 +124,29 @@ Evaluator::Flow Evaluator::for_range_later(const Stmt& stmt, const Value& range)
         .c = step_by},
        stmt.at);
   if (indexed) {
-    emit({.code = Code::compute,
-          .op = Operator::add,
-          .scalar = Scalar::u16,
-          .a = index,
-          .b = index,
-          .c = constant_register(1, stmt.at)},
-         stmt.at);
+    count_on(index, stmt.at);
   }
-  emit({.code = Code::jump, .where = top}, stmt.at);
+  close_loop(stmt.at, top, leave, loop, kept);
+  return Flow::next;
+}
+
+void Evaluator::count_on(std::uint16_t index, Position at) {
+  emit({.code = Code::compute,
+        .op = Operator::add,
+        .scalar = Scalar::u16,
+        .a = index,
+        .b = index,
+        .c = constant_register(1, at)},
+       at);
+}
+
+void Evaluator::close_loop(Position at, std::int32_t top, std::size_t leave, const Loop& loop,
+                           std::uint32_t kept) {
+  emit({.code = Code::jump, .where = top}, at);
   patch({leave});
   patch(loop.breaks);
   builder().kept = kept;
   free_temporaries();
-  return Flow::next;
 }
 
 Evaluator::Flow Evaluator::for_array_later(const Stmt& stmt, Value array) {
@@ -180,18 +189,8 @@ Evaluator::Flow Evaluator::for_array_later(const Stmt& stmt, Value array) {
   builder().loops.pop_back();
   locals_.resize(locals);
   patch(loop.continues);
-  emit({.code = Code::compute,
-        .op = Operator::add,
-        .scalar = Scalar::u16,
-        .a = counter,
-        .b = counter,
-        .c = constant_register(1, stmt.at)},
-       stmt.at);
-  emit({.code = Code::jump, .where = top}, stmt.at);
-  patch({leave});
-  patch(loop.breaks);
-  builder().kept = kept;
-  free_temporaries();
+  count_on(counter, stmt.at);
+  close_loop(stmt.at, top, leave, loop, kept);
   return Flow::next;
 }
 
